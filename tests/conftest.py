@@ -251,22 +251,22 @@ def few_looks(monkeypatch):
 def few_draws(monkeypatch):
     """Audits that hold fewer rewrites against what is stated, and what is said of shorter texts: test_audit_figures has
     how many there are."""
-    from dptext_core.auditing import metadata_leakage, releases
+    from dptext_core.auditing import goodness_of_fit, metadata_leakage
 
     monkeypatch.setattr(metadata_leakage, "LONG", 70)
     for name, few in {"LOW": 1, "OTHERS": 8, "FEW": 6, "MORE": 3}.items():
-        monkeypatch.setattr(releases, name, few)
+        monkeypatch.setattr(goodness_of_fit, name, few)
 
 
 @pytest.fixture
 def quick_audits(few_looks, few_draws, monkeypatch):
     """For what shows or prints an audit: nor does it look at each word of a vocabulary, and it rewrites seldom."""
-    from dptext_core.auditing import releases, verdict
+    from dptext_core.auditing import goodness_of_fit, verdict
 
-    check = releases.check_releases
+    check = goodness_of_fit.check_releases
     monkeypatch.setattr(verdict, "FIRST", verdict.FIRST[:2])
     monkeypatch.setattr(verdict, "check_releases", lambda m, probes, n, *more: check(m, probes, min(n, 60), *more))
-    monkeypatch.setattr(releases, "FRESH", 60)
+    monkeypatch.setattr(goodness_of_fit, "FRESH", 60)
 
 
 @pytest.fixture

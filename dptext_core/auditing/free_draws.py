@@ -16,10 +16,10 @@ from ..errors import DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.distribution import TokenDistribution
 from .release_statistics import LEVEL, strip_word, too_many
-from .released import other_options
 from .rules import OURS, Breach
 from .sampled import misfit, two_samples
 from .statement import Statement, name
+from .text_integrity import other_options
 
 #: Words that no vocabulary has, of several lengths and first letters, and numbers that are equally long.
 UNKNOWN = (("qzxv", "grzybowskiewicz", "zzyzzx", "wkqtlm", "aqq", "mxyzptlkian"), ("4711", "6208", "1987"))

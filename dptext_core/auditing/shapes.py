@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from .inputs import TEXTS
-from .outputs import EVENTS, events
+from .output_events import EVENTS, events
 from .release_statistics import LEVEL, with_epsilon
 from .rules import Breach
 from .statement import Statement, are_adjacent, name

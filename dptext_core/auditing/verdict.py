@@ -22,6 +22,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .entry_points import through_entry_points
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
+from .goodness_of_fit import FRESH, ReleaseFindings, check_releases, every_input
 from .guarantee_fields import guarantee_of_outputs, stated_guarantee
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, inputs_without_statement, probes_after, probes_of
 from .latent import behind_a_text
@@ -29,14 +30,13 @@ from .long_texts import in_long_texts
 from .metadata_leakage import check_metadata, said_of_words
 from .noise_source import noise_source
 from .outputs import audit_outputs, of_outputs
-from .released import of_all, released_text
-from .releases import FRESH, ReleaseFindings, check_releases, every_input
 from .report import NOR, AuditReport, Check, format_share
 from .rewriting import Rewriter
 from .rules import OURS
 from .sampled import TESTED, could_show, estimate
 from .second_process import in_two_processes
 from .statefulness import at_first
+from .text_integrity import of_all, released_text
 from .three_way import three_together
 from .vocabulary import released_words, stated_words
 
@@ -114,9 +114,39 @@ def audit(
         The task was stopped.
     """
     check_mechanism(m)
-    epsilon = m.config.epsilon
-    if isinstance(epsilon, tuple):
+    if isinstance(m.config.epsilon, tuple):
         raise ConfigError("An audit takes one ε, not a list. Audit each value by itself.")
+    claim, draws = _checked_options(claim, draws, confidence)
+    meter = Meter(task or UNWATCHED)
+    given = _checked_inputs(m, inputs)
+    subject = Subject(
+        m,
+        _first_promise(m, given),
+        given,
+        NoiseStream(seed),
+        meter,
+        (),
+        claim,
+        draws,
+        confidence,
+        thorough,
+        Rewriter(meter.task),
+    )
+    empty = _empty_report(subject)
+    first = look_at(FIRST, subject, failures=True)
+    if any(c.status == "refuted" for c in first):
+        return with_verdict(replace(empty, checks=first))
+    if _has_whole_outputs_only(m):
+        return _audit_whole_outputs(subject, replace(empty, checks=first))
+    return _audit_words(subject, replace(empty, checks=first))
+
+
+def _has_whole_outputs_only(m: Mechanism) -> bool:
+    return not {"alignment", "distribution"} <= m.can
+
+
+def _checked_options(claim: float | None, draws: int | None, confidence: float) -> tuple[float | None, int | None]:
+    """The claim and the draws, which are numbers that an audit can use. Raises ConfigError."""
     if claim is not None and (claim := real("claim", claim)) < 0:
         raise ConfigError(f"claim is an ε of 0 or more, not {claim:g}.")
     if draws is not None:
@@ -125,12 +155,13 @@ def audit(
             raise ConfigError(f"draws is at most {MOST_DRAWS:,}. Give a smaller number.")
     if not 0.5 <= real("confidence", confidence) < 1:
         raise ConfigError(f"confidence is at least 0.5 and below 1, not {shorten_repr(confidence)}.")
-    stream = NoiseStream(seed)
-    meter = Meter(task or UNWATCHED)
-    rewriter = Rewriter(meter.task)
-    whole_outputs = not {"alignment", "distribution"} <= m.can
+    return claim, draws
+
+
+def _checked_inputs(m: Mechanism, inputs: Sequence[str | Prepared] | None) -> list[str | Prepared]:
+    """The inputs, each once, or the default ones. Raises InputError."""
     if inputs is None:
-        inputs = list(TEXTS[:4]) if whole_outputs else default_inputs(m)
+        inputs = list(TEXTS[:4]) if _has_whole_outputs_only(m) else default_inputs(m)
     if isinstance(inputs, str):
         raise InputError("inputs is a list of words or of texts. Put the text into a list.")
     inputs = to_list(inputs, "words or texts")
@@ -141,14 +172,18 @@ def audit(
         raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
     if not inputs:
         raise InputError("Nothing is drawn for no inputs. Give words that the mechanism replaces.")
-    guarantee = _first_promise(m, inputs)
-    subject = Subject(m, guarantee, inputs, stream, meter, (), claim, draws, confidence, thorough, rewriter)
-    limit = guarantee.total if whole_outputs and claim is None and guarantee.notion != "none" else subject.claimed
-    empty = AuditReport(
+    return inputs
+
+
+def _empty_report(subject: Subject) -> AuditReport:
+    """Return the report of an audit that has looked at nothing yet."""
+    m, guarantee = subject.m, subject.promise
+    of_texts = _has_whole_outputs_only(m) and subject.claim is None and guarantee.notion != "none"
+    return AuditReport(
         mechanism=m.name,
-        epsilon=float(epsilon),
+        epsilon=float(m.config.epsilon),
         notion=guarantee.notion,
-        claimed=float(limit),
+        claimed=float(guarantee.total if of_texts else subject.claimed),
         measured=0.0,
         exact=False,
         detectable=0.0,
@@ -161,41 +196,45 @@ def audit(
         skipped=(),
         draws=0,
         sampler_p=None,
-        confidence=confidence,
-        delta=guarantee.delta if claim is None else 0.0,
+        confidence=subject.confidence,
+        delta=guarantee.delta if subject.claim is None else 0.0,
     )
-    first = look_at(FIRST, subject, failures=True)
-    if any(c.status == "refuted" for c in first):
-        return with_verdict(replace(empty, checks=first))
-    if whole_outputs:
-        began = time.perf_counter()
-        report = audit_outputs(empty, m, inputs, claim, draws, stream, meter, rewriter)
-        *stated, last = of_outputs(report)
-        last = replace(last, seconds=time.perf_counter() - began)
-        return with_verdict(replace(report, checks=(*first, *stated, last)), subject)
-    probes, skipped = probes_of(m, inputs, meter)
+
+
+def _audit_whole_outputs(subject: Subject, report: AuditReport) -> AuditReport:
+    """Complete the report of a mechanism whose outputs answer to no word, or that states no distribution."""
+    first, began = report.checks, time.perf_counter()
+    report = audit_outputs(report, subject)
+    *stated, last = of_outputs(report)
+    last = replace(last, seconds=time.perf_counter() - began)
+    return with_verdict(replace(report, checks=(*first, *stated, last)), subject)
+
+
+def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
+    """Complete the report of a mechanism that replaces words and states their distributions."""
+    m, stream, meter = subject.m, subject.stream, subject.meter
+    probes, skipped = probes_of(m, subject.inputs, meter)
     if untold := inputs_without_statement(skipped):
         word, why = untold[0]
-        first = (*first, Check(CHANCES, "not looked at", "", f"of “{word}”: {why}."))
+        unstated = Check(CHANCES, "not looked at", "", f"of “{word}”: {why}.")
+        report = replace(report, checks=(*report.checks, unstated))
         if not probes:
-            return with_verdict(replace(empty, skipped=tuple(skipped), checks=first))
+            return with_verdict(replace(report, skipped=tuple(skipped)))
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
         raise InputError(f"Nothing is drawn for these inputs{why}. Give words that the mechanism replaces.")
     if len(probes) > MAX_INPUTS:
         raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
     later = probes_after(m, probes, stream.at("before"), meter)[: MAX_INPUTS - len(probes)]
-    own, probes = len(probes), [*probes, *later]
-    guarantee = m.guarantee(probes[0].prepared)
-    subject = replace(subject, promise=guarantee, probes=probes[:own])
-    began = time.perf_counter()
-    report, loss, count = _loss(m, subject, probes, tuple(skipped), empty)
+    subject = replace(subject, promise=m.guarantee(probes[0].prepared), probes=probes)
+    first, began = report.checks, time.perf_counter()
+    report, loss, count = _loss(m, subject, [*probes, *later], tuple(skipped), report)
     report = replace(report, checks=(*first, replace(loss, seconds=time.perf_counter() - began)))
     if loss.status == "refuted":
         return with_verdict(report)
     began = time.perf_counter()
     try:
-        tested = check_releases(m, probes[:own], count, stream, meter, rewriter)
+        tested = check_releases(m, probes, count, stream, meter, subject.rewriter)
     except OURS:
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
@@ -206,7 +245,7 @@ def audit(
         leak=tested.leak,
         leak_fresh=tested.leak_fresh,
         leak_epsilon=tested.leak_epsilon,
-        tested=_describe_releases(tested, float(epsilon)),
+        tested=_describe_releases(tested, report.epsilon),
     )
     drawn = replace(_releases_check(report, tested), seconds=time.perf_counter() - began)
     return with_verdict(replace(report, checks=(*report.checks, drawn)), subject)

@@ -15,7 +15,7 @@ from small_spaces import small_bundle as bundle_of
 
 import dptext_core as dpt
 from dptext_core import auditing as module
-from dptext_core.auditing import AuditReport, releases, verdict
+from dptext_core.auditing import AuditReport, goodness_of_fit, verdict
 from dptext_core.auditing.sampled import misfit
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
 
 @pytest.fixture(autouse=True)
 def one_first_look(monkeypatch):
-    """Without what is said beside a text, which test_released and test_seeded have."""
+    """Without what is said beside a text, which test_text_integrity and test_seeded have."""
     monkeypatch.setattr(verdict, "FIRST", verdict.FIRST[:1])
 
 
@@ -145,7 +145,7 @@ def test_language_models_are_compared_over_all_contexts(tiny_model, monkeypatch)
     assert report.measured == pytest.approx((x.max(axis=0) - x.min(axis=0)).max())
     assert 0 < report.measured <= report.claimed == 20.0 and report.holds
     assert report.witness.first in texts and report.witness.first_at in report.witness.first
-    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.ReleaseFindings())
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: goodness_of_fit.ReleaseFindings())
     again = audit(m, [m.prepare(t) for t in texts], seed=1)
     assert again.measured == pytest.approx(report.measured)
 
@@ -159,7 +159,7 @@ def test_single_words_of_a_language_model_are_rewritten_too(tiny_model):
 
 @pytest.mark.slow
 def test_default_inputs_are_drawn_words_and_the_same_each_time(monkeypatch):
-    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.ReleaseFindings())
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: goodness_of_fit.ReleaseFindings())
     m = on(SPACE, "santext", epsilon=3.0)
     found = module.default_inputs(m)
     assert found == module.default_inputs(m) and len(set(found)) == len(found) > 20
@@ -254,7 +254,7 @@ def noisy(epsilon):
 @pytest.mark.slow
 def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
     """The estimate alone, from all the words in one text: what is tested of the releases is looked at elsewhere."""
-    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.ReleaseFindings())
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: goodness_of_fit.ReleaseFindings())
     names = list(words(6))
     truth = brute(on(SPACE, "santext", epsilon=4.0), names)
     found = [audit(noisy(4.0), [" ".join(names)], draws=1000, seed=s) for s in range(3)]
@@ -416,7 +416,7 @@ def test_lists_that_lack_a_word_are_no_neighbours():
 
 def test_with_what_was_released_before_there_are_no_more_inputs_than_an_audit_takes(tiny_model, monkeypatch):
     monkeypatch.setattr(verdict, "MAX_INPUTS", 5)
-    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.ReleaseFindings())
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: goodness_of_fit.ReleaseFindings())
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0, order="sequential", keep_stopwords=False)
     report = audit(m, ["my doctor told friend"], draws=100, seed=1)
     assert report.inputs == 5

@@ -17,17 +17,20 @@ from dptext_core.auditing import (
     batches,
     distance,
     exact,
+    fit_statistics,
+    goodness_of_fit,
     inputs,
     latent,
     long_texts,
+    output_events,
     outputs,
     release_statistics,
-    releases,
     rewriting,
     rules,
     sampled,
     vocabulary,
 )
+from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, format_share
 from dptext_core.errors import InputError
@@ -182,23 +185,28 @@ def a_text(**more) -> Any:
 
 
 def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place(monkeypatch):
-    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.1, added=0.25))
-    counts = releases._Counts(n=40, deleted={0: 9}, added={0: 10, 2: 21})
-    fits = releases._fits(a_text(), "a way", counts, {}, {})
+    monkeypatch.setattr(fit_statistics, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.1, added=0.25))
+    counts = fit_statistics.Counts(n=40, deleted={0: 9}, added={0: 10, 2: 21})
+    fits = fit_statistics.fits_of(a_text(), "a way", counts, {}, {})
     expected = [("left out", 0, 9, 0.1), ("left out", 2, 0, 0.1)]
     expected += [("followed by an added word", 0, 10, 0.25), ("followed by an added word", 2, 21, 0.25)]
     assert [(f.key, f.p, f.share, f.log_p, f.place) for f in fits] == [
-        ((what, i), releases._tail(hits, 40, p), hits / 40, math.log(p), i) for what, i, hits, p in expected
+        ((what, i), fit_statistics._tail(hits, 40, p), hits / 40, math.log(p), i) for what, i, hits, p in expected
     ]
-    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
-    assert releases._fits(a_text(), "a way", counts, {}, {}) == []
+    monkeypatch.setattr(fit_statistics, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    assert fit_statistics.fits_of(a_text(), "a way", counts, {}, {}) == []
 
 
 def test_words_whose_chances_differ_by_draw_are_held_against_their_mean():
-    counts = releases._Counts(n=9, kept=7, expected=5.0, samples=20)
-    (fit,) = releases._fits(a_text(per_draw=True), "a way", counts, {}, {})
-    assert (fit.key, fit.p, fit.share, fit.log_p) == (("stays",), releases._tail(7, 20, 0.25), 0.35, math.log(0.25))
-    (none,) = releases._fits(a_text(per_draw=True), "a way", releases._Counts(), {}, {})
+    counts = fit_statistics.Counts(n=9, kept=7, expected=5.0, samples=20)
+    (fit,) = fit_statistics.fits_of(a_text(per_draw=True), "a way", counts, {}, {})
+    assert (fit.key, fit.p, fit.share, fit.log_p) == (
+        ("stays",),
+        fit_statistics._tail(7, 20, 0.25),
+        0.35,
+        math.log(0.25),
+    )
+    (none,) = fit_statistics.fits_of(a_text(per_draw=True), "a way", fit_statistics.Counts(), {}, {})
     assert none.p == 1.0 and none.share == 0.0 and none.log_p == -math.inf
 
 
@@ -293,11 +301,11 @@ def whole_outputs(monkeypatch, claim=None, notion="pure", total=2.0, delta=0.0, 
     more = {"reason": "of that."} if notion == "none" else {"metric": "m"} if notion == "metric" else {}
     guarantee = Guarantee(notion, total, "piece", "any", 1, total, delta=delta, **more)
     asked: list[Any] = []
-    text = lambda *a: outputs._Text(a[1], guarantee, ({}, {}), None, Counter())  # noqa: E731
-    monkeypatch.setattr(outputs, "_look", lambda *a: asked.append(a[-2:]) or text(*a))
-    monkeypatch.setattr(outputs, "_find_misstatement", lambda *a: found.get("misstated"))
-    monkeypatch.setattr(outputs, "_first_pieces", lambda report, *a: (report, found.get("first")))
-    monkeypatch.setattr(outputs, "_every_piece", lambda report, *a: found.get("whole"))
+    text = lambda *a: output_events.OutputSample(a[1], guarantee, ({}, {}), None, Counter())  # noqa: E731
+    monkeypatch.setattr(outputs, "sample_outputs", lambda *a: asked.append(a[-2:]) or text(*a))
+    monkeypatch.setattr(outputs, "find_misstatement", lambda *a: found.get("misstated"))
+    monkeypatch.setattr(outputs, "first_pieces", lambda report, *a: (report, found.get("first")))
+    monkeypatch.setattr(outputs, "every_piece", lambda report, *a: found.get("whole"))
     stated = found.get("stated", {})
     monkeypatch.setattr(outputs, "_latent_limits", lambda *a: asked.append(a[-1]) or stated)
     shown = {"measured": found.get("measured", 0.0), "detectable": found.get("detectable", 9.0), "tested": "Draws."}
@@ -306,7 +314,7 @@ def whole_outputs(monkeypatch, claim=None, notion="pure", total=2.0, delta=0.0, 
         asked.append((half, level))
         return replace(report, **shown | ({"measured": found.get("against", 0.0)} if level else {}))
 
-    monkeypatch.setattr(outputs, "_bounded", bounded)
+    monkeypatch.setattr(outputs, "bounded_loss", bounded)
     exact_ = found.get("exact")
     latent_ = lambda report, *a: report if exact_ is None else replace(report, exact=True, measured=exact_)  # noqa: E731
     monkeypatch.setattr(outputs, "_latent", latent_)
@@ -315,7 +323,8 @@ def whole_outputs(monkeypatch, claim=None, notion="pure", total=2.0, delta=0.0, 
         audit_support=SimpleNamespace(adjacent=lambda a, b: pairs and {a, b} != {"b", "c"}),
         likelihood=None,
     )
-    report = outputs.audit_outputs(FOUND, m, ["a", "b", "c"], claim, draws, STREAM, Meter(), None)  # type: ignore[arg-type]
+    subject = Subject(m, guarantee, ["a", "b", "c"], STREAM, Meter(), claim=claim, draws=draws)  # type: ignore[arg-type]
+    report = outputs.audit_outputs(FOUND, subject)
     return report, asked
 
 
@@ -374,8 +383,6 @@ def test_what_parts_of_whole_outputs_come_to(given, verdict, reason, monkeypatch
         assert report.tested == "Pieces. Draws."
     if reason == outputs._UNDERSTATED:
         assert report.of == "what its noise is stated to lose"
-    if "pairs" in given:
-        assert report.detectable == 0.0
     if given.get("notion") == "metric" and verdict == "inconclusive":
         assert report.pairs == 0
 
@@ -399,7 +406,7 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     asked: list[tuple[str, int]] = []
     text = a_text(per_draw=False, ways={"one": 40, "fresh draws": 60}, forms=None, text="a b")
     text.m = SimpleNamespace(config=SimpleNamespace(epsilon=1.0))
-    fit = lambda p, key: releases._Fit(p, text, "one", key, 0, f"“{key[0]}”", 0.25, math.log(0.5), "words")  # noqa: E731
+    fit = lambda p, key: fit_statistics.Fit(p, text, "one", key, 0, f"“{key[0]}”", 0.25, math.log(0.5), "words")  # noqa: E731
 
     def look(text, way, n, seeds, rewriter, out):
         asked.append((way, n))
@@ -407,13 +414,13 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
             return [fit(1e-9, ("other",)), *([] if again == "gone" else [fit(again, ("worst",))])]
         return [fit(first, ("worst",))] if way == "one" else [fit(0.9, ("other",))]
 
-    monkeypatch.setattr(releases, "_texts", lambda *a: [text])
-    monkeypatch.setattr(releases, "_check_independence", lambda *a: None)
-    monkeypatch.setattr(releases, "_same_name", lambda *a: None)
-    monkeypatch.setattr(releases, "with_small_epsilon", lambda m: m)
-    monkeypatch.setattr(releases, "_leak", lambda text, n, fits: 0.01 * n / fits)
-    monkeypatch.setattr(releases, "_look", look)
-    out = releases.check_releases(text.m, [], 500, STREAM, Meter(), None)  # type: ignore[arg-type]
+    monkeypatch.setattr(goodness_of_fit, "_texts", lambda *a: [text])
+    monkeypatch.setattr(goodness_of_fit, "_check_independence", lambda *a: None)
+    monkeypatch.setattr(goodness_of_fit, "_same_name", lambda *a: None)
+    monkeypatch.setattr(goodness_of_fit, "with_small_epsilon", lambda m: m)
+    monkeypatch.setattr(goodness_of_fit, "smallest_leak", lambda text, n, fits: 0.01 * n / fits)
+    monkeypatch.setattr(goodness_of_fit, "_look", look)
+    out = goodness_of_fit.check_releases(text.m, [], 500, STREAM, Meter(), None)  # type: ignore[arg-type]
     assert asked == [("one", 40), ("fresh draws", 60)] + [("one", 240)] * (again is not None)
     assert out.p == pytest.approx(p) and (out.texts, out.each) == (1, 60)
     assert (out.leak, out.leak_fresh, out.leak_epsilon) == (0.3, 0.3, 1.0)
@@ -430,15 +437,15 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     m = SimpleNamespace(config=SimpleNamespace(epsilon=0.125))
     text = a_text(text="a\nb", per_draw=False)
     text.m = m
-    fit = releases._Fit(1e-9, text, "a list", ("k",), None, "“a” and “b” together", 0.876, -math.inf, "together")
-    w = releases._describe_fit(fit, m)  # type: ignore[arg-type]
+    fit = fit_statistics.Fit(1e-9, text, "a list", ("k",), None, "“a” and “b” together", 0.876, -math.inf, "together")
+    w = fit_statistics.describe_fit(fit, m)  # type: ignore[arg-type]
     assert w.told == (
         "In “a b”, rewritten as a list, “a” and “b” together were not drawn independently: where their draws lay in "
         "their distributions correlates by 0.88."
     )
     assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
-    stays = releases._Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
-    w = releases._describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
+    stays = fit_statistics.Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
+    w = fit_statistics.describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
     assert w.told.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself came out in ")
     assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
 
@@ -486,27 +493,31 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
     ],
 )
 def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told, monkeypatch):
-    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(goodness_of_fit, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
     text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
-    look = lambda of: releases._follows(  # noqa: E731
+    look = lambda of: goodness_of_fit._follows(  # noqa: E731
         text, "w", release_of(of, total), {s.index: s for s in of if s.action != "insert"}, {1: "keep"}
     )
     if not told:
         return look(steps)
-    with pytest.raises(releases.Breach) as breach:
+    with pytest.raises(goodness_of_fit.Breach) as breach:
         look(steps)
     assert told in breach.value.witness.told, breach.value.witness.told
 
 
 @pytest.mark.parametrize(("deleted", "added"), [(0.1, 0.0), (0.0, 0.1), (0.1, 0.1)])
 def test_words_may_be_left_out_or_added_where_that_has_a_chance(deleted, added, monkeypatch):
-    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=deleted, added=added))
+    monkeypatch.setattr(
+        goodness_of_fit, "require_alignment", lambda m, why: SimpleNamespace(deleted=deleted, added=added)
+    )
     text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
 
     def fine(*steps) -> bool:
         try:
-            releases._follows(text, "w", release_of(steps), {s.index: s for s in steps if s.action != "insert"}, {})
-        except releases.Breach:
+            goodness_of_fit._follows(
+                text, "w", release_of(steps), {s.index: s for s in steps if s.action != "insert"}, {}
+            )
+        except goodness_of_fit.Breach:
             return False
         return True
 
@@ -520,15 +531,15 @@ def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
     m = SimpleNamespace(language=SimpleNamespace(case=lambda word, begins: word.title() if begins else word))
     d = stated(np.log([0.5, 0.5]))
     text = a_text(text="a b", per_draw=False)
-    text.m, text.forms = m, releases._Forms({}, {}, {})
+    text.m, text.forms = m, fit_statistics._Forms({}, {}, {})
     text.bare_word = str.casefold
     d = TokenDistribution(("other", "apple"), np.log([0.5, 0.5]), "x", 1.0)
-    breach = releases._impossible(text, "w", 2, d, "APPLE", False)
+    breach = goodness_of_fit._impossible(text, "w", 2, d, "APPLE", False)
     assert breach.witness.told == (
         "“APPLE” was released for “c” in “a b”, rewritten as w: there it is written “apple”, since capital letters "
         "follow places and not the original text."
     )
-    other = releases._impossible(text, "w", 2, d, "z", True)
+    other = goodness_of_fit._impossible(text, "w", 2, d, "z", True)
     assert other.witness.told.endswith("it is none of the 2 words that are stated to be possible there.")
     assert other.witness.first_at == "c"
 
@@ -543,7 +554,7 @@ def halves(**kinds) -> Any:
 
 def whole(name, delta=0.0, **kinds) -> Any:
     guarantee = Guarantee("approx", 1.0, "piece", "any", 1, 1.0, delta=delta)
-    return outputs._Text(SimpleNamespace(text=name), guarantee, halves(**kinds), None, Counter())  # type: ignore[arg-type]
+    return output_events.OutputSample(SimpleNamespace(text=name), guarantee, halves(**kinds), None, Counter())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("level", [None, 1e-4])
@@ -570,7 +581,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         for kind in texts[a].halves[0]
     ]
     _, most, a, b, kind = max(found)
-    report = outputs._bounded(FOUND, texts, limits, half, Meter(), level)
+    report = output_events.bounded_loss(FOUND, texts, limits, half, Meter(), level)
     assert report.measured == pytest.approx(max(0.0, most)) and (report.claimed, report.delta) == limits[a, b]
     assert report.detectable == sampled.could_show(half, alpha, delta)
     assert report.tested.startswith("400 whole rewrites of each of 3 texts, by the events")
@@ -581,18 +592,18 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         ("yes",),
         1.0,
     )
-    message = outputs.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
+    message = output_events.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
     assert f"Rewrites of “{w.first}” {message} in " in w.told and " of the draws at least" in w.told
-    assert outputs._bounded(FOUND, texts, {}, half, Meter(), level) is FOUND
+    assert output_events.bounded_loss(FOUND, texts, {}, half, Meter(), level) is FOUND
 
 
 def test_of_many_values_those_are_counted_together_that_tell_most():
     one, other = Counter(a=40, b=40, c=20), Counter(a=2, b=2, c=96)
     texts = [
-        outputs._Text(SimpleNamespace(text=n), None, ({"last": c}, {"last": c}), None, Counter())
+        output_events.OutputSample(SimpleNamespace(text=n), None, ({"last": c}, {"last": c}), None, Counter())
         for n, c in (("x", one), ("y", other))
     ]  # type: ignore[arg-type]
-    report = outputs._bounded(FOUND, texts, {(0, 1): (1.0, 0.0)}, 100, Meter(), 0.01)
+    report = output_events.bounded_loss(FOUND, texts, {(0, 1): (1.0, 0.0)}, 100, Meter(), 0.01)
     low, high = float(beta.ppf(0.01, 80, 21)), float(beta.ppf(0.99, 5, 96))
     assert report.measured == pytest.approx(math.log(low / high)) and report.witness is not None
     assert report.witness.outputs == ("a", "b") and "end with “a” or one of 1 others in " in report.witness.told
@@ -625,8 +636,8 @@ def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most()
 
 
 def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
-    monkeypatch.setattr(outputs, "_BLOCK", 4)
-    monkeypatch.setattr(outputs, "check_pieces", lambda *a: None)
+    monkeypatch.setattr(output_events, "_BLOCK", 4)
+    monkeypatch.setattr(output_events, "check_pieces", lambda *a: None)
     asked: list[tuple[int, int]] = []
     same, number = stated(np.log([0.5, 0.25, 0.25])), iter(range(10**6))
     moved = stated(np.log([0.5, 0.25 + 1e-5, 0.25 - 1e-5]))
@@ -651,7 +662,7 @@ def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
         guarantee = Guarantee("pure", 1.0, "piece", "any", 2, 2.0)
         m = SimpleNamespace(guarantee=lambda p: guarantee, title="M")
         seeds = iter(range(99))
-        return outputs._look(
+        return output_events.sample_outputs(
             m, SimpleNamespace(text="t"), half, ["b", "zz"], lambda: next(seeds), Meter(), rewriter, 0.0, 1.0
         )  # type: ignore[arg-type]
 
@@ -680,11 +691,11 @@ def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
     ],
 )
 def test_a_rewrite_spends_no_more_than_its_text_and_promises_no_less(spent, promised, error, monkeypatch):
-    monkeypatch.setattr(outputs, "check_pieces", lambda *a: None)
+    monkeypatch.setattr(output_events, "check_pieces", lambda *a: None)
     r = SimpleNamespace(
         text="", releases=[SimpleNamespace(epsilon=spent / 2)] * 2, guarantee=SimpleNamespace(total=promised)
     )
-    check = lambda: outputs._check(SimpleNamespace(title="M"), r, SimpleNamespace(total=2.0))  # type: ignore[arg-type]  # noqa: E731
+    check = lambda: output_events.check_totals(SimpleNamespace(title="M"), r, SimpleNamespace(total=2.0))  # type: ignore[arg-type]  # noqa: E731
     if error is None:
         check()
     else:
@@ -710,20 +721,22 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
         [step(0, "delete"), step(1, "keep"), step(2, "replace", "c")],
     ]
     results = [SimpleNamespace(steps=steps, distribution=lambda k: own) for steps in rewrites]
-    monkeypatch.setattr(releases, "_independent_rewrites", lambda text, way, n, seeds, rewriter: iter(results))
-    monkeypatch.setattr(releases, "_follows", lambda *a: None)
+    monkeypatch.setattr(goodness_of_fit, "_independent_rewrites", lambda text, way, n, seeds, rewriter: iter(results))
+    monkeypatch.setattr(goodness_of_fit, "_follows", lambda *a: None)
     seen_: list[Any] = []
     monkeypatch.setattr(
-        releases, "_fits", lambda text, way, counts, inserted, middles: seen_.append((counts, inserted, middles))
+        goodness_of_fit,
+        "fits_of",
+        lambda text, way, counts, inserted, middles: seen_.append((counts, inserted, middles)),
     )
-    monkeypatch.setattr(releases, "ENOUGH", 2)
+    monkeypatch.setattr(fit_statistics, "ENOUGH", 2)
     text = a_text(per_draw=per_draw, text="a b a", first={0: 0, 2: 0})
     text.m = SimpleNamespace(language=SimpleNamespace(case=lambda w, begins: w.title() if begins else w))
-    text.forms, text.bare_word = releases._Forms({}, {}, {}), str.casefold
+    text.forms, text.bare_word = fit_statistics._Forms({}, {}, {}), str.casefold
     text.capital = lambda i, deleted: i == 2 and 0 not in deleted
     text.stays = lambda d, word: 0.25
-    out = releases.ReleaseFindings()
-    releases._look(text, "a way", 4, None, None, out)  # type: ignore[arg-type]
+    out = goodness_of_fit.ReleaseFindings()
+    goodness_of_fit._look(text, "a way", 4, None, None, out)  # type: ignore[arg-type]
     ((counts, inserted, middles),) = seen_
     assert (counts.n, counts.deleted, counts.added, out.draws) == (4, {2: 1, 0: 1}, {2: 2, 0: 1}, 9)
     assert counts.both == {(0, 2): 2} and counts.equal == {(0, 2): 2}
@@ -750,8 +763,8 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
 def test_places_that_fall_exactly_alike_or_as_in_a_mirror_have_a_chance(mirrored):
     text = a_text(text="a b c")
     x = np.tile([0.0, 1.0], 152)
-    counts = releases._Counts(places=list(np.stack([x, 1 - x if mirrored else x], axis=1)))
-    (fit,) = releases._correlation_fits(text, "w", counts, {0: (0, None), 2: (1, None)})
+    counts = fit_statistics.Counts(places=list(np.stack([x, 1 - x if mirrored else x], axis=1)))
+    (fit,) = fit_statistics._correlation_fits(text, "w", counts, {0: (0, None), 2: (1, None)})
     assert fit.share == pytest.approx(1.0) and 0 <= fit.p < 1e-100 and fit.key == ("together", 0, 2)
 
 

@@ -27,18 +27,21 @@ from dptext_core import auditing
 from dptext_core.auditing import (
     batches,
     exact,
+    fit_statistics,
+    goodness_of_fit,
     guesses,
     inputs,
     latent,
     metadata_leakage,
+    output_events,
     outputs,
     release_statistics,
-    released,
-    releases,
     rewriting,
     rules,
     sampled,
+    stated_pieces,
     statefulness,
+    text_integrity,
     verdict,
     vocabulary,
 )
@@ -139,7 +142,7 @@ FIGURES = {
         for gap in (None, 0.1, 0.5)
     ],
     "one word": lambda: [vocabulary._one_word(p, level) for p in (0.0005, 0.05, 0.5, 0.99) for level in (1e-4, 1e-9)],
-    "uniform": lambda: [outputs._uniform(STREAM.at(k).uniforms(20).tolist()) for k in range(3)],
+    "uniform": lambda: [stated_pieces._uniform(STREAM.at(k).uniforms(20).tolist()) for k in range(3)],
     "features": lambda: [latent.features(t) for t in ("", "A b, a B!", "one")],
     "guess": lambda: [
         guesses.guess(("a b c", "a d", "d e f a"), SimpleNamespace(text=t), STREAM)
@@ -164,15 +167,15 @@ FIGURES = {
             [[np.nan, 1, 2], [1, np.nan, 4], [2, 4, np.nan]],
         )
     ],
-    "every input": lambda: [releases.every_input(n) for n in (10, 399, 400, 401, 408, 5000)],
-    "tail": lambda: [releases._tail(h, 50, p) for h in (0, 10, 25, 50) for p in (-0.1, 0.0, 0.2, 0.5, 1.0, 1.1)],
+    "every input": lambda: [goodness_of_fit.every_input(n) for n in (10, 399, 400, 401, 408, 5000)],
+    "tail": lambda: [fit_statistics._tail(h, 50, p) for h in (0, 10, 25, 50) for p in (-0.1, 0.0, 0.2, 0.5, 1.0, 1.1)],
     "apart": lambda: [
-        releases._fisher_p(3, 50, 9, 60),
-        releases._fisher_p(0, 5, 5, 5),
-        releases._log(0.0),
-        releases._log(0.5),
+        fit_statistics._fisher_p(3, 50, 9, 60),
+        fit_statistics._fisher_p(0, 5, 5, 5),
+        fit_statistics._log(0.0),
+        fit_statistics._log(0.5),
     ],
-    "percent": lambda: [releases._percent(math.log(p)) for p in (1.0, 0.123, 2e-4, 0.99e-4, 1e-9)],
+    "percent": lambda: [fit_statistics._percent(math.log(p)) for p in (1.0, 0.123, 2e-4, 0.99e-4, 1e-9)],
     "apart at": lambda: [
         rules.apart_at(a, b, n)
         for a, b, n in (
@@ -203,16 +206,16 @@ FIGURES = {
             ((("x", 1),), (("x", 2), ("y", 2))),
         )
     ],
-    "hostile": lambda: [released.hostile(t) for t in (["a"], list("abcdefgh"), ["one two, three"], ["1", "2"])],
+    "hostile": lambda: [text_integrity.hostile(t) for t in (["a"], list("abcdefgh"), ["one two, three"], ["1", "2"])],
     "limit": lambda: [
         outputs._limit([Guarantee("approx", 1.0, "u", "a", 2, t, delta=d) for t, d in g], c)
         for g in ([(1.0, 0.1)], [(1.0, 0.3), (2.0, 0.2)])
         for c in (None, 0.5)
     ],
     "failed": lambda: [failed("a", ValueError("x" * n)) for n in (3, 160, 161)],
-    "words": lambda: [outputs._words(t) for t in ("A b a, B c", "")],
+    "words": lambda: [output_events.words_of(t) for t in ("A b a, B c", "")],
     "events": lambda: [
-        outputs.events(SimpleNamespace(text=t, releases=[1, 2]), frozenset("abc"))
+        output_events.events(SimpleNamespace(text=t, releases=[1, 2]), frozenset("abc"))
         for t in ("A b!  c d \n ", "", "…", "É a")
     ],
     "other outputs": lambda: exact.largest_loss(
@@ -390,12 +393,12 @@ def test_what_draws_come_to():
     witness = Witness.of_rule("So.", "x")
     found = []
     for tested in (
-        releases.ReleaseFindings(),
-        releases.ReleaseFindings(40, 2, 9),
-        releases.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 0.1),
-        releases.ReleaseFindings(4, 1, 1, 0.5, witness, "So."),
-        releases.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 2.0),
-        releases.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 3.0),
+        goodness_of_fit.ReleaseFindings(),
+        goodness_of_fit.ReleaseFindings(40, 2, 9),
+        goodness_of_fit.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 0.1),
+        goodness_of_fit.ReleaseFindings(4, 1, 1, 0.5, witness, "So."),
+        goodness_of_fit.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 2.0),
+        goodness_of_fit.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 3.0),
     ):
         for own in (0.05, 2.0, 5.0):
             found.append(verdict._describe_releases(tested, own))
@@ -449,7 +452,7 @@ def test_texts_and_words_that_are_looked_at(name):
     found["repeats"] = metadata_leakage._repeats(m, f"{own[0]} {own[1]} {own[0].upper()} and and")
     found["public"] = release_statistics.public_words(m, 30, STREAM)
     found["small"] = plain(release_statistics.with_small_epsilon(m).config.epsilon)
-    found["other options"] = [said for said, _ in released.other_options(m)]
+    found["other options"] = [said for said, _ in text_integrity.other_options(m)]
     if "alignment" in m.can:
         found["drawn"] = release_statistics.drawn_words(m, own, 6, STREAM, Meter())
         found["inputs"] = inputs.default_inputs(m)
@@ -599,14 +602,16 @@ def test_two_promises_of_one_text_are_told_apart():
 )
 def test_a_result_promises_no_more_than_its_text(more, less):
     text = Guarantee("approx", 2.0, "u", "any", 1, 2.0, delta=0.1, exposed=("a", "b"))
-    assert releases._promises_more(replace(text, **more), text) is less and not releases._promises_more(text, text)
+    assert goodness_of_fit._promises_more(replace(text, **more), text) is less and not goodness_of_fit._promises_more(
+        text, text
+    )
 
 
 def test_first_pieces_that_are_not_what_is_stated():
     def of(counts, log_p, candidates, n=1):
         first = stated(log_p, candidates)
-        one = outputs._Text(SimpleNamespace(text="t"), None, ({}, {}), first, Counter(counts))  # type: ignore[arg-type]
-        return plain(outputs._find_misstatement([one] * n))
+        one = output_events.OutputSample(SimpleNamespace(text="t"), None, ({}, {}), first, Counter(counts))  # type: ignore[arg-type]
+        return plain(stated_pieces.find_misstatement([one] * n))
 
     half = np.log([0.5, 0.5])
     found = [
@@ -633,7 +638,7 @@ def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixe
     places = [np.array([a, (1 - mixed) * a + mixed * b, 0.5 + 0.1 * c]) for a, b, c in u]
     text = SimpleNamespace(once=False, document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]))
     middles = {0: (0, None), 1: (1, None), 2: (2, None)}
-    fits = releases._correlation_fits(text, "a text", releases._Counts(places=places), middles)
+    fits = fit_statistics._correlation_fits(text, "a text", fit_statistics.Counts(places=places), middles)
     # The third hardly spreads, so that nothing is told of it.
     assert [f.key for f in fits] == [("together", 0, 1)] * found
     for fit in fits:
@@ -641,7 +646,7 @@ def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixe
         assert fit.share == pytest.approx(r) and fit.log_p == -math.inf and fit.output == "“a” and “b” together"
         assert (fit.p < 1e-100) == (mixed < 1) and (mixed < 1 or fit.p > 1e-3)
     again = SimpleNamespace(**vars(text) | {"once": True, "first": {0: 0, 1: 0, 2: 2}})
-    assert releases._correlation_fits(again, "a text", releases._Counts(places=places), middles) == []
+    assert fit_statistics._correlation_fits(again, "a text", fit_statistics.Counts(places=places), middles) == []
 
 
 # --- what is compared, and how often
@@ -657,8 +662,8 @@ def test_places_of_one_word_that_is_drawn_once_are_not_told_to_be_drawn_together
         first=dict(enumerate(first)),
         document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]),
     )
-    counts = releases._Counts(places=[np.array([x, x, x]) for x in u])
-    fits = releases._correlation_fits(text, "a text", counts, {i: (i, None) for i in range(3)})
+    counts = fit_statistics.Counts(places=[np.array([x, x, x]) for x in u])
+    fits = fit_statistics._correlation_fits(text, "a text", counts, {i: (i, None) for i in range(3)})
     assert [f.key[1:] for f in fits] == (pairs or [(0, 1), (0, 2), (1, 2)])
 
 
@@ -673,7 +678,9 @@ def test_a_piece_that_is_written_otherwise_than_listed_is_unclear_whatever_its_l
 def test_of_every_piece_ten_rewrites_of_each_text_are_looked_at_and_two_under_every_other():
     p = np.array([[0.5, 0.5], [0.8, 0.2], [0.1, 0.9]])
     tables = [stated(np.log(row), "ab") for row in p]
-    texts = [outputs._Text(SimpleNamespace(text=str(k)), None, ({}, {}), None, Counter()) for k in range(3)]  # type: ignore[arg-type]
+    texts = [
+        output_events.OutputSample(SimpleNamespace(text=str(k)), None, ({}, {}), None, Counter()) for k in range(3)
+    ]  # type: ignore[arg-type]
     rng, given = np.random.default_rng(2), []
 
     class Rewritten(SimpleNamespace):
@@ -698,7 +705,7 @@ def test_of_every_piece_ten_rewrites_of_each_text_are_looked_at_and_two_under_ev
     asked: list[Any] = []
     rewriter = SimpleNamespace(one=lambda *a: asked.append(1) or one(*a))
     guarantee = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
-    look = lambda claim: outputs._every_piece(  # noqa: E731
+    look = lambda claim: stated_pieces.every_piece(  # noqa: E731
         FOUND,
         m,
         texts,
@@ -728,10 +735,11 @@ def test_without_a_number_of_draws_a_thousand_rewrites_make_each_half(monkeypatc
         asked.append((half, rest[-2], rest[-1]))
         raise rules.Breach("t", "told", "why")
 
-    monkeypatch.setattr(outputs, "_look", look)
+    monkeypatch.setattr(outputs, "sample_outputs", look)
     m = Generator.create()
     for draws, half in ((None, 1000), (500, 250), (101, 50), (40, 50)):
-        found = outputs.audit_outputs(FOUND, m, ["a", "b"], None, draws, STREAM, Meter(), None)  # type: ignore[arg-type]
+        subject = Subject(m, m.guarantee("a"), ["a", "b"], STREAM, Meter(), draws=draws)
+        found = outputs.audit_outputs(FOUND, subject)
         assert (found.verdict, found.reason) == ("refuted", "why") and asked[-1] == (half, 0.0, 0.5)
 
 
@@ -807,7 +815,7 @@ def test_how_much_an_audit_looks_at_and_from_which_chance_on_it_refutes():
 
 def test_pieces_are_compared_where_the_promise_is_of_one_draw_between_texts():
     some = SimpleNamespace(states_pieces=True)
-    text = outputs._Text(SimpleNamespace(text="t"), None, ({}, {}), None, Counter())  # type: ignore[arg-type]
+    text = output_events.OutputSample(SimpleNamespace(text="t"), None, ({}, {}), None, Counter())  # type: ignore[arg-type]
     for pairs, notion, chances in (
         ([], "pure", some),
         ([(0, 1)], "none", some),
@@ -816,7 +824,7 @@ def test_pieces_are_compared_where_the_promise_is_of_one_draw_between_texts():
     ):
         m, promise = SimpleNamespace(likelihood=chances), Guarantee(notion, 3.0, "piece", "any", 3, 9.0, reason="r")
         assert (
-            outputs._every_piece(FOUND, m, [text] * 2, pairs, promise, None, STREAM, Meter(), None) is None  # type: ignore[arg-type]
+            stated_pieces.every_piece(FOUND, m, [text] * 2, pairs, promise, None, STREAM, Meter(), None) is None  # type: ignore[arg-type]
         )
 
 
@@ -1026,7 +1034,7 @@ def test_which_words_of_a_release_have_a_capital(rule, expected):
     m = Swap.create()
     document = dpt.Document.parse("Doctor saw Water.")
     d = stated([0.0])
-    text = releases._Text(m, document.text, None, document, {0: d, 1: d, 2: d}, None, {})  # type: ignore[arg-type]
+    text = fit_statistics.StatedText(m, document.text, None, document, {0: d, 1: d, 2: d}, None, {})  # type: ignore[arg-type]
     text.m = SimpleNamespace(config=SimpleNamespace(recase=rule))  # type: ignore[assignment]
     assert [text.capital(i, frozenset()) for i in range(3)] == expected
     assert rule != "sentence" or text.capital(1, frozenset({0})) is True
@@ -1047,7 +1055,7 @@ def test_the_loss_of_one_draw_and_how_often_texts_are_rewritten_stay(name):
             subject = subject_of(m, own, claim=claim, draws=draws)
             empty = replace(FOUND, measured=0.0, pairs=0, inputs=0, witness=None, detectable=0.0, proven="", tested="")
             report, check, count = verdict._loss(m, subject, subject.probes, (("a", "b"),), empty)
-            assert count == (draws or (4 if subject.probes[0].d.depth > 720 else 1) * releases.FRESH)
+            assert count == (draws or (4 if subject.probes[0].d.depth > 720 else 1) * goodness_of_fit.FRESH)
             found[f"{claim} {draws}"] = [report, check, count]
     held_case("figures", f"loss of {name}", plain(found))
 
@@ -1077,10 +1085,10 @@ def test_pieces_of_a_text_that_is_alike_to_no_other_are_not_called_compared():
         for k, n in (("0", 0), ("1", 0), ("2", 2))
     }
     m = SimpleNamespace(likelihood=SimpleNamespace(states_pieces=True, given=lambda p, r: [d] * len(r.releases)))
-    texts = [outputs._Text(SimpleNamespace(text=k), None, ({}, {}), None, Counter()) for k in made]  # type: ignore[arg-type]
+    texts = [output_events.OutputSample(SimpleNamespace(text=k), None, ({}, {}), None, Counter()) for k in made]  # type: ignore[arg-type]
     rewriter = SimpleNamespace(one=lambda m, prepared, noise: made[prepared.text])
     guarantee = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
-    look = lambda pairs: outputs._every_piece(FOUND, m, texts, pairs, guarantee, None, STREAM, Meter(), rewriter)  # type: ignore[arg-type]  # noqa: E731
+    look = lambda pairs: stated_pieces.every_piece(FOUND, m, texts, pairs, guarantee, None, STREAM, Meter(), rewriter)  # type: ignore[arg-type]  # noqa: E731
     assert look([(0, 1), (1, 0)]) is None and look([(0, 2), (2, 0)]) is not None
 
 
@@ -1114,13 +1122,13 @@ def test_the_smallest_leak_that_rewrites_show_is_that_of_binomial_tails(p, n, co
         document=SimpleNamespace(tokens=[SimpleNamespace(text="w0")]),
         stays=lambda d, word: p,
     )
-    level = releases.AGAIN / 2 / comparisons
+    level = fit_statistics.AGAIN / 2 / comparisons
     least = next(k for k in range(n + 1) if stats.binom.sf(k - 1, n, p) <= level)
-    leak = releases._leak(text, n, comparisons)  # type: ignore[arg-type]
+    leak = fit_statistics.smallest_leak(text, n, comparisons)  # type: ignore[arg-type]
     assert stats.binom.sf(least - 1, n, p + (1 - p) * leak) == pytest.approx(0.95)
-    assert releases._leak(text, 0, comparisons) is None  # type: ignore[arg-type]
+    assert fit_statistics.smallest_leak(text, 0, comparisons) is None  # type: ignore[arg-type]
     text.stated.pop(0)  # what was estimated from draws has no chance to be held against
-    assert releases._leak(text, n, comparisons) is None  # type: ignore[arg-type]
+    assert fit_statistics.smallest_leak(text, n, comparisons) is None  # type: ignore[arg-type]
 
 
 def test_of_a_vocabulary_nothing_is_compared_at_a_claim_of_the_callers():
@@ -1145,7 +1153,7 @@ def test_the_first_of_several_impossible_outputs_is_named():
     assert sampled.misfit(counts, log_p) == (0.0, 1)
 
 
-@pytest.mark.parametrize("way", releases.WAYS)
+@pytest.mark.parametrize("way", goodness_of_fit.WAYS)
 @pytest.mark.parametrize("shared", [False, True])
 def test_rewrites_of_a_text_are_asked_for_in_its_way_until_there_are_enough(way, shared):
     """shared: all rewrites of one call have one noise, so that one of each call counts, and fewer are asked for."""
@@ -1162,14 +1170,14 @@ def test_rewrites_of_a_text_are_asked_for_in_its_way_until_there_are_enough(way,
         one=lambda m, given, seed: some(given, 1)[0],
     )
     text = SimpleNamespace(m=None, text="text", prepared="prepared")
-    found = list(releases._independent_rewrites(text, way, 1100, lambda: None, rewriter))  # type: ignore[arg-type]
+    found = list(goodness_of_fit._independent_rewrites(text, way, 1100, lambda: None, rewriter))  # type: ignore[arg-type]
     kind = {"fresh draws": "fresh", rewriting.LIST: "list", rewriting.TEXT: "text", rewriting.PREPARED: "prepared"}[way]
     assert {k for k, _ in asked} == {kind} and len({r.noise_id for r in found}) == len(found)
     if kind not in ("fresh", "list"):
         assert asked == [(kind, 1)] * 1100 and len(found) == 1100
     elif shared:
-        assert asked == [(kind, 500)] + [(kind, 2)] * (2 * releases.OTHERS - 2) + [(kind, 1)]
-        assert len(found) == 2 * releases.OTHERS
+        assert asked == [(kind, 500)] + [(kind, 2)] * (2 * goodness_of_fit.OTHERS - 2) + [(kind, 1)]
+        assert len(found) == 2 * goodness_of_fit.OTHERS
     else:
         assert asked == [(kind, 500), (kind, 500), (kind, 100)] and len(found) == 1100
 
@@ -1186,7 +1194,7 @@ def test_any_two_words_of_a_vocabulary_are_one_apart_where_all_are_alike():
 
 
 def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypatch):
-    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(fit_statistics, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
     d, kept = stated(np.log([0.25, 0.75]), ["sun", "rain"]), {"sun": 40, "rain": 20}
     text = SimpleNamespace(
         per_draw=False,
@@ -1202,7 +1210,7 @@ def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypa
     counts = SimpleNamespace(words={(0, None, False): kept, (1, None, False): {"rain": 40, "sun": 20}}, both={})
     counts.deleted = counts.added = {}
     counts.n, counts.places = 60, []
-    fits = releases._fits(text, "a way", counts, {}, {})  # type: ignore[arg-type]
+    fits = fit_statistics.fits_of(text, "a way", counts, {}, {})  # type: ignore[arg-type]
     (stays,) = [f for f in fits if f.key == ("stays",)]
     p = (0.25 + 0.75) / 2
     assert stays.p == pytest.approx(min(1.0, 2 * stats.binom.sf(79, 120, p))) and stays.share == 80 / 120

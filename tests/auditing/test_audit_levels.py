@@ -10,7 +10,7 @@ from foreign import Generator, Latent, Swap
 from small_spaces import on, random_space
 
 import dptext_core as dpt
-from dptext_core.auditing import releases, verdict
+from dptext_core.auditing import goodness_of_fit, verdict
 
 TEXTS = ["sun and water", "rain and letters", "blue music"]
 pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
@@ -59,7 +59,7 @@ def test_the_bounds_of_whole_outputs_hold_all_together():
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "pairs", "confidence"), [(2, 2, 0.999), (3, 6, 0.95), (6, TOGETHER, 0.5)])
 def test_the_bounds_of_words_hold_all_together(n, pairs, confidence, monkeypatch):
-    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.ReleaseFindings())
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: goodness_of_fit.ReleaseFindings())
     space = random_space(12, 3)
     m = on(space, "mvc", epsilon=30.0)
     report = dpt.audit(m, list(space.words[:n]), draws=200, seed=1, confidence=confidence)

@@ -92,8 +92,8 @@ def twin_of(name, m, inputs, draws=100):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [f.name for f in STATED if f.name != "seldom-leak"])
 def test_the_audit_finds_the_fault_and_clears_its_twin(name, tiny_model):
-    """All but a leak that a small vocabulary hides among the words that stay anyway: test_releases has leaks of the
-    size that an audit says it would see."""
+    """All but a leak that a small vocabulary hides among the words that stay anyway: test_goodness_of_fit has leaks of
+    the size that an audit says it would see."""
     texts = ["my doctor changed", "the red car"]
     alike = ["the red car", "the sad dog"]  # they differ in drawn words alone
     inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(5))

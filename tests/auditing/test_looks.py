@@ -10,7 +10,7 @@ from scipy.spatial.distance import mahalanobis
 from small_spaces import on, random_space, words
 
 import dptext_core as dpt
-from dptext_core.auditing import batches, distance, latent, long_texts, released
+from dptext_core.auditing import batches, distance, latent, long_texts, text_integrity
 from dptext_core.auditing.inputs import Meter
 from dptext_core.auditing.release_statistics import ObservedDraw, ReleaseReader, too_many
 
@@ -67,7 +67,7 @@ def test_the_regularised_mahalanobis_distance_is_that_of_the_formula():
 
 def test_an_option_that_cannot_be_had_is_left_out():
     m = on(SPACE, "custext", k=3)
-    assert released._with_option(m, "k", 4).config.k == 4 and released._with_option(m, "k", 0) is None
+    assert text_integrity._with_option(m, "k", 4).config.k == 4 and text_integrity._with_option(m, "k", 0) is None
 
 
 @pytest.mark.parametrize(

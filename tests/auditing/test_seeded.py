@@ -22,15 +22,16 @@ from small_spaces import Noisy, diffractor, on, over, random_space, shuffled_lis
 from dptext_core import auditing, get_mechanism
 from dptext_core.auditing import (
     batches,
+    fit_statistics,
+    goodness_of_fit,
     inputs,
     latent,
     long_texts,
     metadata_leakage,
     release_statistics,
-    released,
-    releases,
     report,
     statefulness,
+    text_integrity,
     verdict,
     vocabulary,
 )
@@ -48,7 +49,7 @@ SPACE = random_space(24, 4)
 LISTS = shuffled_lists(24, 2)
 #: Looks that an audit takes one after the other.
 LOOKS = {
-    "released": released.released_text,
+    "released": text_integrity.released_text,
     "told": metadata_leakage.check_metadata,
     "stated": vocabulary.stated_words,
     "words": vocabulary.released_words,
@@ -73,7 +74,7 @@ NUMBERS = (
     "_fit",
     "_chance_of",
     "_apart",
-    "_leak",
+    "smallest_leak",
     "_uniform",
     "_one_word",
     "_mass",
@@ -216,9 +217,9 @@ class Noted:
 
 def flat(value: Any) -> Iterable[float]:
     """The finite numbers in a value."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, releases._Fit):
+    if dataclasses.is_dataclass(value) and not isinstance(value, fit_statistics.Fit):
         return
-    if isinstance(value, releases._Fit):
+    if isinstance(value, fit_statistics.Fit):
         yield from flat((value.p, value.share, value.log_p))
     elif isinstance(value, tuple | list | np.ndarray):
         for one in value:
@@ -274,13 +275,13 @@ def test_a_part_of_a_vocabulary_is_looked_at_in_the_same_way(name, thorough, not
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in MADE if n in RELEASES])
 def test_releases_are_looked_at_in_the_same_way(name, noted, monkeypatch):
-    monkeypatch.setattr(releases, "ENOUGH", 40)
-    monkeypatch.setattr(releases, "OTHERS", 6)
+    monkeypatch.setattr(fit_statistics, "ENOUGH", 40)
+    monkeypatch.setattr(goodness_of_fit, "OTHERS", 6)
     m = MADE[name]()
     texts = given(m)
     for inputs_ in (texts[:4], [f"{texts[0]} {texts[1]} and {texts[0]}."]):
         probes = probes_of(m, inputs_, Meter())[0]
-        found = releases.check_releases(m, probes, 20, NoiseStream(1), Meter(), Rewriter())
+        found = goodness_of_fit.check_releases(m, probes, 20, NoiseStream(1), Meter(), Rewriter())
         case = "words" if len(inputs_) > 1 else "a text"
         own = report._plain(dataclasses.asdict(found)) if closed(m) else [found.draws, found.texts, found.each]
         held_case("audits", f"releases of {case} {name}", {**noted.told(m), "tested": own})
@@ -347,15 +348,15 @@ def test_a_loss_is_bounded_from_the_same_draws(options, noted):
 def test_releases_of_a_model_are_looked_at_in_the_same_way(name, options, tiny_model, monkeypatch):
     """How often what was seen, and its stated chance: to the digits that float32 has on every processor."""
     fits: list[Any] = []
-    whole = releases._fits
+    whole = fit_statistics.fits_of
 
     def noted_fits(text, way, *more):
         out = whole(text, way, *more)
         fits.extend([f.kind, repr(f.key), f.share, f.p, max(f.log_p, -99.0)] for f in out)
         return out
 
-    monkeypatch.setattr(releases, "_fits", noted_fits)
-    monkeypatch.setattr(releases, "FEW", 4)
+    monkeypatch.setattr(goodness_of_fit, "fits_of", noted_fits)
+    monkeypatch.setattr(goodness_of_fit, "FEW", 4)
     # Not as another test has loaded it.
     monkeypatch.setattr(masked_lm, "best_dtype", lambda device: "float32")
     monkeypatch.setattr(masked_lm, "_loaded", {}, raising=False)
@@ -363,9 +364,9 @@ def test_releases_of_a_model_are_looked_at_in_the_same_way(name, options, tiny_m
     m = get_mechanism(name, model=tiny_model, epsilon=20.0, recase="none", **options)
     texts = ["my doctor changed the medicine"]
     probes = probes_of(m, texts, Meter())[0]
-    found = releases.check_releases(m, probes, 10, NoiseStream(3), Meter(), Rewriter())
+    found = goodness_of_fit.check_releases(m, probes, 10, NoiseStream(3), Meter(), Rewriter())
     draws = [found.draws, found.texts, found.each]
-    assert min(p for *_, p, _ in fits) > releases.SAMPLER_LEVEL, "nothing is refuted"
+    assert min(p for *_, p, _ in fits) > goodness_of_fit.SAMPLER_LEVEL, "nothing is refuted"
     held_case("audits", f"releases of {name}", {"fits": fits, "draws": draws}, 1e-3, 1e-3)
 
 

@@ -6,12 +6,12 @@ import functools
 
 import pytest
 
-from dptext_core.auditing import metadata_leakage, outputs, releases, verdict
+from dptext_core.auditing import goodness_of_fit, metadata_leakage, stated_pieces, verdict
 from dptext_core.models import loaded_generators
 
 FEW = {
-    releases: {"FEW": 2, "OTHERS": 6, "LOW": 1},
-    outputs: {"_PIECEWISE": 4, "_CROSSED": 1},
+    goodness_of_fit: {"FEW": 2, "OTHERS": 6, "LOW": 1},
+    stated_pieces: {"_PIECEWISE": 4, "_CROSSED": 1},
     metadata_leakage: {"REWRITTEN": 1, "ALONE": 60},
     verdict: {"FRESH": 25},
 }

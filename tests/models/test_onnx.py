@@ -291,8 +291,8 @@ for name in ("cosine", "bertscore", "perplexity"):
 ATTACKS = """
 for name in ("reader", "nearest-words", "language-model", "which-text", "two-texts", "best"):
     assert get_attacker(name).attack(m, result)
-from dptext_core.auditing import metadata_leakage, releases, verdict
-metadata_leakage.LONG, releases.FRESH, releases.LOW, releases.OTHERS, releases.FEW, releases.MORE = 20, 20, 1, 4, 3, 2
+from dptext_core.auditing import goodness_of_fit as fit, metadata_leakage, verdict
+metadata_leakage.LONG, fit.FRESH, fit.LOW, fit.OTHERS, fit.FEW, fit.MORE = 20, 20, 1, 4, 3, 2
 check = verdict.check_releases
 verdict.check_releases = lambda m, probes, n, *more: check(m, probes, min(n, 20), *more)
 verdict.LATER = verdict.LATER[:1]  # the others import nothing else, and rewrite much

@@ -193,8 +193,8 @@ def test_words_and_audits_need_no_language_model(tmp_path):
     code = (
         f"space, inputs = {str(tmp_path / 'small.npz')!r}, {list(space.words[:2])}"
         + """
-from dptext_core.auditing import metadata_leakage, releases, verdict
-metadata_leakage.LONG, releases.FRESH, releases.LOW, releases.OTHERS, releases.FEW, releases.MORE = 20, 20, 1, 4, 3, 2
+from dptext_core.auditing import goodness_of_fit as fit, metadata_leakage, verdict
+metadata_leakage.LONG, fit.FRESH, fit.LOW, fit.OTHERS, fit.FEW, fit.MORE = 20, 20, 1, 4, 3, 2
 check = verdict.check_releases
 verdict.check_releases = lambda m, probes, n, *more: check(m, probes, min(n, 20), *more)
 (near, _), = dpt.word_space("minilm").neighbours("doctor", 1)

@@ -13,7 +13,7 @@ from small_spaces import diffractor, on, over, random_space, shuffled_lists, wor
 
 import dptext_core as dpt
 from dptext_core import WordSpace
-from dptext_core.auditing import audit, releases, verdict
+from dptext_core.auditing import audit, goodness_of_fit, verdict
 from dptext_core.auditing.broken_mechanisms.stated import _leaking
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM, DPMLMPlus
 from dptext_core.mechanisms.words.custext import CusText
@@ -171,7 +171,7 @@ class Shared(SanText):
 
 @pytest.mark.slow
 def test_noise_that_two_places_share_is_found(monkeypatch):
-    monkeypatch.setattr(releases, "LOW", 10)  # 330 rewrites, of the 300 that are needed
+    monkeypatch.setattr(goodness_of_fit, "LOW", 10)  # 330 rewrites, of the 300 that are needed
     report = checked(of(Shared), NAMES[:8])
     assert report.verdict == "refuted" and "independently" in report.witness.sentence()
 

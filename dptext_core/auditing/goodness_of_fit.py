@@ -19,46 +19,47 @@ word hardly ever stays: the same mechanism is looked at with a small ε too.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import combinations
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import NoDistribution
-from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.base import Mechanism
 from ..mechanisms.capabilities import public_context, require_alignment
-from ..mechanisms.config import capitals
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, number
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Step
-from ..support.statistics import chance_for, smaller_tail, two_sided
-from ..text.document import Document
-from ..text.skeleton import Skeleton
 from .checks import Seeds
+from .fit_statistics import (
+    AGAIN,
+    Counts,
+    Fit,
+    StatedText,
+    describe_fit,
+    fits_of,
+    middles_of,
+    render_outputs,
+    smallest_leak,
+)
 from .inputs import Meter, Probe
 from .release_statistics import with_small_epsilon
-from .report import Witness, format_probability
+from .report import Witness
 from .rewriting import FRESH as FRESH_DRAWS
 from .rewriting import LIST, PREPARED, TEXT, Rewriter
 from .rules import ELSE, Breach, flat
-from .sampled import misfit, two_samples
 
 #: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
 FRESH, OTHERS = 500, 24
-#: Texts and words of the caller's that are rewritten at most; rewrites that tell whether places are independent.
-MOST_TEXTS, MOST_WORDS, ENOUGH = 20, 200, 300
+#: Texts and words of the caller's that are rewritten at most.
+MOST_TEXTS, MOST_WORDS = 20, 200
 #: Rewrites at a small ε are so many times as many as at that of the mechanism.
 LOW = 3
 #: The same where each of these, and rewrites of a mechanism where every draw, needs passes of a model.
 FEW = 12
-#: Draws are refuted where they have a smaller chance than this, over all comparisons together; and where they are
-#: looked at again.
-SAMPLER_LEVEL, AGAIN = 1e-6, 1e-2
+#: Draws are refuted where they have a smaller chance than this, over all comparisons together.
+SAMPLER_LEVEL = 1e-6
 MORE = 6
 WORDS = 5
 WAYS = (TEXT, PREPARED, LIST, FRESH_DRAWS)
@@ -81,91 +82,6 @@ class ReleaseFindings:
     leak: float | None = None
     leak_fresh: float | None = None
     leak_epsilon: float | None = None
-
-
-class _Forms(NamedTuple):
-    """What all texts of a check share: words without their capitals, and for each list of outputs, by its identity,
-    what :meth:`_Text.strip_word` and ``_render_outputs`` make of it, beside the list, so that no other one takes its
-    place."""
-
-    words: dict[str, str]
-    bare: dict[int, tuple[np.ndarray, dict[str, int], Sequence[str]]]
-    written: dict[tuple[int, bool | None], tuple[_RenderedOutputs, Sequence[str]]]
-
-
-@dataclass
-class _Text:
-    """A text with what is stated of it. stated: the distribution of each drawn token. per_draw: it differs by draw.
-    ways: in which it is rewritten, and how often."""
-
-    m: Mechanism
-    text: str
-    prepared: Prepared
-    document: Document
-    stated: dict[int, TokenDistribution]
-    promise: Guarantee
-    ways: dict[str, int]
-    per_draw: bool = False
-    forms: _Forms = field(default_factory=lambda: _Forms({}, {}, {}))
-
-    @property
-    def once(self) -> bool:
-        """Whether equal words are drawn once."""
-        return self.promise.unit.counts_distinct_words
-
-    @cached_property
-    def first(self) -> dict[int, int]:
-        """For each drawn token the first one with the same word."""
-        at: dict[str, int] = {}
-        return {i: at.setdefault(self.document.tokens[i].text.casefold(), i) for i in sorted(self.stated)}
-
-    @cached_property
-    def skeleton(self) -> Skeleton:
-        """What is stated to stay."""
-        return self.document.skeleton([i in self.stated for i in range(len(self.document.tokens))])
-
-    def bare_word(self, word: str) -> str:
-        """A word without what the rule of capital letters may have done to it."""
-        known = self.forms.words
-        if (found := known.get(word)) is None:
-            found = known[word] = self.m.language.case(word, True).casefold()
-        return found
-
-    def bare(self, candidates: Sequence[str]) -> tuple[np.ndarray, dict[str, int]]:
-        """For each output a number, the same for those that differ in case only; and the number of each bare word."""
-        known = self.forms.bare
-        if id(candidates) not in known:
-            at: dict[str, int] = {}
-            numbers = np.array([at.setdefault(self.bare_word(c), len(at)) for c in candidates])
-            known[id(candidates)] = numbers, at, candidates
-        return known[id(candidates)][:2]
-
-    def stays(self, d: TokenDistribution, word: str) -> float:
-        """The stated chance of an output that differs from the word in case at most."""
-        numbers, at = self.bare(d.candidates)
-        return float(d.probs[numbers == at.get(self.bare_word(word), -1)].sum())
-
-    def capital(self, i: int, deleted: frozenset[int]) -> bool | None:
-        """Whether a word released at token i has a capital by the public rule; None where words stay as they are."""
-        rule = capitals(self.m.config)
-        if rule == "original":
-            return self.document.tokens[i].text[:1].isupper()
-        return None if rule == "none" else self.skeleton.starts(deleted)[i]
-
-
-@dataclass
-class _Fit:
-    """One comparison: its chance, and what it is about. key: which one it is among those of its text and way."""
-
-    p: float
-    text: _Text
-    way: str
-    key: tuple
-    place: int | None
-    output: str
-    share: float
-    log_p: float
-    kind: str
 
 
 def check_releases(
@@ -209,14 +125,14 @@ def _check(
         texts += [seldom] if seldom.stated else []
     for text in texts:
         text.forms = forms
-    fits: list[_Fit] = []
+    fits: list[Fit] = []
     work = [(text, way, n) for text in texts for way, n in text.ways.items()]
     for k, (text, way, n) in enumerate(work):
         meter.at(0.8 + 0.15 * k / len(work))
         fits += _look(text, way, n, seeds, rewriter, out)
     out.texts, out.each = len(texts), min((t.ways["fresh draws"] for t in texts), default=0)
     if not (estimated or texts[0].per_draw):
-        leaks = {way: _leak(texts[-1], texts[-1].ways.get(way, 0), len(fits)) for way in WAYS}
+        leaks = {way: smallest_leak(texts[-1], texts[-1].ways.get(way, 0), len(fits)) for way in WAYS}
         known = [leak for leak in leaks.values() if leak is not None]
         if len(known) == len(WAYS):
             out.leak, out.leak_fresh = max(known), leaks["fresh draws"]
@@ -232,7 +148,7 @@ def _check(
         worst = next((f for f in again if f.key == worst.key), worst)
     if out.p < SAMPLER_LEVEL:
         out.breach, out.reason = (
-            _describe_fit(worst, m),
+            describe_fit(worst, m),
             (
                 "what is released does not follow the distribution that the mechanism states, so that no promise "
                 "computed from that distribution is kept."
@@ -245,7 +161,7 @@ def _check(
 
 def _texts(
     m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter, rewriter: Rewriter
-) -> list[_Text]:
+) -> list[StatedText]:
     """Some of the words between marks, quotes, emoji, line ends, unknown and kept words, in each case of letters; a few
     words, repeated; and all of the probed words, or texts."""
     given = list(dict.fromkeys(p.prepared.text for p in probes if p.at is not None))[:MOST_TEXTS]
@@ -278,7 +194,9 @@ def every_input(count: int) -> int:
     return max(50, count // 8)
 
 
-def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter: Meter, rewriter: Rewriter) -> _Text:
+def _prepare(
+    m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter: Meter, rewriter: Rewriter
+) -> StatedText:
     prepared = m.prepare(text, task=meter.task)
     stated: dict[int, TokenDistribution] = {}
     for i in range(len(prepared.document.tokens)):
@@ -286,13 +204,13 @@ def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter:
             stated[i] = m.distribution(prepared, i)
         except NoDistribution:
             continue
-    out = _Text(m, text, prepared, prepared.document, stated, m.guarantee(prepared), ways)
+    out = StatedText(m, text, prepared, prepared.document, stated, m.guarantee(prepared), ways)
     if stated and _differs_by_draw(out, seeds, rewriter):
         out.per_draw, out.ways = True, dict.fromkeys(ways, FEW)
     return out
 
 
-def _differs_by_draw(text: _Text, seeds: Seeds, rewriter: Rewriter) -> bool:
+def _differs_by_draw(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> bool:
     """Whether what a word was drawn from depends on the words released before it: then each draw has its own."""
     result = rewriter.one(text.m, text.prepared, seeds())
     for k, step in enumerate(result.steps):
@@ -310,7 +228,7 @@ def _nearly_equal(a: np.ndarray, b: np.ndarray, error: float) -> bool:
     return np.array_equal(finite, np.isfinite(b)) and bool(np.allclose(a[finite], b[finite], rtol=error, atol=error))
 
 
-def _same_name(text: _Text, seeds: Seeds, rewriter: Rewriter) -> None:
+def _same_name(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> None:
     """The name of the noise tells nothing of the text: with one seed it is the same for any other."""
     seed = seeds() or 1
     other = rewriter.one(text.m, "the " + text.text, seed)
@@ -322,7 +240,9 @@ def _same_name(text: _Text, seeds: Seeds, rewriter: Rewriter) -> None:
 # --- rewrites, one way after the other
 
 
-def _independent_rewrites(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter) -> Iterator[RewriteResult]:
+def _independent_rewrites(
+    text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter
+) -> Iterator[RewriteResult]:
     """Rewrites whose noise is independent: of those of one call that share it, the first."""
     m = text.m
     seen: set[str] = set()
@@ -347,32 +267,13 @@ def _independent_rewrites(text: _Text, way: str, n: int, seeds: Seeds, rewriter:
             yield result
 
 
-@dataclass
-class _Counts:
-    """What n rewrites of a text in one way released. words: for each place (and capital, and whether inserted) how
-    often what. deleted, added: of each place. equal, both: of pairs of equal words. places: where each draw lay in its
-    distribution, one row a rewrite."""
-
-    n: int = 0
-    words: dict[tuple[int, bool | None, bool], dict[str, int]] = field(default_factory=dict)
-    deleted: dict[int, int] = field(default_factory=dict)
-    added: dict[int, int] = field(default_factory=dict)
-    equal: dict[tuple[int, int], int] = field(default_factory=dict)
-    both: dict[tuple[int, int], int] = field(default_factory=dict)
-    places: list[np.ndarray] = field(default_factory=list)
-    kept: int = 0
-    expected: float = 0.0
-    samples: int = 0
-
-
-def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: ReleaseFindings) -> list[_Fit]:
+def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: ReleaseFindings) -> list[Fit]:
     """n rewrites of one text in one way, and how they fit what is stated. Raises Breach."""
     tokens, first = text.document.tokens, text.first
-    counts = _Counts()
+    counts = Counts()
     inserted: dict[int, TokenDistribution] = {}
     shapes: dict[int, str] = {}
-    # Of a long text they are many numbers, which fewer rewrites do not need.
-    middles = {} if text.per_draw or n < ENOUGH else _middles(text)
+    middles = middles_of(text, n)
     for result in _independent_rewrites(text, way, n, seeds, rewriter):
         steps = {s.index: s for s in result.steps if s.action != "insert"}
         _follows(text, way, result, steps, shapes)
@@ -395,7 +296,7 @@ def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: 
                 d = inserted[i] if i in inserted else inserted.setdefault(i, result.distribution(k))
             else:
                 d = text.stated[i]
-            at = _render_outputs(text, d, capital).first.get(step.replacement)
+            at = render_outputs(text, d, capital).first.get(step.replacement)
             if at is None:
                 raise _impossible(text, way, i, d, step.replacement, capital)
             if text.per_draw:
@@ -422,20 +323,11 @@ def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: 
                     f"“{steps[i].replacement}”."
                 )
                 raise Breach(text.text, message, "equal words are drawn apart, where the promise counts them once.")
-    return _fits(text, way, counts, inserted, middles)
+    return fits_of(text, way, counts, inserted, middles)
 
 
-def _middles(text: _Text) -> dict[int, tuple[int, np.ndarray]]:
-    """For each closed form: its column, and the middle of each output's part of [0, 1], float64 (V,)."""
-    found = {}
-    for column, (i, d) in enumerate(text.stated.items()):
-        if d.draws is None and len(d) > 1:
-            found[i] = column, np.cumsum(d.probs) - d.probs / 2
-    return found
-
-
-def _impossible(text: _Text, way: str, i: int, d: TokenDistribution, word: str, capital: bool | None) -> Breach:
-    rule = next((w for w in _render_outputs(text, d, capital).first if text.bare_word(w) == text.bare_word(word)), None)
+def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: str, capital: bool | None) -> Breach:
+    rule = next((w for w in render_outputs(text, d, capital).first if text.bare_word(w) == text.bare_word(word)), None)
     why = (
         f"there it is written “{rule}”, since capital letters follow places and not the original text."
         if rule is not None
@@ -448,7 +340,7 @@ def _impossible(text: _Text, way: str, i: int, d: TokenDistribution, word: str, 
     )
 
 
-def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step], shapes: dict[int, str]) -> None:
+def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int, Step], shapes: dict[int, str]) -> None:
     """Raises Breach for what of a release does not follow from its released words, kept tokens and gaps.
 
     shapes: what became of the tokens that are stated to stay, the same in every rewrite.
@@ -495,184 +387,10 @@ def _promises_more(result: Guarantee, text: Guarantee) -> bool:
     return less or other or result.delta < text.delta or not set(text.exposed) <= set(result.exposed)
 
 
-@dataclass(frozen=True)
-class _RenderedOutputs:
-    """How the outputs of a distribution are written when they are released. first: each writing → the first output that
-    is written so. alike: for each output, that first one."""
-
-    first: dict[str, int]
-    alike: np.ndarray
-
-
-def _render_outputs(text: _Text, d: TokenDistribution, capital: bool | None) -> _RenderedOutputs:
-    key, known = (id(d.candidates), capital), text.forms.written
-    if key not in known:
-        shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
-        first = {w: k for k, w in reversed(list(enumerate(shown)))}
-        known[key] = _RenderedOutputs(first, np.array([first[w] for w in shown])), d.candidates
-    return known[key][0]
-
-
-# --- draws against distributions
-
-
-def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistribution], middles: dict) -> list[_Fit]:
-    tokens = text.document.tokens
-    if text.per_draw:
-        # The chances depend on earlier draws, so that this tail is near the truth and no bound.
-        mean = counts.expected / max(1, counts.samples)
-        return [_chance_of(text, way, ("stays",), None, "the word itself", counts.kept, counts.samples, mean)]
-    fits: list[_Fit] = []
-    kept, expected, samples = 0, 0.0, 0
-    for (i, capital, insert), seen in counts.words.items():
-        if text.once and text.first[i] != i:
-            continue
-        d = inserted[i] if insert else text.stated[i]
-        written = _render_outputs(text, d, capital)
-        n = sum(seen.values())
-        tally = np.bincount([written.first[w] for w in seen], list(seen.values()), minlength=len(d)).astype(np.int64)
-        hits = sum(times for w, times in seen.items() if text.bare_word(w) == text.bare_word(tokens[i].text))
-        stays = text.stays(d, tokens[i].text)
-        key = (i, capital, insert)
-        if d.draws is not None:
-            p, y = two_samples(tally, np.rint(d.probs * d.draws).astype(np.int64))
-            fits.append(_fit(p, text, way, ("words", *key), i, d, y, tally))
-            p = _fisher_p(hits, n, round(stays * d.draws), d.draws)
-            fits.append(_Fit(p, text, way, ("stays", *key), i, "the word itself", hits / n, _log(stays), "stays"))
-            continue
-        merged = np.full(len(d), -np.inf)
-        np.logaddexp.at(merged, written.alike, d.log_probs)
-        p, y = misfit(tally, merged)
-        fits.append(_fit(p, text, way, ("words", *key), i, d, y, tally))
-        if insert:
-            fits.append(_chance_of(text, way, ("stays", *key), i, "the word before it", hits, n, stays))
-        else:
-            kept, expected, samples = kept + hits, expected + n * stays, samples + n
-    if samples:
-        fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
-    words = require_alignment(text.m, "draws in no word's place")
-    for chance_, what, times in (
-        (words.deleted, "left out", counts.deleted),
-        (words.added, "followed by an added word", counts.added),
-    ):
-        if chance_ > 0:
-            fits += [
-                _chance_of(text, way, (what, i), i, f"“{what}”", times.get(i, 0), counts.n, chance_)
-                for i in text.stated
-            ]
-    if not text.once:
-        for (a, b), n in counts.both.items():
-            d, other = text.stated[a], text.stated[b]
-            if d.draws is None and d.candidates is other.candidates:
-                bare = text.bare(d.candidates)[0]
-                p_equal = float((np.bincount(bare, d.probs) * np.bincount(bare, other.probs)).sum())
-                fits.append(
-                    _chance_of(text, way, ("equal", a, b), b, "the same word twice", counts.equal[a, b], n, p_equal)
-                )
-    return fits + _correlation_fits(text, way, counts, middles)
-
-
-def _correlation_fits(text: _Text, way: str, counts: _Counts, middles: dict) -> list[_Fit]:
-    """Whether two places of a text are drawn with noise of their own: the correlation of where their draws lay.
-
-    Only where draws spread over their outputs, so that the correlation of so many is nearly normal.
-    """
-    if len(counts.places) < ENOUGH:
-        return []
-    x = np.stack(counts.places)
-    columns = {i: x[:, column] for i, (column, _) in middles.items()}
-    spread = {i: c for i, c in columns.items() if np.isfinite(c).sum() >= ENOUGH and np.nanvar(c) > 0.02}
-    fits = []
-    for i, j in combinations(spread, 2):
-        if text.once and text.first[i] == text.first[j]:
-            continue
-        both = np.isfinite(spread[i]) & np.isfinite(spread[j])
-        if both.sum() < ENOUGH:
-            continue
-        r = float(np.corrcoef(spread[i][both], spread[j][both])[0, 1])
-        # Fisher's z.
-        p = two_sided(math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))) * math.sqrt(both.sum() - 3))
-        names = " and ".join(f"“{text.document.tokens[k].text}”" for k in (i, j))
-        fits.append(_Fit(p, text, way, ("together", i, j), None, f"{names} together", abs(r), -math.inf, "together"))
-    return fits
-
-
-def _fit(p: float, text: _Text, way: str, key: tuple, i: int, d: TokenDistribution, y: int, tally: np.ndarray) -> _Fit:
-    share = float(tally[y] / tally.sum())
-    return _Fit(p, text, way, key, i, f"“{d.candidates[y]}”", share, float(d.log_probs[y]), "words")
-
-
-def _chance_of(text: _Text, way: str, key: tuple, place: int | None, what: str, hits: int, n: int, p: float) -> _Fit:
-    """hits of n draws against their mean chance: the tail of a binomial with it bounds that of draws with different
-    ones (Hoeffding 1956)."""
-    return _Fit(_tail(hits, n, p), text, way, key, place, what, hits / max(1, n), _log(p), "stays")
-
-
-def _log(p: float) -> float:
-    return math.log(p) if p > 0 else -math.inf
-
-
-def _tail(hits: int, n: int, p: float) -> float:
-    """Twice the smaller tail of hits among n with chance p."""
-    return min(1.0, 2 * float(smaller_tail(hits, n, min(max(p, 0.0), 1.0))))
-
-
-def _fisher_p(a: int, n: int, b: int, m: int) -> float:
-    """Fisher's exact test of a in n against b in m."""
-    from scipy.stats import fisher_exact
-
-    return float(fisher_exact([[a, n - a], [b, m - b]]).pvalue)
-
-
-def _leak(text: _Text, n: int, comparisons: int) -> float | None:
-    """The smallest share of draws that stay although they should not, and that n rewrites show with a chance of 95%
-    among so many comparisons."""
-    from scipy.special import bdtrc
-
-    closed = [(i, d) for i, d in text.stated.items() if d.draws is None and not (text.once and text.first[i] != i)]
-    if not closed or not n:
-        return None
-    samples = n * len(closed)
-    p = float(np.mean([text.stays(d, text.document.tokens[i].text) for i, d in closed]))
-    level = AGAIN / 2 / max(1, comparisons)
-    at = np.arange(int(samples * p), int(samples * p + 40 + 12 * math.sqrt(samples * p)) + 1)
-    at = at[at < samples]
-    seen = at[bdtrc(at, samples, p) <= level]
-    if not len(seen):
-        return None
-    return max(0.0, (chance_for(int(seen[0]) + 1, samples) - p) / (1 - p))
-
-
-def _percent(log_p: float) -> str:
-    return format_probability(log_p) if log_p < math.log(1e-4) else f"{math.exp(log_p):.1%}"
-
-
-def _describe_fit(fit: _Fit, m: Mechanism) -> Witness:
-    token = None if fit.place is None else fit.text.document.tokens[fit.place].text
-    own = fit.text.m.config.epsilon
-    where = f" at ε = {own:.3g}" if fit.text.m is not m else ""
-    what = "the words" if token is None else f"“{token}”"
-    log_share = _log(fit.share)
-    text = f"“{flat(fit.text.text)}”"
-    if fit.kind == "together":
-        message = (
-            f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not drawn independently: where their draws "
-            f"lay in their distributions correlates by {fit.share:.2f}."
-        )
-    else:
-        message = (
-            f"Of {what} in {text}, rewritten as {fit.way}{where}, {fit.output} came out in {_percent(log_share)} of "
-            f"the draws; the stated distribution gives it {_percent(fit.log_p)}."
-        )
-    return Witness(
-        fit.text.text, fit.text.text, (fit.output,), log_share, fit.log_p, 0.0, token, token, "sampler", message
-    )
-
-
 # --- what stands around a word
 
 
-def _check_independence(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
+def _check_independence(text: StatedText, probes: Sequence[Probe], estimated: bool) -> None:
     """Raises Breach where the promise counts words one by one, and a word's stated distribution depends on others that
     are not public."""
     if text.promise.notion not in ("metric", "group") or estimated:

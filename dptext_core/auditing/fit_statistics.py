@@ -1,0 +1,322 @@
+"""How well the words that rewrites released fit the stated distributions, from their counts: chi-square, exact binomial
+and Fisher tests, and correlations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.capabilities import require_alignment
+from ..mechanisms.config import capitals
+from ..privacy.distribution import TokenDistribution
+from ..privacy.guarantee import Guarantee
+from ..support.statistics import chance_for, smaller_tail, two_sided
+from ..text.document import Document
+from ..text.skeleton import Skeleton
+from .report import Witness, format_probability
+from .rules import flat
+from .sampled import misfit, two_samples
+
+#: Rewrites that tell whether places are independent.
+ENOUGH = 300
+#: The worst fit is looked at again where its chance, corrected for the number of comparisons, is below this.
+AGAIN = 1e-2
+
+
+class _Forms(NamedTuple):
+    """What all texts of a check share: words without their capitals, and for each list of outputs, by its identity,
+    what :meth:`StatedText.strip_word` and ``render_outputs`` make of it, beside the list, so that no other one takes
+    its place."""
+
+    words: dict[str, str]
+    bare: dict[int, tuple[np.ndarray, dict[str, int], Sequence[str]]]
+    written: dict[tuple[int, bool | None], tuple[RenderedOutputs, Sequence[str]]]
+
+
+@dataclass
+class StatedText:
+    """A text with what is stated of it. stated: the distribution of each drawn token. per_draw: it differs by draw.
+    ways: in which it is rewritten, and how often."""
+
+    m: Mechanism
+    text: str
+    prepared: Prepared
+    document: Document
+    stated: dict[int, TokenDistribution]
+    promise: Guarantee
+    ways: dict[str, int]
+    per_draw: bool = False
+    forms: _Forms = field(default_factory=lambda: _Forms({}, {}, {}))
+
+    @property
+    def once(self) -> bool:
+        """Whether equal words are drawn once."""
+        return self.promise.unit.counts_distinct_words
+
+    @cached_property
+    def first(self) -> dict[int, int]:
+        """For each drawn token the first one with the same word."""
+        at: dict[str, int] = {}
+        return {i: at.setdefault(self.document.tokens[i].text.casefold(), i) for i in sorted(self.stated)}
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What is stated to stay."""
+        return self.document.skeleton([i in self.stated for i in range(len(self.document.tokens))])
+
+    def bare_word(self, word: str) -> str:
+        """A word without what the rule of capital letters may have done to it."""
+        known = self.forms.words
+        if (found := known.get(word)) is None:
+            found = known[word] = self.m.language.case(word, True).casefold()
+        return found
+
+    def bare(self, candidates: Sequence[str]) -> tuple[np.ndarray, dict[str, int]]:
+        """For each output a number, the same for those that differ in case only; and the number of each bare word."""
+        known = self.forms.bare
+        if id(candidates) not in known:
+            at: dict[str, int] = {}
+            numbers = np.array([at.setdefault(self.bare_word(c), len(at)) for c in candidates])
+            known[id(candidates)] = numbers, at, candidates
+        return known[id(candidates)][:2]
+
+    def stays(self, d: TokenDistribution, word: str) -> float:
+        """The stated chance of an output that differs from the word in case at most."""
+        numbers, at = self.bare(d.candidates)
+        return float(d.probs[numbers == at.get(self.bare_word(word), -1)].sum())
+
+    def capital(self, i: int, deleted: frozenset[int]) -> bool | None:
+        """Whether a word released at token i has a capital by the public rule; None where words stay as they are."""
+        rule = capitals(self.m.config)
+        if rule == "original":
+            return self.document.tokens[i].text[:1].isupper()
+        return None if rule == "none" else self.skeleton.starts(deleted)[i]
+
+
+@dataclass
+class Fit:
+    """One comparison: its chance, and what it is about. key: which one it is among those of its text and way."""
+
+    p: float
+    text: StatedText
+    way: str
+    key: tuple
+    place: int | None
+    output: str
+    share: float
+    log_p: float
+    kind: str
+
+
+@dataclass
+class Counts:
+    """What n rewrites of a text in one way released. words: for each place (and capital, and whether inserted) how
+    often what. deleted, added: of each place. equal, both: of pairs of equal words. places: where each draw lay in its
+    distribution, one row a rewrite."""
+
+    n: int = 0
+    words: dict[tuple[int, bool | None, bool], dict[str, int]] = field(default_factory=dict)
+    deleted: dict[int, int] = field(default_factory=dict)
+    added: dict[int, int] = field(default_factory=dict)
+    equal: dict[tuple[int, int], int] = field(default_factory=dict)
+    both: dict[tuple[int, int], int] = field(default_factory=dict)
+    places: list[np.ndarray] = field(default_factory=list)
+    kept: int = 0
+    expected: float = 0.0
+    samples: int = 0
+
+
+@dataclass(frozen=True)
+class RenderedOutputs:
+    """How the outputs of a distribution are written when they are released. first: each writing → the first output that
+    is written so. alike: for each output, that first one."""
+
+    first: dict[str, int]
+    alike: np.ndarray
+
+
+def render_outputs(text: StatedText, d: TokenDistribution, capital: bool | None) -> RenderedOutputs:
+    key, known = (id(d.candidates), capital), text.forms.written
+    if key not in known:
+        shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
+        first = {w: k for k, w in reversed(list(enumerate(shown)))}
+        known[key] = RenderedOutputs(first, np.array([first[w] for w in shown])), d.candidates
+    return known[key][0]
+
+
+def middles_of(text: StatedText, n: int) -> dict[int, tuple[int, np.ndarray]]:
+    """For each closed form: its column, and the middle of each output's part of [0, 1], float64 (V,). Empty for n
+    rewrites that are too few to tell whether places are independent."""
+    found: dict[int, tuple[int, np.ndarray]] = {}
+    if text.per_draw or n < ENOUGH:
+        return found
+    for column, (i, d) in enumerate(text.stated.items()):
+        if d.draws is None and len(d) > 1:
+            found[i] = column, np.cumsum(d.probs) - d.probs / 2
+    return found
+
+
+def fits_of(
+    text: StatedText, way: str, counts: Counts, inserted: dict[int, TokenDistribution], middles: dict
+) -> list[Fit]:
+    tokens = text.document.tokens
+    if text.per_draw:
+        # The chances depend on earlier draws, so that this tail is near the truth and no bound.
+        mean = counts.expected / max(1, counts.samples)
+        return [_chance_of(text, way, ("stays",), None, "the word itself", counts.kept, counts.samples, mean)]
+    fits: list[Fit] = []
+    kept, expected, samples = 0, 0.0, 0
+    for (i, capital, insert), seen in counts.words.items():
+        if text.once and text.first[i] != i:
+            continue
+        d = inserted[i] if insert else text.stated[i]
+        written = render_outputs(text, d, capital)
+        n = sum(seen.values())
+        tally = np.bincount([written.first[w] for w in seen], list(seen.values()), minlength=len(d)).astype(np.int64)
+        hits = sum(times for w, times in seen.items() if text.bare_word(w) == text.bare_word(tokens[i].text))
+        stays = text.stays(d, tokens[i].text)
+        key = (i, capital, insert)
+        if d.draws is not None:
+            p, y = two_samples(tally, np.rint(d.probs * d.draws).astype(np.int64))
+            fits.append(_fit(p, text, way, ("words", *key), i, d, y, tally))
+            p = _fisher_p(hits, n, round(stays * d.draws), d.draws)
+            fits.append(Fit(p, text, way, ("stays", *key), i, "the word itself", hits / n, _log(stays), "stays"))
+            continue
+        merged = np.full(len(d), -np.inf)
+        np.logaddexp.at(merged, written.alike, d.log_probs)
+        p, y = misfit(tally, merged)
+        fits.append(_fit(p, text, way, ("words", *key), i, d, y, tally))
+        if insert:
+            fits.append(_chance_of(text, way, ("stays", *key), i, "the word before it", hits, n, stays))
+        else:
+            kept, expected, samples = kept + hits, expected + n * stays, samples + n
+    if samples:
+        fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
+    words = require_alignment(text.m, "draws in no word's place")
+    for chance_, what, times in (
+        (words.deleted, "left out", counts.deleted),
+        (words.added, "followed by an added word", counts.added),
+    ):
+        if chance_ > 0:
+            fits += [
+                _chance_of(text, way, (what, i), i, f"“{what}”", times.get(i, 0), counts.n, chance_)
+                for i in text.stated
+            ]
+    if not text.once:
+        for (a, b), n in counts.both.items():
+            d, other = text.stated[a], text.stated[b]
+            if d.draws is None and d.candidates is other.candidates:
+                bare = text.bare(d.candidates)[0]
+                p_equal = float((np.bincount(bare, d.probs) * np.bincount(bare, other.probs)).sum())
+                fits.append(
+                    _chance_of(text, way, ("equal", a, b), b, "the same word twice", counts.equal[a, b], n, p_equal)
+                )
+    return fits + _correlation_fits(text, way, counts, middles)
+
+
+def _correlation_fits(text: StatedText, way: str, counts: Counts, middles: dict) -> list[Fit]:
+    """Whether two places of a text are drawn with noise of their own: the correlation of where their draws lay.
+
+    Only where draws spread over their outputs, so that the correlation of so many is nearly normal.
+    """
+    if len(counts.places) < ENOUGH:
+        return []
+    x = np.stack(counts.places)
+    columns = {i: x[:, column] for i, (column, _) in middles.items()}
+    spread = {i: c for i, c in columns.items() if np.isfinite(c).sum() >= ENOUGH and np.nanvar(c) > 0.02}
+    fits = []
+    for i, j in combinations(spread, 2):
+        if text.once and text.first[i] == text.first[j]:
+            continue
+        both = np.isfinite(spread[i]) & np.isfinite(spread[j])
+        if both.sum() < ENOUGH:
+            continue
+        r = float(np.corrcoef(spread[i][both], spread[j][both])[0, 1])
+        # Fisher's z.
+        p = two_sided(math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))) * math.sqrt(both.sum() - 3))
+        names = " and ".join(f"“{text.document.tokens[k].text}”" for k in (i, j))
+        fits.append(Fit(p, text, way, ("together", i, j), None, f"{names} together", abs(r), -math.inf, "together"))
+    return fits
+
+
+def _fit(
+    p: float, text: StatedText, way: str, key: tuple, i: int, d: TokenDistribution, y: int, tally: np.ndarray
+) -> Fit:
+    share = float(tally[y] / tally.sum())
+    return Fit(p, text, way, key, i, f"“{d.candidates[y]}”", share, float(d.log_probs[y]), "words")
+
+
+def _chance_of(
+    text: StatedText, way: str, key: tuple, place: int | None, what: str, hits: int, n: int, p: float
+) -> Fit:
+    """hits of n draws against their mean chance: the tail of a binomial with it bounds that of draws with different
+    ones (Hoeffding 1956)."""
+    return Fit(_tail(hits, n, p), text, way, key, place, what, hits / max(1, n), _log(p), "stays")
+
+
+def _log(p: float) -> float:
+    return math.log(p) if p > 0 else -math.inf
+
+
+def _tail(hits: int, n: int, p: float) -> float:
+    """Twice the smaller tail of hits among n with chance p."""
+    return min(1.0, 2 * float(smaller_tail(hits, n, min(max(p, 0.0), 1.0))))
+
+
+def _fisher_p(a: int, n: int, b: int, m: int) -> float:
+    """Fisher's exact test of a in n against b in m."""
+    from scipy.stats import fisher_exact
+
+    return float(fisher_exact([[a, n - a], [b, m - b]]).pvalue)
+
+
+def smallest_leak(text: StatedText, n: int, comparisons: int) -> float | None:
+    """The smallest share of draws that stay although they should not, and that n rewrites show with a chance of 95%
+    among so many comparisons."""
+    from scipy.special import bdtrc
+
+    closed = [(i, d) for i, d in text.stated.items() if d.draws is None and not (text.once and text.first[i] != i)]
+    if not closed or not n:
+        return None
+    samples = n * len(closed)
+    p = float(np.mean([text.stays(d, text.document.tokens[i].text) for i, d in closed]))
+    level = AGAIN / 2 / max(1, comparisons)
+    at = np.arange(int(samples * p), int(samples * p + 40 + 12 * math.sqrt(samples * p)) + 1)
+    at = at[at < samples]
+    seen = at[bdtrc(at, samples, p) <= level]
+    if not len(seen):
+        return None
+    return max(0.0, (chance_for(int(seen[0]) + 1, samples) - p) / (1 - p))
+
+
+def _percent(log_p: float) -> str:
+    return format_probability(log_p) if log_p < math.log(1e-4) else f"{math.exp(log_p):.1%}"
+
+
+def describe_fit(fit: Fit, m: Mechanism) -> Witness:
+    token = None if fit.place is None else fit.text.document.tokens[fit.place].text
+    own = fit.text.m.config.epsilon
+    where = f" at ε = {own:.3g}" if fit.text.m is not m else ""
+    what = "the words" if token is None else f"“{token}”"
+    log_share = _log(fit.share)
+    text = f"“{flat(fit.text.text)}”"
+    if fit.kind == "together":
+        message = (
+            f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not drawn independently: where their draws "
+            f"lay in their distributions correlates by {fit.share:.2f}."
+        )
+    else:
+        message = (
+            f"Of {what} in {text}, rewritten as {fit.way}{where}, {fit.output} came out in {_percent(log_share)} of "
+            f"the draws; the stated distribution gives it {_percent(fit.log_p)}."
+        )
+    return Witness(
+        fit.text.text, fit.text.text, (fit.output,), log_share, fit.log_p, 0.0, token, token, "sampler", message
+    )

@@ -1,0 +1,194 @@
+"""Rewrites of a text as events that anyone who reads them could look for, and the loss that these events show."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import InputError
+from ..mechanisms.base import Mechanism, Prepared
+from ..pieces import check_pieces
+from ..privacy.distribution import TokenDistribution
+from ..privacy.guarantee import Guarantee
+from ..result import RewriteResult
+from ..support.statistics import lower_limit, upper_limit
+from .checks import Seeds
+from .inputs import Meter
+from .report import AuditReport, Witness, format_probability
+from .rewriting import Rewriter
+from .sampled import TESTED, could_show, event
+
+#: Rewrites of one call, so that a wish to stop is seen in between.
+_BLOCK = 100
+#: Rewrites whose first distributions are compared: hidden noise would make them differ.
+_LOOKED = 5
+_WORD = re.compile(r"\w+")
+EVENTS = {
+    "text": "are the very text",
+    "first": "begin with",
+    "last": "end with",
+    "pieces": "have so many pieces:",
+    "word": "hold the word",
+    "blanks": "end with so many blanks:",
+    "inner": "have so many blanks:",
+    "length": "have so many characters:",
+    "capitals": "have so many capital letters:",
+    "marks": "have so many marks:",
+}
+
+
+@dataclass(frozen=True)
+class OutputSample:
+    """One input: its rewrites as events, one Counter for each half; and what it states of the first piece."""
+
+    prepared: Prepared
+    promise: Guarantee
+    halves: tuple[dict[str, Counter], dict[str, Counter]]
+    first: TokenDistribution | None
+    drawn_first: Counter
+
+
+def words_of(text: str) -> list[str]:
+    return list(dict.fromkeys(w.casefold() for w in _WORD.findall(text)))
+
+
+def sample_outputs(
+    m: Mechanism,
+    prepared: Prepared,
+    half: int,
+    words: Iterable[str],
+    seeds: Seeds,
+    meter: Meter,
+    rewriter: Rewriter,
+    start: float,
+    share: float,
+) -> OutputSample:
+    """Rewrite a text twice ``half`` times and count the events of each half, and its first pieces."""
+    guarantee = m.guarantee(prepared)
+    halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
+    drawn_first: Counter = Counter()
+    noises: set[str] = set()
+    first, stated, looked, n = None, True, 0, 0
+    wanted = frozenset(words)
+    for counts in halves:
+        done = 0
+        while done < half:
+            meter.at(0.75 * (start + share * n / (2 * half)))
+            size = min(_BLOCK, half - done)
+            results = rewriter.fresh(m, prepared, size, seeds(), distributions=False)
+            for r in results:
+                check_totals(m, r, guarantee)
+                noises.add(r.noise_id)
+                for kind, value in events(r, wanted):
+                    counts.setdefault(kind, Counter())[value] += 1
+                begins = "distribution" in r.can and bool(r.releases) and r.releases[0].drawn
+                # A text that ends before its first piece says nothing of what that would have been.
+                stated = stated and begins
+                if begins:
+                    if first is None:
+                        first = r.distribution(0)
+                    elif looked < _LOOKED:
+                        looked += 1
+                        stated = stated and _same_distribution(first, r.distribution(0))
+                    known = r.candidate(0)
+                    drawn_first[r.releases[0].text.casefold() if known is None else known] += 1
+            done, n = done + size, n + size
+    if len(noises) < n:
+        raise InputError(f"{m.title} gives rewrites of one text the same noise, so that they are no fresh draws.")
+    return OutputSample(prepared, guarantee, halves, first if stated else None, drawn_first)
+
+
+def check_totals(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
+    """Raise ConfigError where pieces are not those of the text, InputError where they spend more than is promised."""
+    check_pieces(r.text, r.releases, m.title)
+    spent = math.fsum(p.epsilon for p in r.releases)
+    if spent > promise.total * (1 + 1e-9):
+        raise InputError(f"{m.title} spends {spent:g} in a rewrite, and promises {promise.total:g} for its text.")
+    if r.guarantee.total < promise.total * (1 - 1e-9):
+        raise InputError(
+            f"{m.title} promises {r.guarantee.total:g} with a rewrite, and {promise.total:g} for its text: the smaller "
+            "one is no promise."
+        )
+
+
+def events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
+    """What can be seen of one output, as (kind, value)."""
+    out = [("text", r.text), ("pieces", str(len(r.releases))), ("length", str(len(r.text)))]
+    out.append(("blanks", str(len(r.text) - len(r.text.rstrip()))))
+    out.append(("inner", str(sum(c.isspace() for c in r.text))))
+    out.append(("capitals", str(sum(c.isupper() for c in r.text))))
+    out.append(("marks", str(sum(not c.isalnum() and not c.isspace() for c in r.text))))
+    found = _WORD.findall(r.text.casefold())
+    if found:
+        out += [("first", found[0]), ("last", found[-1])]
+    return out + [(f"word {w}", "yes") for w in sorted(words.intersection(found))]
+
+
+def _same_distribution(a: TokenDistribution, b: TokenDistribution) -> bool:
+    return len(a) == len(b) and bool(np.allclose(a.probs, b.probs, rtol=1e-6, atol=1e-12))
+
+
+def bounded_loss(
+    report: AuditReport,
+    texts: Sequence[OutputSample],
+    limits: Mapping[tuple[int, int], tuple[float, float]],
+    half: int,
+    meter: Meter,
+    level: float | None = None,
+) -> AuditReport:
+    """A lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests. limits: ε and δ of
+    each pair; the pair that exceeds its own most, or is nearest to it, is the one that is reported. level: the chance
+    with which each bound may be wrong, else that of the report's confidence."""
+    if not limits:
+        return report
+    level = (1 - report.confidence) / (2 * TESTED) if level is None else level
+    ranked: list[tuple[float, int, int, str, tuple[str, ...]]] = []
+    for k, ((a, b), (allowed, delta)) in enumerate(limits.items()):
+        meter.at(0.8 + 0.15 * k / len(limits))
+        one, other = texts[a].halves[0], texts[b].halves[0]
+        for kind in one:
+            # In an order that is the same in each process, as that of a set is not.
+            values = [*dict.fromkeys([*one[kind], *other.get(kind, ())])]
+            x, y = (np.array([c.get(kind, Counter())[v] for v in values]) for c in (one, other))
+            value, chosen = event(x, y, half, level, delta)
+            # Where nothing is promised any loss is within the limit: then the largest is looked for.
+            ranked.append(
+                (value - (allowed if math.isfinite(allowed) else 0.0), a, b, kind, tuple(values[i] for i in chosen))
+            )
+    ranked.sort(key=lambda r: -r[0])
+    best, witness, most = 0.0, None, -math.inf
+    claimed, of_delta = report.claimed, report.delta
+    for _, a, b, kind, found in ranked[:TESTED]:
+        allowed, delta = limits[a, b]
+        hits, others = (sum(t.halves[1].get(kind, Counter())[v] for v in found) for t in (texts[a], texts[b]))
+        low, high = float(lower_limit(hits, half, level)), float(upper_limit(others, half, level))
+        value = math.log((low - delta) / high) if low > delta else -math.inf
+        excess = value - (allowed if math.isfinite(allowed) else 0.0)
+        if witness is None or excess > most:
+            best, most, claimed, of_delta = max(0.0, value), excess, allowed, delta
+            name, _, word = kind.partition(" ")
+            what = f"{EVENTS[name]} “{word or found[0]}”"
+            if len(found) > 1:
+                what += f" or one of {len(found) - 1:,} others"
+            log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
+            message = (
+                f"Rewrites of “{texts[a].prepared.text}” {what} in {format_probability(log_low)} of the draws at "
+                f"least, those of "
+                f"“{texts[b].prepared.text}” in {format_probability(log_high)} at most."
+            )
+            witness = Witness(
+                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=message
+            )
+    limit = could_show(half, level, of_delta)
+    tested = (
+        f"{2 * half:,} whole rewrites of each of {len(texts)} texts, by the events that anyone who reads them "
+        "could look for."
+    )
+    return replace(
+        report, measured=best, claimed=claimed, delta=of_delta, witness=witness, detectable=limit, tested=tested
+    )
