@@ -1,0 +1,149 @@
+"""Two texts of the visitor's choice: how well an optimal reader of one release distinguishes them, as a curve."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.attacks.two_texts import PAIRS
+from dptext_core.privacy.guarantee import number, percent
+from dptext_core.support.private import Private
+
+from ...components import download
+from ...components.charts import dark
+from ...components.sticky_widgets import stay
+from ...components.text import literal, too_long
+from ...exports.two_texts import curve_command, curve_python
+from ...figures import detection_curve, to_html
+from ...figures.detection_curve import RATES, detected_at
+from ...server.session import session
+from ..compare.distinguishability import Subject
+
+PLACE = "trade-off curve"
+CONFIG = {
+    "displaylogo": False,
+    "toImageButtonOptions": {"format": "png", "filename": "detections", "scale": 2},
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "zoom2d", "pan2d"],
+}
+
+
+@dataclass(frozen=True)
+class CurveRequest(Private):
+    """Which texts are compared, and under what: the key of a subject."""
+
+    one: str
+    other: str
+    key: Any
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+
+def panel(subject: Subject, setting: dpt.Setting | None) -> None:
+    """Show two boxes and the curve of their texts.
+
+    Parameters
+    ----------
+    subject
+        The mechanism that releases one of the texts.
+    setting
+        What repeats it in code; None where nothing does.
+    """
+    st.caption(
+        "A reader knows both texts and the mechanism, sees one release, and decides which text it is of. No other "
+        "rule detects the first text more often at the same rate of false alarms."
+    )
+    places = st.columns(2)
+    texts = [
+        place.text_area(title, key=stay(f"audit_curve_{name}", default), height=90)
+        for place, title, name, default in zip(
+            places, ("First text", "Second text"), ("one", "other"), (PAIRS[0].one, PAIRS[0].other), strict=True
+        )
+    ]
+    pressed = st.button("Compare the texts", icon=":material/show_chart:", key="audit_curve_start")
+    if said := next(filter(None, map(too_long, texts)), ""):
+        st.error(said)
+        return
+    work, asked = session().at(PLACE), CurveRequest(*(t.strip() for t in texts), subject.key)
+    if pressed:
+        work.start((asked, subject, setting), lambda task: _curve(asked, subject, task), "Comparing the texts")
+    if work.is_running():
+        work.show_progress("audit_curve_stop")
+    elif isinstance(work.error, dpt.NoDistribution):
+        st.info(literal(f"{work.error} The classifiers below need no formula."))
+    elif said := work.failure_text("Stopped. Press “Compare the texts” to start again."):
+        st.error(literal(said))
+    elif work.result is not None:
+        if vars(work.asked[0]) != vars(asked):
+            st.warning("This curve answers what you asked before. Press “Compare the texts” to ask again.")
+        show(work.result, *work.asked[1:])
+
+
+def _curve(asked: CurveRequest, subject: Subject, task: dpt.Task) -> dpt.TradeOffCurve:
+    return dpt.trade_off_curve(subject.make(), asked.one, asked.other, false_alarms=RATES, task=task)
+
+
+def show(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None) -> None:
+    """Show the figures of a curve, the curve, its downloads and the calls that repeat it."""
+    right, most, detected, allowed = st.columns(4)
+    least, best = (percent(float(x)) for x in curve.success)
+    right.metric(
+        "Reader right",
+        best if least == best else f"{least} to {best}",
+        help="How often the optimal reader names the right text, both equally likely before. Guessing: 50%.",
+    )
+    ceiling = float(curve.success_ceiling)
+    most.metric(
+        "Guarantee allows",
+        ">99.9%" if 0.999 < ceiling < 1 else f"{ceiling:.1%}" if ceiling > 0.99 else percent(ceiling),
+        help="The most that the guarantee alone allows any reader between these two texts.",
+    )
+    rate, bound = detected_at(curve)
+    detected.metric("Detected", rate, help="Of the releases of the first text, at 5% false alarms.")
+    allowed.metric("Allowed", bound, help="The most detections that the guarantee alone allows at 5% false alarms.")
+    alt = f"{curve.sentence()} “Data (CSV)” has the numbers."
+    st.plotly_chart(detection_curve(curve, dark=dark()), theme=None, config=CONFIG, key="audit_curve_figure", alt=alt)
+    st.markdown(literal(curve.sentence()))
+    _downloads(curve, subject, setting)
+
+
+def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None) -> None:
+    def page() -> str:
+        return to_html(detection_curve(curve, dark=False), "Detections of two texts")
+
+    def data() -> str:
+        named = {"setting": None if setting is None else setting.to_dict(), "title": subject.title}
+        return json.dumps(named | curve.to_dict(), ensure_ascii=False, indent=1)
+
+    files = (
+        ("Data (CSV)", curve.to_csv, "detections.csv", "text/csv", "It holds numbers, and no text."),
+        ("Data (JSON)", data, "detections.json", "application/json", "It holds numbers and the setting, and no text."),
+        (
+            "Figure (HTML)",
+            page,
+            "detections.html",
+            "text/html",
+            "It needs no network, and holds no text. The camera over the chart saves a PNG.",
+        ),
+    )
+    with st.container(horizontal=True):
+        for label, make, name, kind, told in files:
+            download.button(
+                label,
+                make,
+                name,
+                kind,
+                icon=":material/download:",
+                key=f"audit_curve_{name}",
+                on_click="ignore",
+                holds="private",
+                help=told,
+            )
+        if setting is not None:
+            with st.popover("Code", icon=":material/code:"):
+                st.caption(f"The same curve for {literal(subject.title)} at ε = {number(setting.given()['epsilon'])}.")
+                st.code(curve_python(setting, len(RATES) - 1), language="python")
+                st.code(curve_command(setting), language="sh", wrap_lines=True)
