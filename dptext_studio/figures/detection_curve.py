@@ -66,23 +66,25 @@ def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 3
         showlegend=False,
         hovertemplate=hover,
     )
-    low = curve.upper[at] < 0.8
-    figure.add_annotation(
-        x=float(x[at]),
-        y=float(curve.upper[at]),
-        text=f"{percent(float(x[at]))} false alarms: {detected_at(curve)[0]} detected",
+    figure.add_annotation(  # below the diagonal, where no curve comes
+        x=1,
+        y=0.05,
+        text=f"● At {percent(float(x[at]))} false alarms, {detected_at(curve)[0]} detected",
         showarrow=False,
-        xanchor="left",
-        yanchor="bottom" if low else "top",
-        xshift=10,
-        yshift=4 if low else -6,
-        font={"color": colours["ink"], "size": 13},
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": colours["keep"], "size": 13},
     )
     ticks = {"tickformat": ".0%", "range": [-0.01, 1.02], "nticks": 6}
-    figure.update_xaxes(title="False alarms: the second text taken for the first", **ticks)
+    figure.update_xaxes(title="False alarms", **ticks)
     figure.update_yaxes(title="First text detected", **ticks)
     layout(figure, colours, height)
     figure.update_layout(
-        showlegend=True, margin_t=34, legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+        showlegend=True,
+        margin_t=34,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        paper_bgcolor=colours["page"],
+        plot_bgcolor=colours["page"],
+        dragmode=False,
     )
     return with_hover(figure, colours)

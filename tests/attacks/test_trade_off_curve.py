@@ -133,7 +133,8 @@ def test_success_is_that_of_the_likelier_text_and_its_ceiling_follows_from_the_l
 def test_a_success_ceiling_with_a_delta_is_what_the_worst_mechanism_reaches():
     epsilon, delta = 1.2, 0.1
     rest = (1 - delta) / (1 + math.exp(epsilon))
-    p, q = np.array([delta, rest * math.exp(epsilon), rest, 0.0]), np.array([0.0, rest, rest * math.exp(epsilon), delta])
+    likelier = rest * math.exp(epsilon)
+    p, q = np.array([delta, likelier, rest, 0.0]), np.array([0.0, rest, likelier, delta])
     none = np.zeros(1)
     found = module.TradeOffCurve(none, none, none, none, none, None, 1, np.array(epsilon), np.array(delta))
     assert found.success_ceiling == pytest.approx(np.maximum(p, q).sum() / 2)

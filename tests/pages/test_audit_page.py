@@ -256,7 +256,8 @@ def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatc
 
 
 def test_the_calls_repeat_the_curve(capsys, monkeypatch, tmp_path):
-    setting, texts = dpt.Setting.of("santext", epsilon=15.0), ("My doctor treated my sister.", "My doctor treated my uncle.")
+    setting = dpt.Setting.of("santext", epsilon=15.0)
+    texts = "My doctor treated my sister.", "My doctor treated my uncle."
     for name, text in zip(("text.txt", "other.txt"), texts, strict=True):
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

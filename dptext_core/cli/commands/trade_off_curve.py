@@ -1,4 +1,4 @@
-"""``trade-off-curve``: how often the optimal reader of one release distinguishes two texts, at each false alarm rate."""
+"""``trade-off-curve``: how often the optimal reader of a release distinguishes two texts, at each false alarm rate."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,8 +54,8 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
         What repeats it in code; None where nothing does.
     """
     st.caption(
-        "A reader knows both texts and the mechanism, sees one release, and decides which text it is of. No other "
-        "rule detects the first text more often at the same rate of false alarms."
+        "A reader knows both texts and the mechanism, sees one release, and decides which text it is of. A false alarm "
+        "takes the second text for the first. The curve shows the best rule for each rate of false alarms."
     )
     places = st.columns(2)
     texts = [
@@ -88,26 +89,32 @@ def _curve(asked: CurveRequest, subject: Subject, task: dpt.Task) -> dpt.TradeOf
 
 def show(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None) -> None:
     """Show the figures of a curve, the curve, its downloads and the calls that repeat it."""
-    right, most, detected, allowed = st.columns(4)
     least, best = (percent(float(x)) for x in curve.success)
-    right.metric(
-        "Reader right",
-        best if least == best else f"{least} to {best}",
-        help="How often the optimal reader names the right text, both equally likely before. Guessing: 50%.",
-    )
-    ceiling = float(curve.success_ceiling)
-    most.metric(
-        "Guarantee allows",
-        ">99.9%" if 0.999 < ceiling < 1 else f"{ceiling:.1%}" if ceiling > 0.99 else percent(ceiling),
-        help="The most that the guarantee alone allows any reader between these two texts.",
-    )
     rate, bound = detected_at(curve)
-    detected.metric("Detected", rate, help="Of the releases of the first text, at 5% false alarms.")
-    allowed.metric("Allowed", bound, help="The most detections that the guarantee alone allows at 5% false alarms.")
+    values = {
+        "Reader right": (
+            best if least == best else f"{least} to {best}",
+            "How often the optimal reader names the right text, both equally likely before. Guessing: 50%.",
+        ),
+        "Guarantee allows": (
+            _ceiling_text(float(curve.success_ceiling)),
+            "The most that the guarantee alone allows any reader between these two texts.",
+        ),
+        "Detected": (rate, "Of the releases of the first text, at 5% false alarms."),
+        "Allowed": (bound, "The most detections that the guarantee alone allows at 5% false alarms."),
+    }
+    with st.container(horizontal=True, gap="large"):
+        for label, (value, told) in values.items():
+            st.metric(label, value, help=told, width="content")
     alt = f"{curve.sentence()} “Data (CSV)” has the numbers."
     st.plotly_chart(detection_curve(curve, dark=dark()), theme=None, config=CONFIG, key="audit_curve_figure", alt=alt)
     st.markdown(literal(curve.sentence()))
     _downloads(curve, subject, setting)
+
+
+def _ceiling_text(ceiling: float) -> str:
+    """Round a ceiling up, and name it certainty only where nothing separates the two."""
+    return f"{min(100.0, math.ceil(1000 * ceiling) / 10):g}%"
 
 
 def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None) -> None:
