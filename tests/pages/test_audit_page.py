@@ -223,7 +223,7 @@ def curve_of(at: AppTest) -> dpt.TradeOffCurve:
         assert job.wait(100)
         at.run()
     assert not at.exception
-    return at.session_state["session"].at("trade-off curve").result
+    return at.session_state["session"].at("trade-off curve").result[0]
 
 
 def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatch):
@@ -253,6 +253,18 @@ def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatc
     assert "epsilon=15" in python and "trade-off-curve" in command and "--epsilon 15" in command
     at.text_area(key="audit_curve_other").set_value("My doctor treated my uncle.").run()
     assert any("asked before" in w.value for w in at.warning)
+
+
+def test_the_total_stands_below_the_curve_with_its_optimal_composition():
+    at = choose(app(), "custext")
+    at.number_input[0].set_value(2.0).run()
+    words = "doctor sister hospital medicine brother kitchen garden station window teacher"
+    at.text_area(key="audit_curve_one").set_value(words).run()
+    at.text_area(key="audit_curve_other").set_value(words.replace("doctor", "nurse")).run()
+    curve_of(at)
+    (g,) = at.session_state["session"].at("trade-off curve").result[1:]
+    said = next(c.value for c in at.caption if "Total ε" in c.value)
+    assert g.total == 20 and g.optimal() is None and "20" in said and "optimal" not in said
 
 
 def test_the_calls_repeat_the_curve(capsys, monkeypatch, tmp_path):

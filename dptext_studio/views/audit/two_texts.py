@@ -11,7 +11,8 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.attacks.two_texts import PAIRS
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.draw_counts import optimal_note
+from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.support.private import Private
 
 from ...components import download
@@ -70,7 +71,7 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
         return
     work, asked = session().at(PLACE), CurveRequest(*(t.strip() for t in texts), subject.key)
     if pressed:
-        work.start((asked, subject, setting), lambda task: _curve(asked, subject, task), "Comparing the texts")
+        work.start((asked, subject, setting), lambda task: _compared(asked, subject, task), "Comparing the texts")
     if work.is_running():
         work.show_progress("audit_curve_stop")
     elif isinstance(work.error, dpt.NoDistribution):
@@ -80,17 +81,22 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
     elif work.result is not None:
         if vars(work.asked[0]) != vars(asked):
             st.warning("This curve answers what you asked before. Press “Compare the texts” to ask again.")
-        show(work.result, *work.asked[1:])
+        show(*work.result, *work.asked[1:])
 
 
-def _curve(asked: CurveRequest, subject: Subject, task: dpt.Task) -> dpt.TradeOffCurve:
-    return dpt.trade_off_curve(subject.make(), asked.one, asked.other, false_alarms=RATES, task=task)
+def _compared(
+    asked: CurveRequest, subject: Subject, task: dpt.Task
+) -> tuple[dpt.TradeOffCurve, dpt.Guarantee]:
+    """Return the curve, and the guarantee of the text that spends more."""
+    m = subject.make()
+    curve = dpt.trade_off_curve(m, asked.one, asked.other, false_alarms=RATES, task=task)
+    return curve, max(map(m.guarantee, (asked.one, asked.other)), key=lambda g: g.total)
 
 
-def show(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None) -> None:
+def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, setting: dpt.Setting | None) -> None:
     """Show the figures of a curve, the curve, its downloads and the calls that repeat it."""
     least, best = (percent(float(x)) for x in curve.success)
-    rate, bound = detected_at(curve)
+    rate, ceiling = detected_at(curve)
     values = {
         "Reader right": (
             best if least == best else f"{least} to {best}",
@@ -101,7 +107,7 @@ def show(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None
             "The most that the guarantee alone allows any reader between these two texts.",
         ),
         "Detected": (rate, "Of the releases of the first text, at 5% false alarms."),
-        "Allowed": (bound, "The most detections that the guarantee alone allows at 5% false alarms."),
+        "Allowed": (ceiling, "The most detections that the guarantee alone allows at 5% false alarms."),
     }
     with st.container(horizontal=True, gap="large"):
         for label, (value, told) in values.items():
@@ -109,6 +115,7 @@ def show(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None
     alt = f"{curve.sentence()} “Data (CSV)” has the numbers."
     st.plotly_chart(detection_curve(curve, dark=dark()), theme=None, config=CONFIG, key="audit_curve_figure", alt=alt)
     st.markdown(literal(curve.sentence()))
+    st.caption(literal(f"Total ε of such a release: {bound(guarantee.total)}{optimal_note(guarantee.optimal())}."))
     _downloads(curve, subject, setting)
 
 
