@@ -84,9 +84,7 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
         show(*work.result, *work.asked[1:])
 
 
-def _compared(
-    asked: CurveRequest, subject: Subject, task: dpt.Task
-) -> tuple[dpt.TradeOffCurve, dpt.Guarantee]:
+def _compared(asked: CurveRequest, subject: Subject, task: dpt.Task) -> tuple[dpt.TradeOffCurve, dpt.Guarantee]:
     """Return the curve, and the guarantee of the text that spends more."""
     m = subject.make()
     curve = dpt.trade_off_curve(m, asked.one, asked.other, false_alarms=RATES, task=task)
