@@ -42,6 +42,7 @@ from .prior import Prior, public_prior
 from .query import QueryCurve, QueryNumber, query_curve, query_number
 from .reader import ReleaseReading, WordReading, read_releases
 from .risk import WordSuccess, word_success
+from .several_releases import SeveralReleases, certified_ceiling, several_releases
 from .two_texts import DistinguishabilityFinding
 from .which_text import Lineup, WhichText
 
@@ -60,6 +61,7 @@ __all__ = [
     "QueryCurve",
     "QueryNumber",
     "ReleaseReading",
+    "SeveralReleases",
     "StrongestAttack",
     "Success",
     "TextAttacker",
@@ -69,6 +71,7 @@ __all__ = [
     "attackers",
     "bayes",
     "best",
+    "certified_ceiling",
     "classifier",
     "corpus",
     "drawn_by_looking",
@@ -87,6 +90,7 @@ __all__ = [
     "reader",
     "register",
     "risk",
+    "several_releases",
     "simulated_success",
     "two_texts",
     "unregister",

@@ -262,6 +262,24 @@ class BeliefQuestion(Private):
             prepared.append(mechanism.prepare(_exchange(document, spans, other), task=share))
         return cls(mechanism, labels, weights, tuple(prepared), tuple(chances.frames(prepared)))
 
+    @classmethod
+    def of_texts(cls, mechanism: Mechanism, texts: Sequence[str], *, task: Task | None = None) -> BeliefQuestion:
+        """Prepare whole texts, the original first, each as likely before.
+
+        Raises
+        ------
+        InputError
+            There are fewer than two texts, or too many.
+        NoDistribution
+            The mechanism has no formula for whole rewrites, with the reason.
+        """
+        task, likelihood = task or UNWATCHED, require_likelihood(mechanism)
+        if not 2 <= len(texts) <= MOST:
+            raise InputError(f"Give at least two texts and at most {MOST}, the original first.")
+        n = len(texts)
+        prepared = tuple(mechanism.prepare(text, task=task.child(i, i + 1, n)) for i, text in enumerate(texts))
+        return cls(mechanism, tuple(texts), _prior(None, n), prepared, tuple(likelihood.frames(prepared)))
+
     def given(self, seen: RewriteResult | Sequence[RewriteResult], *, task: Task | None = None) -> Belief:
         """Return what the reader believes after one release, or several with one ε together."""
         row = tuple(as_rewrites(seen))

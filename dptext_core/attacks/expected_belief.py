@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Releases that estimate the expected success where it cannot be enumerated.
 DRAWS = 64
+#: Outcomes of several releases that are enumerated at most.
+OUTCOMES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -87,17 +89,25 @@ def _expected(
         if many or require_likelihood(variants[0]).in_turn or require_likelihood(variants[0]).states_pieces:
             return None
     return tuple(
-        _estimate_success(v, question, draws or DRAWS, stream, task.child(i, i + 1, len(variants)))
+        _estimate_success(v, question, (1,), draws or DRAWS, stream, task.child(i, i + 1, len(variants)))[0]
         for i, v in enumerate(variants)
     )
 
 
 def _enumerate_releases(m: Mechanism, question: BeliefQuestion) -> ExpectedSuccess | None:
     """Return Σ_z max_j π_j·P(z | x_j) where all texts have one frame and one place decides; else None."""
+    table = _deciding_place(m, question)
+    return None if table is None else enumerate_success(table, question.prior, (1,))[1]
+
+
+def _deciding_place(m: Mechanism, question: BeliefQuestion) -> np.ndarray | None:
+    """Return P(word | x_j), float64 (words, k), where all texts have one frame and one place decides; else None."""
     frames = question.frames
     if m.by_word is None or not frames or any(f.skeleton != frames[0].skeleton for f in frames):
         return None
     rows = [[w.casefold() for w in p.document.words] for p in question.prepared]
+    if len({len(row) for row in rows}) > 1:
+        return None
     places = [i for i, column in enumerate(zip(*rows, strict=True)) if len(set(column)) > 1]
     if len(places) != 1 or any(f.steps[places[0]].action != "replace" for f in frames):
         return None
@@ -107,27 +117,86 @@ def _enumerate_releases(m: Mechanism, question: BeliefQuestion) -> ExpectedSucce
     tables = [m.distribution(p, places[0]) for p in question.prepared]
     if any(t.draws is not None for t in tables):
         return None
-    best: dict[str, float] = {}
-    for table, weight in zip(tables, question.prior, strict=True):
-        for word, p in zip(table.candidates, table.probs.tolist(), strict=True):
-            best[word] = max(best.get(word, 0.0), float(weight) * p)
-    return ExpectedSuccess(math.fsum(best.values()), 0.0, 0)
+    index: dict[str, int] = {}
+    at = [[index.setdefault(word, len(index)) for word in t.candidates] for t in tables]
+    found = np.zeros((len(index), len(tables)))
+    for j, (where, t) in enumerate(zip(at, tables, strict=True)):
+        np.add.at(found[:, j], where, t.probs)
+    return found
+
+
+def enumerate_success(
+    table: np.ndarray, prior: np.ndarray, releases: Sequence[int], most: int = OUTCOMES
+) -> dict[int, ExpectedSuccess]:
+    """Return Σ_z max_j π_j·Π P(z_r | x_j) over all outcomes z of so many independent releases.
+
+    Parameters
+    ----------
+    table : ndarray
+        float64 (outcomes, k): the probability of each outcome of one release under each alternative.
+    prior : ndarray
+        float64 (k,).
+    releases : sequence of int
+        Numbers of releases, from 1. Those with too many outcomes are left out.
+    most : int
+        Outcomes at most. Outcomes with the same posterior count as one.
+    """
+    one = _merge(table)
+    rows, found = one, {}
+    for r in range(1, max(releases) + 1):
+        if r > 1:
+            if len(rows) * len(one) > most:
+                break
+            rows = _merge((rows[:, None, :] * one[None]).reshape(-1, len(prior)))
+        if r in releases:
+            found[r] = ExpectedSuccess(math.fsum((rows * prior).max(axis=1)), 0.0, 0)
+    return found
+
+
+def _merge(rows: np.ndarray) -> np.ndarray:
+    """Add up rows that are multiples of each other, which lead to the same posterior whatever is released next."""
+    rows = rows[rows.sum(axis=1) > 0]
+    totals = rows.sum(axis=1)
+    directions, at = np.unique(np.round(rows / totals[:, None], 12), axis=0, return_inverse=True)
+    return directions * np.bincount(at.ravel(), totals)[:, None]
+
+
+def success_by_releases(
+    m: Mechanism,
+    question: BeliefQuestion,
+    releases: Sequence[int],
+    draws: int,
+    stream: NoiseStream,
+    task: Task,
+) -> tuple[ExpectedSuccess, ...]:
+    """Return how often a reader of several independent releases is right, for each number of them.
+
+    Enumerated where one sampled place decides and there are few outcomes, else estimated from ``draws`` texts, each
+    rewritten as often as the largest of ``releases`` says.
+    """
+    table = _deciding_place(m, question)
+    exact = {} if table is None else enumerate_success(table, question.prior, releases)
+    missing = [r for r in releases if r not in exact]
+    if missing:
+        exact |= zip(missing, _estimate_success(m, question, missing, draws, stream, task), strict=True)
+    return tuple(exact[r] for r in releases)
 
 
 def _estimate_success(
-    m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task
-) -> ExpectedSuccess:
-    """Estimate the same from releases: alternatives in proportion to the prior, each release's max_j q_j averaged."""
-    weights = question.prior
+    m: Mechanism, question: BeliefQuestion, releases: Sequence[int], draws: int, stream: NoiseStream, task: Task
+) -> list[ExpectedSuccess]:
+    """Estimate the same: alternatives in proportion to the prior, max_j q_j after so many releases averaged."""
+    weights, most = question.prior, max(releases)
     uniforms = stream.at("belief").words(draws) / 2.0**64
     places = np.minimum(np.searchsorted(np.cumsum(weights), uniforms, side="right"), np.flatnonzero(weights)[-1])
     chosen = np.bincount(places, minlength=len(weights))
-    values: list[float] = []
+    values: list[list[float]] = [[] for _ in releases]
     for j, n in enumerate(chosen.tolist()):
         task.report(j, len(weights))
         if n:
-            seen = m.rewrites(question.prepared[j], n, stream=stream.at("belief", j), task=task.quiet)
-            log = _log_likelihood(m, question, seen, task)
-            values += [float(_posterior(log[:, b], weights).max()) for b in range(n)]
+            seen = m.rewrites(question.prepared[j], n * most, stream=stream.at("belief", j), task=task.quiet)
+            log = _log_likelihood(m, question, seen, task).reshape(len(weights), n, most).cumsum(axis=2)
+            for own, r in zip(values, releases, strict=True):
+                own += [float(_posterior(log[:, b, r - 1], weights).max()) for b in range(n)]
     task.report(1, 1)
-    return ExpectedSuccess(float(np.mean(values)), standard_error(values) or 0.0, draws)
+    return [ExpectedSuccess(float(np.mean(own)), standard_error(own) or 0.0, draws) for own in values]

@@ -15,6 +15,8 @@ This is a statement about two texts, not a guarantee.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +66,11 @@ class TradeOffCurve(Private):
         The ε of each row.
     places : int
         How many places the log-likelihood ratio depends on.
+    loss : ndarray
+        float64, one value or (m,): the largest log-ratio of the two texts that the guarantee allows; ∞ where it does
+        not compare them.
+    delta : ndarray
+        The shape of ``loss``: δ of the guarantee.
     """
 
     false_alarms: np.ndarray
@@ -73,6 +80,8 @@ class TradeOffCurve(Private):
     ceiling: np.ndarray
     epsilons: tuple[float, ...] | None
     places: int
+    loss: np.ndarray
+    delta: np.ndarray
 
     _shown: ClassVar[tuple[str, ...]] = ("false_alarms", "lower", "upper", "epsilons")
 
@@ -80,6 +89,16 @@ class TradeOffCurve(Private):
     def is_exact(self) -> bool:
         """Whether the curve is exact up to rounding errors."""
         return bool(np.array_equal(self.lower, self.upper))
+
+    @property
+    def success(self) -> np.ndarray:
+        """Bounds on how often the optimal reader names the right text, both equally likely before; like advantage."""
+        return (1 + self.advantage) / 2
+
+    @property
+    def success_ceiling(self) -> np.ndarray:
+        """The most that the guarantee allows of that; one value for each ε, else a single one."""
+        return np.minimum((1 + self.delta * np.exp(-self.loss)) / (1 + np.exp(-self.loss)), 1.0)
 
     def sentence(self) -> str:
         """Return the detections at 5% false alarms, or the next rate, in plain words; one line for each ε."""
@@ -105,7 +124,8 @@ class TradeOffCurve(Private):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON, without the texts."""
+        """Return everything as plain values for JSON, without the texts; null for a loss that nothing limits."""
+        losses = [x if math.isfinite(x) else None for x in np.atleast_1d(self.loss).tolist()]
         return {
             "false_alarms": self.false_alarms.tolist(),
             "lower": self.lower.tolist(),
@@ -115,7 +135,21 @@ class TradeOffCurve(Private):
             "epsilons": None if self.epsilons is None else list(self.epsilons),
             "places": self.places,
             "exact": self.is_exact,
+            "loss": losses if self.epsilons else losses[0],
+            "delta": self.delta.tolist(),
         }
+
+    def to_csv(self) -> str:
+        """Return a line for each ε and rate of false alarms, without the texts."""
+        out = io.StringIO()
+        write = csv.writer(out, lineterminator="\n").writerow
+        named = self.epsilons is not None
+        write([*["epsilon"] * named, "false_alarms", "detections_lower", "detections_upper", "guarantee_allows"])
+        rows = zip(*map(np.atleast_2d, (self.lower, self.upper, self.ceiling)), strict=True)
+        for i, columns in enumerate(rows):
+            for values in zip(self.false_alarms, *columns, strict=True):
+                write([*(self.epsilons or ())[i : i + 1], *(float(x) for x in values)])
+        return out.getvalue()
 
 
 def trade_off_curve(
@@ -169,13 +203,12 @@ def trade_off_curve(
         losses = [] if places is None else _losses(v, prepared, places, part)
         sizes.append(len(losses))
         curves = (_APART, _APART) if places is None else _curves(losses)
-        loss, delta = _stated_loss(v, prepared)
-        found.append((*(c.at(rates) for c in curves), [c.advantage for c in curves], _ceiling(rates, loss, delta)))
-    lower, upper, advantage, ceiling = (np.array([row[i] for row in found]) for i in range(4))
-    if wanted is None:
-        lower, upper, advantage, ceiling = lower[0], upper[0], advantage[0], ceiling[0]
+        stated = _stated_loss(v, prepared)
+        found.append((*(c.at(rates) for c in curves), [c.advantage for c in curves], _ceiling(rates, *stated), *stated))
+    values = [np.array(column) for column in zip(*found, strict=True)]
+    lower, upper, advantage, ceiling, loss, delta = values if wanted is not None else [np.asarray(v[0]) for v in values]
     named = None if wanted is None else tuple(wanted)
-    return TradeOffCurve(rates, lower, upper, advantage, ceiling, named, max(sizes))
+    return TradeOffCurve(rates, lower, upper, advantage, ceiling, named, max(sizes), loss, delta)
 
 
 def _checked(mechanism: Mechanism, text_a: str | Prepared, text_b: str | Prepared, task: Task) -> list[Prepared]:

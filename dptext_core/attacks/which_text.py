@@ -449,8 +449,8 @@ class WhichTextAttacker(TextAttacker):
     """The attack on a whole text."""
 
     name = "which-text"
-    title = "Which text?"
-    question = "Which text of a few that it could have been was rewritten?"
+    title = "Optimal reader"
+    question = "Which fact, or which text of a few that it could have been, was rewritten?"
     scope = "text"
     takes = ("word", "candidates", "answers", "draws")
 

@@ -73,9 +73,13 @@ def real(name: str) -> Callable[[str], float]:
     return read_by(functools.partial(codec.real, name))
 
 
-def epsilons(text: str) -> list[float]:
-    """Read a list of ε, separated by commas. Raises ConfigError."""
-    return [codec.real("ε", part.strip()) for part in text.split(",")]
+def numbers(name: str, text: str) -> list[float]:
+    """Read numbers separated by commas; ``name`` is the name of one in messages. Raises ConfigError."""
+    return [codec.real(name, part.strip()) for part in text.split(",")]
+
+
+#: Reads a list of ε.
+epsilons = functools.partial(numbers, "ε")
 
 
 def add_seed(parser: argparse.ArgumentParser, help: str = "repeat the same draw: a demonstration, not private") -> None:
@@ -91,7 +95,10 @@ def add_text(parser: argparse.ArgumentParser) -> None:
 
 
 #: Arguments that name what a command reads, and what it writes.
-_READ = ("file", "text", "data", "pairs", "files", "train", "test", "validation", "candidates", "identifiers", "avoid")
+_READ = (
+    *("file", "text", "data", "pairs", "files", "train", "test", "validation", "candidates", "identifiers", "avoid"),
+    "other_file",
+)
 _WRITTEN = ("out", "release", "inspection", "summary")
 
 

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..mechanisms.base import BATCH, Mechanism
-from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
+from ..privacy.draw_counts import DrawCounts, optimal_note
+from ..privacy.guarantee import DELTA, NOTIONS, Guarantee, bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.checks import check_whole_number, column_names, one_dimension, pluralize
@@ -335,6 +336,7 @@ class DatasetGuarantee:
     seeded: bool = False
     reason: str = ""
     exposed: tuple[str, ...] = ()
+    draws: DrawCounts = field(default_factory=DrawCounts)
 
     def add(self, g: Guarantee | None, untouched: bool = False) -> None:
         """Count a row with this guarantee; None: one with an error, of whose text nothing is released."""
@@ -349,9 +351,23 @@ class DatasetGuarantee:
         self.one, self.one_delta = max(self.one, total), max(self.one_delta, delta)
         self.all = max(self.all, total) if self.shares_draws else self.all + total
         self.all_delta = max(self.all_delta, delta) if self.shares_draws else min(1.0, self.all_delta + delta)
+        if self.shares_draws:
+            self.draws = DrawCounts.of(g) if total >= self.all else self.draws
+        else:
+            self.draws.add(g)
         self.seeded = self.seeded or g.seeded
         self.reason = self.reason or g.reason
         self.exposed = self.exposed or g.exposed
+
+    @property
+    def one_optimal(self) -> float | None:
+        """ε of the row that spends most, by optimal composition; None where it is not smaller, or ε differs."""
+        return self.all_optimal if self.shares_draws else self.draws.within(self.one).optimal(self.one)
+
+    @property
+    def all_optimal(self) -> float | None:
+        """ε of all rows by optimal composition; None where it is not smaller."""
+        return self.draws.optimal(self.all)
 
     def counted(self) -> str:
         """Summarise the outcome of the rows in plain words."""
@@ -390,6 +406,8 @@ class DatasetGuarantee:
         one, every = f"ε = {bound(self.one)}{unit}", f"ε = {bound(self.all)}{unit}"
         if self.all_delta:
             one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
+        one += optimal_note(self.one_optimal)
+        every += optimal_note(self.all_optimal)
         every = "nothing is promised, since their δ add up to 1" if self.all_delta >= 1 else f"at most {every}"
         if self.shares_draws:
             return f"{message}All {n:,} rows together: {kind}, {every}.{left}"
@@ -409,12 +427,14 @@ class DatasetGuarantee:
             "all_rows_delta": self.all_delta,
         }
         promised = "none" not in self.notions
+        optimal = {"one_row_optimal": self.one_optimal, "all_rows_optimal": self.all_optimal}
         return {
             "rows": self.rows,
             "errors": self.errors,
             "untouched": self.untouched,
             "notions": dict(self.notions),
             **{k: v if promised and math.isfinite(v) else None for k, v in totals.items()},
+            **{k: None if v is None else {"epsilon": v, "delta": DELTA} for k, v in optimal.items()},
             "seeded": self.seeded,
             "exposed": [str(entry) for entry in self.exposed],
             "counted": self.counted(),

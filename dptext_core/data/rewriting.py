@@ -178,6 +178,8 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
         if g.notion == "none":
             numbers |= {"epsilon": math.inf, "delta": math.inf, "total": math.inf}
         own |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
+        if g.bounded_range:
+            own["bounded_range"] = True
         if g.reason:
             own["reason"] = g.reason
         own["exposed"] = [str(entry) for entry in g.exposed]
@@ -208,6 +210,7 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
         exposed=tuple(own["exposed"]),
         reason=own.get("reason", ""),
         seeded="note" in own,
+        bounded_range=bool(own.get("bounded_range")),
         metric=what * (own["notion"] == "metric"),
         group=what * (own["notion"] == "group"),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from ..attacks.alternatives import suggest_alternatives
-from ..attacks.belief import Belief, BeliefQuestion, fact_spans
+from ..attacks.belief import Belief, BeliefQuestion, _other_words, fact_spans
 from ..attacks.expected_belief import DRAWS, _expected
 from ..attacks.which_text import content_words
 from ..errors import InputError
@@ -43,7 +43,9 @@ class Fact(Private):
 Asked: TypeAlias = tuple[str, Setting, Fact]
 
 
-def shared_fact(text: str, mechanisms: Sequence[Mechanism], word: str = "") -> Fact:
+def shared_fact(
+    text: str, mechanisms: Sequence[Mechanism], word: str = "", alternatives: Sequence[str] | None = None
+) -> Fact:
     """Return a fact of a text with alternatives that suit all mechanisms.
 
     Parameters
@@ -54,6 +56,8 @@ def shared_fact(text: str, mechanisms: Sequence[Mechanism], word: str = "") -> F
         The first gives the language.
     word : str
         The fact; without it, the rarest content word that has alternatives.
+    alternatives : sequence of str, optional
+        What else may stand there; without it, public ones.
 
     Raises
     ------
@@ -65,6 +69,8 @@ def shared_fact(text: str, mechanisms: Sequence[Mechanism], word: str = "") -> F
     words = [word] if word else content_words(first, text)
     for candidate in words:
         start, end = fact_spans(first.document(text), candidate)[0]
+        if alternatives is not None:
+            return Fact(text[start:end], tuple(_other_words(text[start:end], first, alternatives)))
         try:
             others = suggest_alternatives(candidate, first, avoid=spaces)
         except InputError:
@@ -86,20 +92,28 @@ class FactReader:
         The fact; without it, the rarest content word.
     held : mutable mapping, optional
         Keeps the model passes: one for each alternative serves every ε of a setting.
+    alternatives : sequence of str, optional
+        What else may stand in the place of the fact; without it, public ones.
     """
 
     def __init__(
-        self, mechanisms: Sequence[Mechanism], word: str = "", held: MutableMapping[Asked, BeliefQuestion] | None = None
+        self,
+        mechanisms: Sequence[Mechanism],
+        word: str = "",
+        held: MutableMapping[Asked, BeliefQuestion] | None = None,
+        *,
+        alternatives: Sequence[str] | None = None,
     ):
         self.mechanisms = tuple(mechanisms)
         self._word = word
+        self._alternatives = alternatives
         self._facts: dict[str, Fact] = {}
         self._held = {} if held is None else held
 
     def fact(self, text: str) -> Fact:
         """Return the fact. Raise InputError where the text has none."""
         if text not in self._facts:
-            self._facts[text] = shared_fact(text, self.mechanisms, self._word)
+            self._facts[text] = shared_fact(text, self.mechanisms, self._word, self._alternatives)
         return self._facts[text]
 
     def question(self, mechanism: Mechanism, text: str, task: Task = UNWATCHED) -> BeliefQuestion:

@@ -29,6 +29,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..pieces import deleted_by_chance
+from ..privacy.draw_counts import DrawCounts
 from ..privacy.guarantee import NOTIONS, Guarantee
 from ..result import RewriteResult
 from ..text.visible import visible_text
@@ -47,6 +48,7 @@ class _RowSums:
         self.m, self.keys = m, keys
         self.spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
         self.every = [0.0, 0.0]
+        self.draws = DrawCounts()
         self.joined: dict[int, int] = {}  # what is known of a text → another thing that is known of it
         self.notions: dict[str, None] = {}
         self.count, self.epsilon, self.seeded, self.reason = 0, 0.0, False, ""
@@ -68,6 +70,10 @@ class _RowSums:
             self._first(key)
             for other in others:
                 self.joined[self._first(other)] = self._first(key)
+            if not self.m.shares_draws:
+                self.draws.add(g)
+            elif g.total >= self.every[0]:
+                self.draws = DrawCounts.of(g)
             for sums in (self.spent[key], self.every):
                 self._more(sums, (g.total, g.total_delta))
 
@@ -181,6 +187,7 @@ class Ledger:
                     rows=sums.count,
                     one=one[0],
                     one_delta=min(1.0, one[1]),
+                    _draws=sums.draws,
                     _texts=texts,
                 ),
                 _same_run,
@@ -298,6 +305,7 @@ class Ledger:
                     one=max(old.one, entry.one),
                     one_delta=max(old.one_delta, entry.one_delta),
                     rows=max(old.rows, entry.rows),
+                    _draws=entry._draws if entry.total >= old.total else old._draws,
                     _texts=entry._texts if entry.rows >= old.rows else old._texts,
                 )
                 if new != old:
@@ -330,6 +338,7 @@ class Ledger:
             rows=0,
             one=g.total,
             one_delta=g.total_delta,
+            _draws=DrawCounts.of(g),
             _output=self._hash(result.text),
             _batch=result.batch,
             _source=self._hash(result.original),

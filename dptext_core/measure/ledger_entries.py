@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from ..privacy.draw_counts import DrawCounts, optimal_note
 from ..privacy.guarantee import bound, scientific
 from ..privacy.kinds import Notion
 from ..support.checks import pluralize, public_config
@@ -55,6 +56,7 @@ class LedgerEntry:
     rows: int = 0
     one: float = 0.0
     one_delta: float = 0.0
+    _draws: DrawCounts = field(default_factory=DrawCounts, repr=False)
     _output: int = field(default=0, repr=False)
     _batch: str = field(default="", repr=False)
     _source: int = field(default=0, repr=False, compare=False)
@@ -84,20 +86,24 @@ class ExportEntry:
 
 @dataclass(frozen=True)
 class Total:
-    """What may be added up: released results of one text whose promises are of one kind."""
+    """What may be added up: released results of one text whose promises are of one kind.
+
+    optimal: ε by optimal composition, at :data:`~dptext_core.privacy.sentences.DELTA`; None where it is not smaller.
+    """
 
     kind: str
     epsilon: float
     delta: float
     releases: int
     notion: str = ""
+    optimal: float | None = None
 
     def __str__(self) -> str:
         if self.delta >= 1:
             return f"no promise, since δ adds up to 1 ({pluralize(self.releases, 'release')})"
         delta = f", δ = {scientific(self.delta)}" if self.delta else ""
         times = f" ({self.releases} releases)" if self.releases > 1 else ""
-        return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}"
+        return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}{optimal_note(self.optimal)}"
 
 
 @dataclass(frozen=True)
@@ -154,19 +160,25 @@ def _account(text: int, mine: list[LedgerEntry], every: Sequence[LedgerEntry]) -
     for e in mine:
         if not any(_once_for_all(e, o) for o in counted):
             counted.append(e)
-    totals, each = _totals(counted, "total", "delta"), _totals(counted, "one", "one_delta")
+    totals = _totals(counted, lambda e: (e.total, e.delta, e._draws))
+    each = _totals(counted, lambda e: (e.one, e.one_delta, e._draws.within(e.one) if e.rows else e._draws))
     void = _void(mine, [e for e in every if e.released])
     rows = max((e.rows for e in mine), default=0)
     return Account(text, totals, len(mine), sum(e.seeded for e in mine), void, rows, each if rows else ())
 
 
-def _totals(entries: Sequence[LedgerEntry], epsilon: str, delta: str) -> tuple[Total, ...]:
-    """The sums of each kind, of these two fields."""
+def _totals(
+    entries: Sequence[LedgerEntry], spent: Callable[[LedgerEntry], tuple[float, float, DrawCounts]]
+) -> tuple[Total, ...]:
+    """Return the sums of each kind. spent: ε, δ and draws of an entry."""
     totals: dict[str, Total] = {}
+    draws: dict[str, DrawCounts] = {}
     for e in entries:
         t = totals.get(e.kind, Total(e.kind, 0.0, 0.0, 0))
-        sums = t.epsilon + getattr(e, epsilon), min(1.0, t.delta + getattr(e, delta))
-        totals[e.kind] = Total(e.kind, *sums, t.releases + 1, e.notion)
+        epsilon, delta, counts = spent(e)
+        draws.setdefault(e.kind, DrawCounts()).join(counts)
+        totals[e.kind] = Total(e.kind, t.epsilon + epsilon, min(1.0, t.delta + delta), t.releases + 1, e.notion)
+    totals = {k: dataclasses.replace(t, optimal=draws[k].optimal(t.epsilon)) for k, t in totals.items()}
     by_notion = {t.notion: t for t in totals.values()}  # of these two there is one total each
     pure, approx = by_notion.get(Notion.PURE), by_notion.get(Notion.APPROX)
     if pure is not None and approx is not None:  # a pure guarantee is an approximate one with a δ of 0

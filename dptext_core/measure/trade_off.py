@@ -184,6 +184,7 @@ def tradeoff(
     *,
     points: int = POINTS,
     fact: str = "",
+    alternatives: Sequence[str] | None = None,
     prepare: Prepare | None = None,
     task: Task | None = None,
 ) -> Iterator[TradeOffPoint]:
@@ -207,6 +208,8 @@ def tradeoff(
         How many ε on an axis.
     fact : str
         The word of the text that "certainty" is about; without it, the rarest content word.
+    alternatives : sequence of str, optional
+        What else may stand in its place; without it, public alternatives of its kind.
     prepare : callable, optional
         How the text gets its scores, where the caller holds them; it is asked once a setting.
     task : Task, optional
@@ -236,7 +239,7 @@ def tradeoff(
                 f"{shorten_repr(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}."
             )
     axes = [_axis(m, epsilons, points) for m in made]
-    reader = FactReader([axis[0] for axis in axes], fact)
+    reader = FactReader([axis[0] for axis in axes], fact, alternatives=alternatives)
     return _points(text, axes, draws, names, NoiseStream(seed), reader, prepare, task or UNWATCHED)
 
 
@@ -348,14 +351,15 @@ def add_metrics(
     prepare: Prepare,
     *,
     fact: str = "",
+    alternatives: Sequence[str] | None = None,
     task: Task = UNWATCHED,
 ) -> Iterator[TradeOffPoint]:
     """The same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
 
-    prepare: the text with its scores, for the setting of a point. fact: as in :func:`tradeoff`.
+    prepare: the text with its scores, for the setting of a point. fact, alternatives: as in :func:`tradeoff`.
     """
     settings = {p.setting: p.mechanism for p in sorted(points, key=lambda p: p.setting)}
-    reader = FactReader(list(settings.values()), fact)
+    reader = FactReader(list(settings.values()), fact, alternatives=alternatives)
     for n, point in enumerate(points):
         task.check()
         wanted = [name for name in metrics if not (point.error or point.has(name) or name in point.reasons)]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -31,19 +31,20 @@ _LEAST_DELTA = 1e-9
 _SLACK = 1e-9
 
 
-def optimal_epsilon(spent: Sequence[float], delta: float, bounded_range: bool = False) -> float:
+def optimal_epsilon(spent: Sequence[float] | Mapping[float, int], delta: float, bounded_range: bool = False) -> float:
     """Return ε of several draws together as (ε, δ)-DP, never more than their sum.
 
     Parameters
     ----------
-    spent : sequence of float
-        ε of each draw, which may depend on what the draws before it released.
+    spent : sequence of float or mapping of float to int
+        ε of each draw, or how many draws spend each ε. A draw may depend on what the draws before it released.
     delta : float
         Between 0 and 1.
     bounded_range : bool
         Whether the log-ratios of each draw lie in an interval of length ε.
     """
-    return _composed(tuple(sorted(Counter(e for e in spent if e > 0).items())), delta, bounded_range)
+    counts = tuple(sorted((e, n) for e, n in Counter(spent).items() if e > 0))
+    return _composed(counts, delta, bounded_range)
 
 
 @functools.lru_cache(maxsize=256)

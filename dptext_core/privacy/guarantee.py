@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,15 +172,12 @@ class Guarantee:
         """Return ε of the whole output as (ε, δ)-DP by zCDP; None unless the notion is pure and it is smaller."""
         if self.notion is not Notion.PURE or self.draws == 0:
             return None
-        epsilon = self._zcdp(delta)
+        epsilon = _zcdp(self._counts, delta, self.bounded_range)
         return epsilon if epsilon < self.total else None
 
-    def _zcdp(self, delta: float) -> float:
-        return zcdp_epsilon(sum(zcdp_rho(e, self.bounded_range) for e in self._spent), delta)
-
     @property
-    def _spent(self) -> tuple[float, ...]:
-        return self.spent or (self.epsilon,) * self.draws
+    def _counts(self) -> Mapping[float, int]:
+        return Counter(self.spent or {self.epsilon: self.draws})
 
     def optimal(self, delta: float = DELTA) -> float | None:
         """Return ε of the whole output as (ε, δ)-DP by optimal composition.
@@ -188,8 +186,7 @@ class Guarantee:
         """
         if self.notion is not Notion.PURE or self.draws == 0:
             return None
-        epsilon = min(optimal_epsilon(self._spent, delta, self.bounded_range), self._zcdp(delta))
-        return epsilon if epsilon <= self.total * (1 - _NOTABLE) else None
+        return optimal_total(self._counts, self.total, self.bounded_range, delta)
 
     def sentence(self) -> str:
         """Return the guarantee in plain words, with its odds."""
@@ -226,6 +223,21 @@ class Guarantee:
             "sentence": self.sentence(),
             "formal": self.formal(),
         }
+
+
+def optimal_total(
+    counts: Mapping[float, int], total: float, bounded_range: bool = False, delta: float = DELTA
+) -> float | None:
+    """Return ε of pure draws together as (ε, δ)-DP; None unless it is smaller than ``total`` by at least 2%.
+
+    counts: how many draws spend each ε.
+    """
+    epsilon = min(optimal_epsilon(counts, delta, bounded_range), _zcdp(counts, delta, bounded_range))
+    return epsilon if epsilon <= total * (1 - _NOTABLE) else None
+
+
+def _zcdp(counts: Mapping[float, int], delta: float, bounded_range: bool) -> float:
+    return zcdp_epsilon(sum(n * zcdp_rho(e, bounded_range) for e, n in counts.items()), delta)
 
 
 def zcdp_rho(epsilon: float, bounded_range: bool = False) -> float:

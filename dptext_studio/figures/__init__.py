@@ -9,6 +9,7 @@ from .attackers import query_figure
 from .audit import audit_figure
 from .case_study import case_study
 from .clip_ranges import clipping
+from .detection_curve import detection_curve
 from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
 from .files import to_html
@@ -32,6 +33,7 @@ __all__ = [
     "case_study",
     "clipping",
     "curves",
+    "detection_curve",
     "draw_view",
     "leaderboard",
     "logit_histogram",

@@ -12,7 +12,7 @@ from dptext_core.support.private import Private
 @dataclass(frozen=True)
 class PlotRequest(Private):
     """What the points are measured for. draw: how often it was drawn again. fact: the word that a reader wants to know,
-    empty for the rarest content word."""
+    empty for the rarest content word. alternatives: what else may stand there; None: public ones."""
 
     text: str
     settings: tuple[dpt.Setting, ...]
@@ -20,6 +20,7 @@ class PlotRequest(Private):
     draws: int
     draw: int
     fact: str = ""
+    alternatives: tuple[str, ...] | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("settings", "points", "draws")
 

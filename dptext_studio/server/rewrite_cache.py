@@ -4,6 +4,7 @@ gives at every ε that was looked at. Going back to a setting costs nothing and 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -138,13 +139,19 @@ class RewriteCache(Private):
         return [self.likeness[original, r] for r in rewrites]
 
     def beliefs(
-        self, results: list[dpt.RewriteResult], mechanisms: list[dpt.Mechanism], word: str, task: Task = UNWATCHED
+        self,
+        results: list[dpt.RewriteResult],
+        mechanisms: list[dpt.Mechanism],
+        word: str,
+        alternatives: Sequence[str] | None = None,
+        task: Task = UNWATCHED,
     ) -> list[dpt.Belief | str]:
         """Return what an optimal reader of each result believes about one fact, or why that is not known.
 
-        word: the fact; empty for the rarest content word.
+        word: the fact; empty for the rarest content word. alternatives: what else may stand there; None: public ones.
         """
-        reader, found = FactReader(mechanisms, word, self.questions), list[dpt.Belief | str]()
+        reader = FactReader(mechanisms, word, self.questions, alternatives=alternatives)
+        found: list[dpt.Belief | str] = []
         for i, (result, mechanism) in enumerate(zip(results, mechanisms, strict=True)):
             task.report(i, len(results))
             try:

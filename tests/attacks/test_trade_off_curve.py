@@ -117,6 +117,40 @@ def test_each_epsilon_has_its_row_and_no_curve_exceeds_the_guarantee(space):
     assert len(found.rows()) == len(RATES) and found.sentence().count("ε = ") == 3
 
 
+def test_success_is_that_of_the_likelier_text_and_its_ceiling_follows_from_the_loss(space):
+    m, texts = on(space, "custext", epsilon=2.0, k=12), (f"{A} {B}", f"{C} {D}")
+    p, q = joint(m, texts, words(12))
+    found = trade_off_curve(m, *texts)
+    assert found.success == pytest.approx([np.maximum(p, q).sum() / 2] * 2, abs=1e-9)
+    assert found.loss == pytest.approx(4.0) and found.delta == 0
+    assert found.success_ceiling == pytest.approx(math.exp(4) / (math.exp(4) + 1))
+    each = trade_off_curve(m, *texts, [1.0, 2.0])
+    assert each.loss == pytest.approx([2.0, 4.0]) and each.success_ceiling[1] == pytest.approx(found.success_ceiling)
+    apart = trade_off_curve(on(space, "custext", epsilon=1.0, k=2), A, D)
+    assert apart.success_ceiling == 1 and apart.to_dict()["loss"] is None
+
+
+def test_a_success_ceiling_with_a_delta_is_what_the_worst_mechanism_reaches():
+    epsilon, delta = 1.2, 0.1
+    rest = (1 - delta) / (1 + math.exp(epsilon))
+    likelier = rest * math.exp(epsilon)
+    p, q = np.array([delta, likelier, rest, 0.0]), np.array([0.0, rest, likelier, delta])
+    none = np.zeros(1)
+    found = module.TradeOffCurve(none, none, none, none, none, None, 1, np.array(epsilon), np.array(delta))
+    assert found.success_ceiling == pytest.approx(np.maximum(p, q).sum() / 2)
+
+
+def test_csv_has_a_line_for_each_epsilon_and_rate(space):
+    m, texts = on(space, "tem", epsilon=3.0), (f"{A} {B}", f"{C} {B}")
+    header, *lines = trade_off_curve(m, *texts, false_alarms=(0.0, 0.5)).to_csv().splitlines()
+    assert header == "false_alarms,detections_lower,detections_upper,guarantee_allows" and len(lines) == 2
+    found = trade_off_curve(m, *texts, [1.0, 3.0], false_alarms=(0.0, 0.5))
+    table = np.genfromtxt(found.to_csv().splitlines(), delimiter=",", names=True)
+    assert table["epsilon"].tolist() == [1, 1, 3, 3] and table["false_alarms"].tolist() == [0, 0.5] * 2
+    assert table["detections_upper"].tolist() == found.upper.ravel().tolist()
+    assert table["guarantee_allows"].tolist() == found.ceiling.ravel().tolist()
+
+
 def test_the_ceiling_is_that_of_randomised_response():
     keep, rates = 1 / (1 + math.exp(-1.5)), np.array([0.0, 0.1, 1 - 1 / (1 + math.exp(-1.5)), 0.6, 1.0])
     response = module._Curve.of(np.array([1.5, -1.5]), np.array([keep, 1 - keep]), np.array([1 - keep, keep]), 0.0)

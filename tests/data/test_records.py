@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 from foreign import Generator, Latent, Swap
 
 import dptext_core as dpt
 from dptext_core.data.records import DatasetGuarantee, rewrite_part, rewrite_records, seeded_stream, shared_draws
+from dptext_core.data.rewriting import OWN, line_of, promise_of
 
 TEXT = "My doctor sent a letter to my sister."
 
@@ -282,6 +284,25 @@ def test_shared_draws_are_counted_once_seeds_and_missing_promises_are_said():
     totals = ("one_row", "one_row_delta", "all_rows", "all_rows_delta")
     assert finite.all == float("inf") and [finite.to_dict()[k] for k in totals] == [None] * 4
     assert DatasetGuarantee().sentence() == "No row was rewritten."
+
+
+def test_rows_of_pure_draws_compose_optimally_also_after_a_file():
+    m, whole, again = Swap.create(epsilon=0.1), DatasetGuarantee(), DatasetGuarantee()
+    given = [{"text": " ".join(["doctor"] * n)} for n in (80, 90)]
+    for r in rewrite_records(given, m):
+        whole.add(r.guarantee)
+        own = json.loads(json.dumps(line_of(r, "text", [])))[OWN]
+        again.add(promise_of(own))
+    one, every = (
+        dpt.Guarantee("pure", 0.1, "word", "any two texts", n, 0.1 * n, bounded_range=whole.draws.bounded_range)
+        for n in (90, 170)
+    )
+    assert whole.one_optimal == one.optimal() < whole.one and whole.all_optimal == every.optimal() < whole.all
+    assert whole.to_dict() | {"exposed": 0} == again.to_dict() | {"exposed": 0}
+    assert whole.to_dict()["all_rows_optimal"] == {"epsilon": every.optimal(), "delta": 1e-5}
+    assert whole.sentence().count("optimal composition") == 2
+    whole.add(dpt.Guarantee("approx", 1.0, "text", "any", 1, 1.0, delta=0.01))
+    assert whole.all_optimal is None and whole.to_dict()["one_row_optimal"] is None
 
 
 def test_a_polished_row_keeps_its_promise_and_what_was_drawn():

@@ -100,3 +100,18 @@ def test_a_fact_that_the_text_lacks_is_refused_and_advice_counts_the_certainty()
     rows = trade_off.rows(found)
     assert all(r["certainty_low"] <= r["certainty"] <= r["certainty_high"] for r in rows)
     assert "heart" not in trade_off.to_csv(found) and "heart" not in repr(dataclasses.replace(found[0], texts=()))
+
+
+def test_named_alternatives_take_the_place_of_public_ones():
+    m = dpt.get_mechanism("custext", epsilon=3.0)
+    fact = shared_fact(TEXT, [m], "heart", ["brain", "Heart", "skin"])
+    assert fact.alternatives == ("brain", "skin") and fact.chance == pytest.approx(1 / 3)
+    with pytest.raises(dpt.InputError, match="at least one"):
+        shared_fact(TEXT, [m], "heart", ["heart"])
+    point = next(trade_off.tradeoff(TEXT, [m], [3.0], 1, ("certainty",), fact="heart", alternatives=["brain", "skin"]))
+    assert point.fact == fact
+    bare = list(trade_off.tradeoff(TEXT, [m], [3.0], 1, ()))
+    (again,) = trade_off.add_metrics(
+        bare, ("certainty",), lambda m: m.prepare(TEXT), fact="heart", alternatives=["brain", "skin"]
+    )
+    assert again.fact == fact and again.value("certainty").mean == point.value("certainty").mean

@@ -673,3 +673,32 @@ def test_a_run_that_went_on_is_known_by_the_texts_of_its_longest_state():
         assert entry.rows == 3 and entry.total == sum(g.total for _, g in rows) and entry.released
         assert [ledger.account(text).rows for text, _ in rows] == [3, 3, 3]
         assert ledger.account("another").rows == 0 and len(ledger.entries) == 1
+
+
+def test_pure_releases_compose_optimally_and_the_account_says_so():
+    ledger, m = Ledger(), Swap.create(epsilon=0.1)
+    text = " ".join(["doctor", "nurse", "lawyer"] * 30)
+    spent = []
+    for _ in range(4):
+        r = m.rewrite(text)
+        ledger.record(r, released=True)
+        spent += [r.guarantee.epsilon] * r.guarantee.draws
+    (total,) = ledger.account(1).totals
+    together = Guarantee("pure", 0.1, "word", "any two texts", len(spent), sum(spent)).optimal()
+    assert total.epsilon == pytest.approx(sum(spent)) and total.optimal == together < total.epsilon
+    assert "by optimal composition" in ledger.account(1).sentence()
+    assert ledger.to_dict()["texts"][0]["totals"][0]["optimal"] == together
+    ledger.record(Latent.create(epsilon=1.0, delta=0.01).rewrite(text), released=True)
+    assert ledger.account(1).totals[0].optimal is None, "approximate draws have none"
+
+
+def test_a_data_set_composes_optimally_for_one_text_and_for_all_rows():
+    ledger, m = Ledger(), Swap.create(epsilon=0.1)
+    texts = [" ".join([w] * 90) for w in ("doctor", "nurse")]
+    rows = [(t, m.guarantee(t)) for t in texts]
+    ledger.record_rows(m, rows, "run", released=True)
+    account = ledger.account(1)
+    assert account.each[0].optimal == rows[0][1].optimal() < account.each[0].epsilon
+    draws = sum(g.draws for _, g in rows)
+    together = Guarantee("pure", 0.1, "word", "any two texts", draws, 0.1 * draws).optimal()
+    assert account.totals[0].optimal == together < account.totals[0].epsilon

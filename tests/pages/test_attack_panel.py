@@ -12,6 +12,7 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core.attacks import QueryCurve, bayes, which_text
+from dptext_core.privacy.guarantee import percent
 from dptext_studio.figures import query_figure
 
 TEXT = "The movie in Xyzzyville was wonderful."
@@ -167,33 +168,55 @@ def writer(tmp_path_factory):
     return {"model": str(tiny_generator(tmp_path_factory.mktemp("writer"), "gpt2")), "max_tokens": 3}
 
 
-def test_where_a_new_text_is_written_it_is_asked_which_text_it_was(writer):
+def test_where_a_new_text_is_written_the_optimal_reader_weighs_facts_and_texts(writer):
     text = "My doctor <b>left</b>."
     at = page("dp-prompt", None, text, (5.0, 500.0, 40.0), **writer)
-    found, run = jobs(at)["which text"].result, at.session_state["run"]
-    assert found.lineup.texts[0] == text and len(found.p) == 8 and found.sentence() in said(at)
-    again = which_text.attack(run.mechanism, [run.result], found.lineup)
-    assert found.p == pytest.approx(again.p) and metric(at, "Place of your text") == f"{found.rank} of 8"
-    table = at.dataframe[0].value
-    assert list(table["word"][table[""] != ""]) == [found.lineup.word] and len(table) == 8
+    (belief, several), run = jobs(at)["which text"].result, at.session_state["run"]
+    others = at.text_input(key="attack_which_others").value.split(", ")
+    assert belief.alternatives == ("doctor", *others) and len(others) == 3
+    again = dpt.belief(run.mechanism, text, "doctor", others, run.result, draws=0)
+    assert belief.posterior == pytest.approx(again.posterior) and several.releases == (1,)
+    assert belief.sentence() in said(at) and metric(at, "Reader’s certainty").endswith("%")
     assert "in whose place another stands" in said(at), "why attackers of words are not there"
-    at.button(key="attack_start_which text, fresh").click()
-    settle(at)
-    measured = jobs(at)["which text, fresh"].result
-    assert [m.trials for m in measured] == [48, 24, 8] and len(at.dataframe[1].value) == 3
+    at.text_input(key="attack_which_others").set_value("nurse")
     at.button_group(key="attack_which_seen").set_value(4)
     settle(at)
-    assert jobs(at)["which text"].result.answers == 4 and jobs(at)["which text, fresh"].result is measured
+    belief, several = jobs(at)["which text"].result
+    assert belief.alternatives == ("doctor", "nurse") and several.releases == (1, 2, 4) and several.expected == ()
     at.button_group(key="attack_which_kind").set_value("A list of texts")
     settle(at)
     assert "Type at least one other text" in said(at)
     at.text_area(key="attack_which_list").set_value("**A** nurse left.\n\nMy doctor stayed.")
     settle(at)
-    found = jobs(at)["which text"].result
-    assert found.lineup.texts == (text, "**A** nurse left.", "My doctor stayed.") and found.sentence() in said(at)
+    belief, _ = jobs(at)["which text"].result
+    assert belief.alternatives == (text, "**A** nurse left.", "My doctor stayed.")
     at.text_area(key="attack_which_list").set_value(text)
     settle(at)
     assert any("at least one other" in e.value for e in at.error)
+
+
+def test_several_releases_have_their_rows_and_ceilings(words):
+    at = words
+    fact = at.selectbox(key="attack_which_word")
+    assert fact.value == "movie", "the chosen word is the fact"
+    at.text_input(key="attack_which_others").set_value("film, music")
+    at.run()
+    at.button(key="attack_start_which text").click()
+    settle(at)
+    belief, several = jobs(at)["which text"].result
+    assert several.releases == (1, 2, 4) and belief.alternatives == ("movie", "film", "music")
+    assert belief.sentence() in said(at) and several.sentence() in said(at)
+    (table,) = [d.value for d in at.dataframe if "right on average" in d.value]
+    assert list(table["releases"]) == ["1", "2", "4"] and table["right on average"][0].endswith("exact")
+    assert list(table["allowed for any fact"]) == [percent(c) for c in several.certified]
+    (rows,) = [d.value for d in at.dataframe if "alternative" in d.value]
+    order = [several.alternatives.index(w) for w in rows["alternative"]]
+    assert list(rows["after 4"]) == [float(several.posterior[2][j]) for j in order]
+    outside = [w for w, c in zip(several.alternatives, several.covered, strict=True) if not c]
+    assert list(rows["alternative"][rows[""] == "not covered"]) == [w for w in rows["alternative"] if w in outside]
+    at.text_input(key="attack_which_others").set_value(" , ")
+    at.run()
+    assert "Name at least one alternative" in said(at)
 
 
 def test_where_no_posterior_can_be_worked_out_it_says_what_limits_any_attacker():

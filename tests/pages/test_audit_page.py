@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import threading
 import time
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 from small_spaces import random_space
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import auditing as core
+from dptext_core import cli
 from dptext_core.auditing.broken_mechanisms import FAULTS
 from dptext_core.auditing.broken_mechanisms.stated import TinyLatent
+from dptext_core.privacy.guarantee import percent
 from dptext_lab.measurements import audit as bench
 from dptext_lab.results import audit as audit_rows
 from dptext_studio.components.text import literal
-from dptext_studio.figures import audit_figure
+from dptext_studio.exports.two_texts import curve_command, curve_python
+from dptext_studio.figures import audit_figure, detection_curve
+from dptext_studio.figures.detection_curve import RATES
 from dptext_studio.figures.glossary import definition
+from dptext_studio.views.audit import two_texts
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -206,3 +214,99 @@ def test_two_texts_are_told_apart_under_the_chosen_setting(light):
     assert not any("asked before" in w.value for w in at.warning)
     at.segmented_control(key="audit_two_pair").set_value("one word").run()
     assert any("asked before" in w.value for w in at.warning)
+
+
+def curve_of(at: AppTest) -> dpt.TradeOffCurve:
+    """Press the button for two texts and run until the curve is there."""
+    at.button(key="audit_curve_start").click().run()
+    while (job := at.session_state["session"].at("trade-off curve").job) is not None:
+        assert job.wait(100)
+        at.run()
+    assert not at.exception
+    return at.session_state["session"].at("trade-off curve").result[0]
+
+
+def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatch):
+    files = {}
+
+    def record(label, data, name, *args, **given):
+        files[name] = data
+
+    monkeypatch.setattr(two_texts.download, "button", record)
+    at = choose(app(), "santext")
+    at.number_input[0].set_value(15.0).run()
+    one, other = "My doctor treated my sister.", "My doctor treated my brother."
+    at.text_area(key="audit_curve_one").set_value(one).run()
+    at.text_area(key="audit_curve_other").set_value(other).run()
+    found = curve_of(at)
+    rates = [i / 200 for i in range(201)]
+    setting = at.session_state["session"].at("trade-off curve").asked[2]  # with the program's blocklist
+    own = dpt.trade_off_curve(setting.make(), one, other, false_alarms=rates)
+    assert found.to_dict() == own.to_dict()
+    assert metric(at, "Detected") == percent(float(own.upper[10])) == "40%"
+    assert metric(at, "Reader right") == percent(float(own.success[0]))
+    assert files["detections.csv"]() == own.to_csv()
+    data = json.loads(files["detections.json"]())
+    assert data["upper"] == own.upper.tolist() and data["setting"]["mechanism"] == "santext"
+    assert one not in files["detections.json"]() and "plotly" in files["detections.html"]().lower()
+    python, command = (c.value for c in at.code[:2])
+    assert "epsilon=15" in python and "trade-off-curve" in command and "--epsilon 15" in command
+    at.text_area(key="audit_curve_other").set_value("My doctor treated my uncle.").run()
+    assert any("asked before" in w.value for w in at.warning)
+
+
+def test_the_total_stands_below_the_curve_with_its_optimal_composition():
+    at = choose(app(), "custext")
+    at.number_input[0].set_value(2.0).run()
+    words = "doctor sister hospital medicine brother kitchen garden station window teacher"
+    at.text_area(key="audit_curve_one").set_value(words).run()
+    at.text_area(key="audit_curve_other").set_value(words.replace("doctor", "nurse")).run()
+    curve_of(at)
+    (g,) = at.session_state["session"].at("trade-off curve").result[1:]
+    said = next(c.value for c in at.caption if "Total ε" in c.value)
+    assert g.total == 20 and g.optimal() is None and "20" in said and "optimal" not in said
+
+
+def test_the_calls_repeat_the_curve(capsys, monkeypatch, tmp_path):
+    setting = dpt.Setting.of("santext", epsilon=15.0)
+    texts = "My doctor treated my sister.", "My doctor treated my uncle."
+    for name, text in zip(("text.txt", "other.txt"), texts, strict=True):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    own = dpt.trade_off_curve(setting.make(), *texts, false_alarms=[i / 10 for i in range(11)])
+    exec(curve_python(setting, 10), {})
+    assert capsys.readouterr().out == f"{own.sentence()}\n{own.to_csv()}\n"
+    assert cli.main([*shlex.split(curve_command(setting))[3:], "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["loss"] == own.loss.tolist()
+
+
+def test_texts_without_a_curve_say_why():
+    at = choose(app(), "mahalanobis")
+    at.button(key="audit_curve_start").click().run()
+    while (job := at.session_state["session"].at("trade-off curve").job) is not None:
+        assert job.wait(100)
+        at.run()
+    assert not at.exception and not at.get("plotly_chart")
+    assert any("Mahalanobis" in i.value for i in at.info)
+    at = choose(app(), "santext")
+    at.text_area(key="audit_curve_other").set_value(two_texts.PAIRS[0].one).run()
+    at.button(key="audit_curve_start").click().run()
+    while (job := at.session_state["session"].at("trade-off curve").job) is not None:
+        assert job.wait(100)
+        at.run()
+    assert any("the same" in e.value for e in at.error)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_curve_has_chance_the_guarantee_and_the_optimal_reader(dark):
+    m = dpt.get_mechanism("santext", epsilon=4.0)
+    curve = dpt.trade_off_curve(m, "My sister slept.", "My brother slept.", false_alarms=RATES)
+    figure = go.Figure(detection_curve(curve, dark=dark))
+    by_name = {t.name: t for t in figure.data if t.name}
+    assert set(by_name) == {"Chance", "Guarantee allows", "Optimal reader"}
+    assert list(by_name["Optimal reader"].y) == pytest.approx(curve.upper.tolist())
+    assert list(by_name["Guarantee allows"].y[1:]) == pytest.approx(curve.ceiling.tolist())
+    assert list(by_name["Chance"].x) == list(by_name["Chance"].y) == [0, 1]
+    assert figure.layout.xaxis.title.text.startswith("False alarms") and figure.layout.yaxis.title.text
+    assert "5% false alarms" in figure.layout.annotations[0].text
+    assert percent(float(curve.upper[10])) in figure.layout.annotations[0].text

@@ -133,7 +133,10 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
         sure = float(found.certainty)
         said = ">99%" if 0.99 < sure < 1 else percent(sure)
         wrong = "" if guess == "heart" else f", wrongly “{guess}”"
-        assert line == f"Reader’s certainty: **{said}** (25% before){wrong}"
+        outside = [f"“{w}”" for w, covered in zip(words, found.covered, strict=True) if not covered]
+        bare = f"  \n{', '.join(outside)}: not covered by the guarantee" if outside else ""
+        assert line == f"Reader’s certainty: **{said}** (25% before){wrong}{bare}"
+    assert "“kidney”, “liver”: not covered by the guarantee" in lines[1] and "not covered" not in lines[0]
     assert len(lines) == 3 and "not known" in lines[2]
     notes = [c.value for c in at.caption]
     assert any(all(f"“{w}”" in n for w in words) for n in notes), "the same fact for all"
@@ -148,6 +151,32 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
     assert all(mine(at).kept.questions[k] is q for k, q in held.items())
     (line, *_) = [m.value for m in at.markdown if m.value.startswith("Reader’s certainty")]
     assert "25% before" in line
+
+
+def test_the_fact_of_the_belief_is_edited_here():
+    example = next(iter(examples()))
+    at = opened([dpt.Setting("santext", {}, 15.0), dpt.Setting("custext", {}, 4.0)], example.text)
+
+    def believed() -> list:
+        work = mine(at).at(certainty.PLACE)
+        assert work.job is None or work.job.wait(120)
+        at.run()
+        assert not at.exception
+        return work.result
+
+    assert [b.alternatives for b in believed()] == [("heart", "lung", "kidney", "liver")] * 2
+    at.text_input(key=certainty.ALTERNATIVES).set_value("brain, Heart, skin").run()
+    assert [b.alternatives for b in believed()] == [("heart", "brain", "skin")] * 2
+    word = "brother"
+    at.text_input(key=certainty.FACT).set_value(word).run()
+    assert [b.alternatives[0] for b in believed()] == [word] * 2
+    assert any(f"“{word}”" in c.value and "“skin”" in c.value for c in at.caption)
+    at.text_input(key=certainty.FACT).set_value("zeppelin").run()
+    believed()
+    assert any("does not contain this fact" in c.value for c in at.caption)
+    at.text_input(key=certainty.FACT).set_value("").run()
+    at.text_input(key=certainty.ALTERNATIVES).set_value("").run()
+    assert [b.alternatives for b in believed()] == [("heart", "lung", "kidney", "liver")] * 2
 
 
 def test_a_slider_reaches_to_what_was_calibrated():

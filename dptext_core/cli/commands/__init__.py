@@ -7,6 +7,7 @@ COMMANDS = (
     "audit",
     "calibrate",
     "belief",
+    "trade-off-curve",
     "attack",
     "rewrite-data",
     "mechanisms",

@@ -11,7 +11,7 @@ from ...measure import trade_off
 from ...mechanisms.base import Mechanism
 from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, epsilons, positive, read_by
-from ..console import SEED_WARNING, emit, note, read_text
+from ..console import SEED_WARNING, decode_argument, emit, note, read_text
 
 HELP = "what mechanisms keep of a text and what they hide, over ε, as CSV"
 FIRST = ("diffractor", "santext", "dp-mlm", "custext")
@@ -51,6 +51,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fact", default="", metavar="WORD", help="the word that certainty is about (default: the rarest content word)"
     )
+    parser.add_argument(
+        "--alternatives", metavar="A[,B…]", help="what else may stand there (default: public words of its kind)"
+    )
     add_seed(parser, "repeat the same draws: a demonstration, not private")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
@@ -78,6 +81,7 @@ def run(args: argparse.Namespace) -> None:
             args.seed,
             points=args.points or trade_off.POINTS,
             fact=args.fact,
+            alternatives=None if args.alternatives is None else decode_argument(args.alternatives).split(","),
             task=on_terminal("measuring"),
         )
     )

@@ -25,6 +25,7 @@ from ...figures import audit_figure
 from ...figures.glossary import definition
 from ...server.session import session
 from ..compare import distinguishability
+from . import two_texts
 
 MAX_LINES = 500
 
@@ -271,7 +272,10 @@ def main() -> None:
         if wanted is not None:
             st.subheader("Two texts")
             key = wanted.setting, wanted.planted, wanted.twin
-            distinguishability.panel([distinguishability.Subject(wanted.title, key, wanted.make)], "audit_two")
+            subject = distinguishability.Subject(wanted.title, key, wanted.make)
+            two_texts.panel(subject, None if wanted.planted else wanted.setting)
+            st.markdown("**Measured from rewrites**")
+            distinguishability.panel([subject], "audit_two")
         bundled_table()
 
 

@@ -24,7 +24,7 @@ from ..explore import share
 from . import distinguishability
 from .attack_table import attack_table
 from .card_settings import MODES, add_column, query_of, sync_settings
-from .certainty import certainty_line, fact_note, known_beliefs
+from .certainty import certainty_line, fact_controls, fact_note, known_beliefs
 from .column_controls import column_controls, target_controls
 from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
@@ -89,6 +89,7 @@ def columns_view(text: str) -> None:
             st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add_column)
         with st.popover("Link", icon=":material/link:", key="compare_link"):
             share.link(query, links.omitted_options([s for _, s in mine.columns]), "this comparison")
+    fact_controls(text)
     _rewrites(text, tuple(columns), target, redraw, slot, dict(zip((c.id for c in columns), places, strict=True)))
 
 

@@ -3,25 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.privacy.guarantee import percent
+from dptext_core.support.private import Private
 
+from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
 from ...server.session import session
 from ..explore.text_input import origin_of
 
 PLACE = "compare belief"
+#: Controls of the fact and its alternatives, and how many alternatives a visitor can name.
+FACT, ALTERNATIVES, MOST = "compare_fact", "compare_alternatives", 11
+
+state = st.session_state
 
 
-def fact_word(text: str) -> str:
+@dataclass(frozen=True)
+class ChosenFact(Private):
+    """What the reader wants to know. word: empty for the rarest content word. alternatives: None for public ones."""
+
+    word: str
+    alternatives: tuple[str, ...] | None
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+
+def default_word(text: str) -> str:
     """Return the word that Explore looks at first; empty where the text is no example."""
     origin = origin_of(text)
     return origin.sensitive if origin else ""
+
+
+def fact_controls(text: str, beside: bool = True) -> None:
+    """Show where the fact and its alternatives are named, beside or below each other; empty boxes: public ones."""
+    fact, others = st.columns([1, 2]) if beside else (st, st)
+    fact.text_input(
+        "Fact that the reader wants to know",
+        key=stay(FACT),
+        placeholder=default_word(text) or "the rarest word",
+        help="A word of your text, or several in a row. Empty: the word that the placeholder names.",
+    )
+    others.text_input(
+        "Alternatives, separated by commas",
+        key=stay(ALTERNATIVES),
+        placeholder="words of the same kind, from public lists",
+        help="What else the reader considers possible, each as likely before. They count as public.",
+    )
+
+
+def chosen_fact(text: str) -> ChosenFact:
+    """Return what the controls name."""
+    word, named = ((state.get(key) or "").strip() for key in (FACT, ALTERNATIVES))
+    others = tuple(w.strip() for w in named.split(",") if w.strip())[:MOST]
+    return ChosenFact(word or default_word(text), others or None)
 
 
 def known_beliefs(
@@ -31,9 +72,10 @@ def known_beliefs(
     beside the page."""
     columns = [(c, o.looked.result) for c, o in both if o.looked is not None]
     work = session().at(PLACE)
-    wanted = (asked.text, tuple((c.setting.at(r.config.epsilon), r.noise_id) for c, r in columns))
+    fact = chosen_fact(asked.text)
+    wanted = (asked.text, fact, tuple((c.setting.at(r.config.epsilon), r.noise_id) for c, r in columns))
     if work.asked != wanted:
-        start(wanted, columns)
+        start(wanted, columns, fact)
     if work.is_running(0.2):
         work.follow()
     elif work.asked == wanted and isinstance(work.result, list):
@@ -43,13 +85,13 @@ def known_beliefs(
     return None
 
 
-def start(wanted: tuple[str, Any], columns: Sequence[tuple[Column, dpt.RewriteResult]]) -> None:
+def start(wanted: Any, columns: Sequence[tuple[Column, dpt.RewriteResult]], fact: ChosenFact) -> None:
     """Begin, in the place of what is under way."""
-    kept, text = session().kept, wanted[0]
+    kept = session().kept
     mechanisms = [dpt.mechanism_class(c.mechanism)(r.config) for c, r in columns]
 
     def work(task: dpt.Task) -> list[dpt.Belief | str]:
-        return kept.beliefs([r for _, r in columns], mechanisms, fact_word(text), task)
+        return kept.beliefs([r for _, r in columns], mechanisms, fact.word, fact.alternatives, task)
 
     session().at(PLACE).start(wanted, work, "Working out what a reader believes", last=True)
 
@@ -63,7 +105,9 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
     guess, sure, before = int(found.guess), float(found.certainty), percent(float(found.prior.max()))
     said = ">99%" if 0.99 < sure < 1 else percent(sure)
     wrong = f", wrongly “{literal(found.alternatives[guess])}”" if guess else ""
-    return f"Reader’s certainty: **{said}** ({before} before){wrong}"
+    bare = [f"“{literal(w)}”" for w, covered in zip(found.alternatives, found.covered, strict=True) if not covered]
+    outside = f"  \n{', '.join(bare)}: not covered by the guarantee" if bare else ""
+    return f"Reader’s certainty: **{said}** ({before} before){wrong}{outside}"
 
 
 def fact_note(beliefs: Mapping[int, dpt.Belief | str] | None) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from dptext_core.measure import side_by_side
 from dptext_core.measure.metrics import score
 from dptext_core.mechanisms.registry import accounting_unit
-from dptext_core.privacy.guarantee import bound, number, percent
+from dptext_core.privacy.guarantee import DELTA, bound, number, percent, scientific
 from dptext_lab.results import curves
 
 from ...components.text import literal
@@ -48,7 +48,7 @@ def measures_table(
         "setting": [c.title for c, *_ in rows],
         "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
         "counts": [accounting_unit(c.mechanism) for c, *_ in rows],
-        "total ε": [bound(f.total) for *_, f in rows],
+        "total ε": [bound(f.total) + _in_brackets(r.guarantee.optimal()) for *_, r, f in rows],
         "words stay (N_w)": [estimate_text(f.n_w, "{:.0%}", f) for *_, f in rows],
         "different words (S_w)": [estimate_text(f.s_w, "{:.1f}", f) for *_, f in rows],
         "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
@@ -58,6 +58,10 @@ def measures_table(
     return table
 
 
+def _in_brackets(optimal: float | None) -> str:
+    return "" if optimal is None else f" ({bound(optimal)})"
+
+
 def estimate_text(value: float | None, form: str, found: side_by_side.Figures) -> str:
     return "none" if value is None else ("≈ " if found.draws is not None else "") + form.format(value)
 
@@ -65,7 +69,8 @@ def estimate_text(value: float | None, form: str, found: side_by_side.Figures) -
 MEASURES_HELP = {
     "ε": definition("ε"),
     "counts": "What is promised, and what ε is counted by.",
-    "total ε": definition("Total ε"),
+    "total ε": f"{definition('Total ε')} In brackets: by optimal composition, with δ = {scientific(DELTA)}, where "
+    "that is smaller.",
     "words stay (N_w)": definition("N_w"),
     "different words (S_w)": definition("S_w"),
     "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",

@@ -62,7 +62,10 @@ def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: s
 def python_code(tried: PlotRequest, hidden: str, kept: str) -> str:
     made = [f"    {setting.call()},\n" for setting in tried.settings]
     wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
-    fact = f", fact={tried.fact!r}" if hidden == "certainty" and tried.fact else ""
+    fact = ""
+    if hidden == "certainty":
+        fact += f", fact={tried.fact!r}" if tried.fact else ""
+        fact += f", alternatives={list(tried.alternatives)!r}" if tried.alternatives else ""
     return (
         f"from pathlib import Path\n\nimport dptext_core as dpt\nfrom dptext_core.measure import trade_off\n\n"
         f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"

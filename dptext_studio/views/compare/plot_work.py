@@ -56,7 +56,10 @@ def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
             return kept.prepared(tried.text, m, run, task)
 
-        for i, point in enumerate(trade_off.add_metrics(list(found), names, prepare, fact=tried.fact, task=task)):
+        more = trade_off.add_metrics(
+            list(found), names, prepare, fact=tried.fact, alternatives=tried.alternatives, task=task
+        )
+        for i, point in enumerate(more):
             found[i] = point
 
     mine.at("trade-off more").start((tried, names), work, "Measuring more")

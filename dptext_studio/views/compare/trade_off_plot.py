@@ -19,7 +19,7 @@ from ...components.text import literal
 from ...server.jobs import POLL_SECONDS
 from ...server.plot_request import PlotRequest
 from ...server.session import session
-from .certainty import about, fact_word
+from .certainty import about, chosen_fact, fact_controls
 from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS, SLOW
 from .plot_download import download_controls
 from .plot_settings import query_of, settings_controls
@@ -197,6 +197,8 @@ def trade_off_view(text: str) -> None:
         hidden = st.selectbox(
             "Privacy", list(HIDDEN), format_func=HIDDEN.__getitem__, key=stay("trade_hidden"), help=HIDDEN_HELP
         )
+        if hidden == "certainty":
+            fact_controls(text, beside=False)
         again = st.button(
             "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Redraws every point."
         )
@@ -207,7 +209,9 @@ def trade_off_view(text: str) -> None:
             return
         mine = session()
         before = mine.tried
-        tried = PlotRequest(text, settings, points, draws, (before.draw if before else 0) + again, fact_word(text))
+        asked_about = chosen_fact(text)
+        draw = (before.draw if before else 0) + again
+        tried = PlotRequest(text, settings, points, draws, draw, asked_about.word, asked_about.alternatives)
         work, after = mine.at("trade-off"), mine.at("trade-off more")
         if tried != before:
             start_points(tried)

@@ -66,21 +66,36 @@ def attack_table(columns: dict[str, list], share: str = "") -> None:
     st.dataframe(columns, hide_index=True, height="content", column_config={share: bar} if share else None)
 
 
-def candidate_texts(
-    run: runs.Run,
-    mechanism: dpt.Mechanism,
-    result: dpt.RewriteResult,
-    key: str = "attack_which",
-    n: int = which_text.TEXTS,
-) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
-    """Show controls, with keys that begin so, for the texts that it could have been, n where they are made by
-    exchanging a word: what was asked for, and what makes them."""
-    words = attack_result(
+def known_words(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, key: str) -> list[str] | None:
+    """Return the words of the text that others can stand in for, rarest first; None while they are looked up."""
+    return attack_result(
         f"which words {key}",
         (run.inputs.text, run.inputs.setting),
         "Looking words up",
         lambda task: which_text.content_words(mechanism, result.original),
     )
+
+
+def other_texts(key: str, label: str) -> tuple[str, ...]:
+    """Ask for other texts, one a line; none while nothing fitting is typed."""
+    given = st.text_area(
+        label, key=f"{key}_list", height=120, help="Yours is added. The list counts as public: the attacker has it."
+    )
+    others = tuple(line for line in (given or "").splitlines() if line.strip())
+    if not others:
+        st.caption("Type at least one other text, and press Ctrl+Enter.")
+    elif said := too_long(given):
+        st.error(said)
+        return ()
+    return others
+
+
+def candidate_texts(
+    run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, key: str, n: int = which_text.TEXTS
+) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
+    """Show controls, with keys that begin so, for the texts that it could have been, n where they are made by
+    exchanging a word: what was asked for, and what makes them."""
+    words = known_words(run, mechanism, result, key)
     if words is None:
         return None
     kinds = ["All but one word", "Another text" if n == 2 else "A list of texts"]
@@ -99,17 +114,7 @@ def candidate_texts(
             help="The other texts have a word in its place that is near it in the word space.",
         )
         return (kind, word), lambda: which_text.lineup(mechanism, result.original, word, n)
-    given = st.text_area(
-        "Another text" if n == 2 else "Other texts that it could have been, one a line",
-        key=f"{key}_list",
-        height=120,
-        help="Yours is added. The list counts as public: the attacker has it.",
-    )
-    others = tuple(line for line in (given or "").splitlines() if line.strip())
-    if not others:
-        st.caption("Type at least one other text, and press Ctrl+Enter.")
-        return None
-    if said := too_long(given):
-        st.error(said)
+    label = "Another text" if n == 2 else "Other texts that it could have been, one a line"
+    if not (others := other_texts(key, label)):
         return None
     return (kind, others), lambda: which_text.listed_lineup(result.original, others)

@@ -12,7 +12,8 @@ from dptext_core import attacks
 from ...components.text import literal
 from ...server import runs
 from ...server.session import session
-from .text_attacks import limit_panel, reader_panel, two_texts_panel, which_text_panel
+from .facts import facts_panel
+from .text_attacks import limit_panel, reader_panel, two_texts_panel
 from .word_attacks import (
     bayes_panel,
     language_model_panel,
@@ -104,7 +105,7 @@ _PANELS: dict[str, Callable[..., None]] = {
     "nearest-words": nearest_words_panel,
     "language-model": language_model_panel,
     "likely-text": language_model_panel,
-    "which-text": which_text_panel,
+    "which-text": facts_panel,
     "two-texts": two_texts_panel,
     "best": strongest_panel,
 }

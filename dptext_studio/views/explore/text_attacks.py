@@ -73,77 +73,10 @@ def reader_panel(
     st.markdown(literal(finding.sentence()))
 
 
-def which_text_panel(
-    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
-) -> None:
-    """Show which of a few texts it was."""
-    st.markdown(
-        "This attacker knows the mechanism, its ε, and a few texts, one of which is yours. It works out exactly how "
-        "likely each of them makes what was released."
-    )
-    made = candidate_texts(run, mechanism, result)
-    if made is None:
-        return
-    what, lineup = made
-    seen = _rewrites_control("Rewrites that it sees", "attack_which_seen")
-
-    def work(task: dpt.Task):
-        texts = lineup()
-        given = which_text.rewrites_seen(mechanism, result, seen, task=task)
-        return which_text.attack(mechanism, given, texts, task=task)
-
-    key = (run.number, result.config, what, seen)
-    ask = "Weigh the texts" if "alignment" in mechanism.can else None
-    finding = attack_result("which text", key, "Weighing the texts", work, ask=ask)
-    if finding is None:
-        return
-    right, place, chance, most = st.columns(4)
-    right.metric("Best guess right", percent(finding.success), help="So sure is the attacker of its best guess.")
-    place.metric("Place of your text", f"{finding.rank:,} of {len(finding.p)}")
-    chance.metric("Without the output", percent(finding.chance), help="Each of the texts was as likely before.")
-    most.metric("At most, for anyone", percent(finding.limit.value), help=literal(finding.limit.sentence()))
-    own = finding.lineup.true
-    attack_table(
-        {
-            "probability": [finding.p[i] for i in finding.order],
-            "": ["yours ▶" if i == own else "" for i in finding.order],
-            "word" if finding.lineup.word else "text": [finding.lineup.labels[i] for i in finding.order],
-        },
-        "probability",
-    )
-    st.markdown(literal(finding.sentence()))
-    _measure_on_fresh_rewrites(mechanism, finding, (result.config, what))
-
-
-def _measure_on_fresh_rewrites(mechanism: dpt.Mechanism, found: which_text.WhichText, key: tuple) -> None:
-    """Measure on request how often such a guess is right."""
-    draws = which_text.default_rewrites(mechanism)
-    measured = attack_result(
-        "which text, fresh",
-        key,
-        "Rewriting the texts, and guessing",
-        lambda task: which_text.measure(mechanism, found.lineup, draws, REWRITES, task=task),
-        ask=f"Measure it on {draws} fresh rewrites",
-        note="How often is such a guess right? Each of the texts is rewritten as often, and the attacker guesses.",
-    )
-    if measured is None:
-        return
-    attack_table(
-        {
-            "rewrites seen": [f"{m.answers:,}" for m in measured],
-            "right": [percent(m.value) for m in measured],
-            "95% interval": ["{} to {}".format(*map(percent, m.interval)) for m in measured],
-            "right where it was your text": [percent(m.own) for m in measured],
-            "guesses": [f"{m.trials:,}" for m in measured],
-        }
-    )
-    st.caption("No one who knows the same guesses better. None of these rewrites is released, and none is counted.")
-
-
 def limit_panel(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult) -> None:
     """Show what the promise says of any guess among a few texts, where no exact one can be worked out."""
     st.markdown("**What holds for any attacker** who knows a few texts, one of which is yours:")
-    made = candidate_texts(run, mechanism, result)
+    made = candidate_texts(run, mechanism, result, "attack_which")
     if made is None:
         return
     what, lineup = made

@@ -1,0 +1,177 @@
+"""The optimal reader: what it believes about one fact, or about which text of a few it was, after several releases."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import attacks
+from dptext_core.attacks import which_text
+from dptext_core.attacks.alternatives import suggest_alternatives
+from dptext_core.attacks.expected_belief import ExpectedSuccess
+from dptext_core.attacks.several_releases import RELEASES
+from dptext_core.privacy.guarantee import percent
+
+from ...components.text import literal
+from ...server import runs
+from .attack_work import attack_result, attack_table, known_words, other_texts
+
+KEY = "attack_which"
+KINDS = ("All but one fact", "A list of texts")
+#: Alternatives that a visitor can name: each costs a pass of a model.
+MOST = 11
+#: What the reader wonders about: the kind, and the fact with its alternatives, or the other texts.
+Asked = tuple[str, tuple[str, ...]]
+
+
+def facts_panel(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Show what the optimal reader of 1, 2 or more releases believes, and what the guarantee allows anyone."""
+    st.markdown(
+        "This reader knows the mechanism, its ε, and all of your text but one fact, or a few texts that it could have "
+        "been. No reader with the same knowledge is right more often."
+    )
+    asked = _asked(run, mechanism, result, token)
+    if asked is None:
+        return
+    words = "alignment" in mechanism.can
+    most = st.segmented_control(
+        "Releases of the same text, at most",
+        RELEASES,
+        default=4 if words else 1,
+        required=True,
+        key=f"{KEY}_seen",
+        help="1: the one above. More: others with fresh noise, made for this. To release them would spend their ε too.",
+    )
+
+    def work(task: dpt.Task) -> tuple[dpt.Belief, attacks.SeveralReleases]:
+        question = _question(mechanism, result, asked, task.child(0, 0.2))
+        seen = which_text.rewrites_seen(mechanism, result, most, task=task.child(0.2, 0.4))
+        rows = [r for r in RELEASES if r <= most]
+        several = attacks.several_releases(question, seen, rows, draws=None if words else 0, task=task.child(0.4, 1))
+        return question.given(seen[0]), several
+
+    found = attack_result(
+        "which text",
+        (run.number, result.config, asked, most),
+        "Weighing the alternatives",
+        work,
+        ask="Weigh the alternatives" if words else None,
+    )
+    if found is not None:
+        _show(*found)
+
+
+def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
+    """Show the controls; None while something is missing."""
+    words = known_words(run, mechanism, result, KEY)
+    if words is None:
+        return None
+    kind = st.segmented_control(
+        "The reader knows", KINDS, default=KINDS[0] if words else KINDS[1], required=True, key=f"{KEY}_kind"
+    )
+    if kind == KINDS[1]:
+        others = other_texts(KEY, "Other texts that it could have been, one a line")
+        return (kind, others) if others else None
+    if not words:
+        st.info("This text has no word that others could stand in for. Give other texts yourself.")
+        return None
+    chosen = result.units[token].original.casefold() if token < len(result.units) else ""
+    if st.session_state.get(f"{KEY}_word") not in words:
+        st.session_state.pop(f"{KEY}_word", None)
+    fact = st.selectbox(
+        "The fact that it wants to know",
+        words,
+        index=words.index(chosen) if chosen in words else 0,
+        key=f"{KEY}_word",
+        help="A word of your text, wherever it stands.",
+    )
+    others = _alternatives(run, mechanism, fact)
+    return (kind, (fact, *others)) if others else None
+
+
+def _alternatives(run: runs.Run, mechanism: dpt.Mechanism, fact: str) -> tuple[str, ...]:
+    """Ask for the alternatives to a fact, public ones at first; none while they are looked up, or none are named."""
+
+    def suggested(_: dpt.Task) -> list[str]:
+        try:
+            return suggest_alternatives(fact, mechanism)
+        except dpt.InputError:  # the visitor names some
+            return []
+
+    known = attack_result("which others", (run.inputs.setting, fact), "Looking for alternatives", suggested)
+    if known is None:
+        return ()
+    key, state = f"{KEY}_others", st.session_state
+    if state.get(f"{key}_of") != fact:
+        state[key], state[f"{key}_of"] = ", ".join(known), fact
+    named = st.text_input(
+        "Alternatives, separated by commas",
+        key=key,
+        help="What else the reader considers possible, each as likely before. They count as public.",
+    )
+    others = tuple(w.strip() for w in named.split(",") if w.strip())[:MOST]
+    if not others:
+        st.caption("Name at least one alternative, such as another word of its kind.")
+    return others
+
+
+def _question(mechanism: dpt.Mechanism, result: dpt.RewriteResult, asked: Asked, task: dpt.Task) -> dpt.BeliefQuestion:
+    kind, given = asked
+    if kind == KINDS[0]:
+        return dpt.BeliefQuestion.make(mechanism, result.original, given[0], given[1:], task=task)
+    return dpt.BeliefQuestion.of_texts(mechanism, which_text.listed_lineup(result.original, given).texts, task=task)
+
+
+def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
+    """Show the belief after the release above, then row by row what more releases and the guarantee allow."""
+    sure, before, most, any_fact = st.columns(4)
+    certainty = float(belief.certainty)
+    shown = ">99%" if 0.99 < certainty < 1 else percent(certainty)
+    sure.metric("Reader’s certainty", shown, help="After the release above.")
+    before.metric("Before", percent(float(belief.prior.max())), help="Each alternative was as likely.")
+    most.metric(
+        "Allowed for this fact",
+        percent(float(belief.ceiling.max())),
+        help="The largest certainty between these alternatives that the guarantee allows.",
+    )
+    any_fact.metric(
+        "Allowed for any fact",
+        percent(several.certified[0]),
+        help="How often anyone can be right about any fact with as many alternatives, by the total guarantee alone.",
+    )
+    st.markdown(literal(belief.sentence()))
+    order = sorted(range(len(belief.prior)), key=lambda j: (-belief.posterior[j], j == 0))
+    columns: dict[str, list] = {
+        "": ["yours ▶" if j == 0 else "" if several.covered[j] else "not covered" for j in order],
+        "alternative": [several.alternatives[j] for j in order],
+    }
+    for r, row in zip(several.releases, several.posterior, strict=True):
+        columns[_after(r)] = [float(row[j]) for j in order]
+    bar = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+    st.dataframe(columns, hide_index=True, height="content", column_config={_after(r): bar for r in several.releases})
+    rows = range(len(several.releases))
+    expected = [_expected(several.expected[i]) if several.expected else "not estimated" for i in rows]
+    attack_table(
+        {
+            "releases": [f"{r:,}" for r in several.releases],
+            "right on average": expected,
+            "allowed for this fact": [percent(float(several.ceiling[i].max())) for i in rows],
+            "allowed for any fact": [percent(several.certified[i]) for i in rows],
+        }
+    )
+    if several.expected:
+        st.markdown(literal(several.sentence()))
+    st.caption("The other releases are not released, and none is counted in the ledger.")
+
+
+def _after(releases: int) -> str:
+    return "after one release" if releases == 1 else f"after {releases:,}"
+
+
+def _expected(success: ExpectedSuccess) -> str:
+    if not success.draws:
+        return f"{percent(success.value)}, exact"
+    low, high = map(percent, success.interval)
+    return f"{percent(success.value)} (95% CI {low} to {high})"
