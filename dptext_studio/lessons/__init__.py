@@ -1,4 +1,4 @@
-"""Lessons of two minutes, each with a question that is answered by what the mechanisms do.
+"""Lessons of a few minutes, each with a question that is answered by what the mechanisms do.
 
     from dptext_studio import lessons
 
@@ -11,9 +11,12 @@ parts, ``figures.handout`` makes pages to print of them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dptext_core.errors import InputError
 
 from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
+from .beat_reader import BeatReader
 from .equal_epsilon import EqualEpsilon
 from .group import Group
 from .memorisation import Memorisation
@@ -25,24 +28,29 @@ from .single_word import SingleWord
 from .temperature import Temperature
 from .word_lines import WordLines
 
-#: In the order in which they are told.
-LESSONS: tuple[Lesson, ...] = (
-    SingleWord(),
-    OriginalReturns(),
-    Temperature(),
-    WordLines(),
-    Group(),
-    RepeatedAnswers(),
-    RemainingLeaks(),
-    EqualEpsilon(),
-    Memorisation(),
-    SentenceBank(),
+
+@dataclass(frozen=True)
+class CoursePart:
+    """Lessons that answer one question."""
+
+    title: str
+    lessons: tuple[Lesson, ...]
+
+
+#: The course, in the order in which it is taught.
+COURSE: tuple[CoursePart, ...] = (
+    CoursePart("How it works", (SingleWord(), Temperature(), WordLines(), Group(), SentenceBank())),
+    CoursePart("What can go wrong", (OriginalReturns(), RepeatedAnswers(), RemainingLeaks(), Memorisation())),
+    CoursePart("Judge for yourself", (BeatReader(), EqualEpsilon())),
 )
+LESSONS: tuple[Lesson, ...] = tuple(lesson for part in COURSE for lesson in part.lessons)
 
 __all__ = [
+    "COURSE",
     "LESSONS",
     "Bars",
     "Control",
+    "CoursePart",
     "Curves",
     "Facts",
     "Lane",

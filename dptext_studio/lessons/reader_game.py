@@ -85,26 +85,28 @@ def question_of(mechanism: Mechanism, line_up: LineUp) -> BeliefQuestion:
     return BeliefQuestion.make(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:])
 
 
-@lru_cache(maxsize=256)
-def expected_success(mechanism: Mechanism, line_up: LineUp, epsilon: float) -> float:
+@lru_cache(maxsize=64)
+def _expected_successes(mechanism: Mechanism, line_up: LineUp, epsilons: tuple[float, ...]) -> dict[float, float]:
+    found = belief(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons).expected
+    assert isinstance(found, tuple) and not any(e.draws for e in found)
+    return {epsilon: e.value for epsilon, e in zip(epsilons, found, strict=True)}
+
+
+def expected_success(rules: Rules, line_up: LineUp, epsilon: float) -> float:
     """Return how often the optimal reader is right in the long run, enumerated over all releases."""
-    found = belief(
-        mechanism.replace(epsilon=epsilon), line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=[epsilon]
-    ).expected
-    assert isinstance(found, tuple) and not found[0].draws
-    return found[0].value
+    return _expected_successes(rules.mechanism, line_up, rules.epsilons)[epsilon]
 
 
 @dataclass(frozen=True)
 class Round:
-    """One release. secret: which fact the text had. belief: what the optimal reader makes of the release. word: what
-    stands in the place of the fact."""
+    """One release. secret: which fact the text had. span: what stands in the release in the place of the fact. belief:
+    what the optimal reader makes of the release."""
 
     line_up: LineUp
     epsilon: float
     secret: int
     release: str
-    word: str
+    span: tuple[int, int]
     belief: Belief
 
     @classmethod
@@ -115,8 +117,14 @@ class Round:
         result = mechanism.replace(epsilon=epsilon).rewrite(question.prepared[secret], stream=stream.at("release"))
         # The fact has the same place in every text: the reader's question was made with the first of them.
         fact = line_up.facts[secret].casefold()
-        at = next(i for i, s in enumerate(result.steps) if s.original.casefold() == fact)
-        return cls(line_up, epsilon, secret, result.text, result.steps[at].replacement, question.given(result))
+        span = next(s.out for s in result.steps if s.original.casefold() == fact)
+        assert span is not None
+        return cls(line_up, epsilon, secret, result.text, span, question.given(result))
+
+    @property
+    def word(self) -> str:
+        """The word in the place of the fact."""
+        return self.release[slice(*self.span)]
 
     @property
     def posterior(self) -> np.ndarray:
@@ -155,7 +163,7 @@ class Game:
     @cached_property
     def expected(self) -> tuple[float, ...]:
         """The optimal reader's expected success in each round."""
-        return tuple(expected_success(self.rules.mechanism, r.line_up, r.epsilon) for r in self.rounds)
+        return tuple(expected_success(self.rules, r.line_up, r.epsilon) for r in self.rounds)
 
 
 @dataclass(frozen=True)
