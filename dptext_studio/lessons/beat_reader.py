@@ -43,7 +43,7 @@ def line_up_parts(one: Round) -> tuple[Part, ...]:
     title = f"One of {len(one.line_up.facts)} texts was rewritten"
     return (
         Marked(title, ((before, ""), ("_____", "kept"), (after, "")), {}),
-        Marked("You see this", ((one.release[:start], ""), (one.word, "changed"), (one.release[end:], "")), {}),
+        Marked("The release", ((one.release[:start], ""), (one.word, "changed"), (one.release[end:], "")), {}),
     )
 
 

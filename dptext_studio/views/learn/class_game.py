@@ -19,6 +19,7 @@ from ...lessons.reader_game import Round, Score
 from ...server.votes import VOTES
 from . import game
 from .learning import FOLLOW, Learning, Stage, learning, sentences, state
+from .lesson_parts import take_home
 
 CLASS = "The class"
 
@@ -128,6 +129,7 @@ def phone(stage: Stage) -> None:
             st.markdown("#### The result")
             sentences(beat_reader.end_sentences(played, CLASS))
             game.end_figure(played, CLASS)
+            take_home(mine.lesson)
             return
         one, topic = rounds[stage.number], stage.topic(stage.number)
         line = game.score_line(scores(mine.room, stage), CLASS)

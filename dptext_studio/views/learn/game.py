@@ -11,15 +11,17 @@ from dptext_core.privacy.sampling import NoiseStream
 from ...components.drawing import drawing
 from ...components.style import add_style
 from ...components.text import literal
-from ...lessons import beat_reader, reader_game
+from ...lessons import Lesson, beat_reader, reader_game
 from ...lessons.reader_game import Game, Round, Score
 from .learning import Learning, Play, learning, lesson_work, sentences
+from .lesson_parts import take_home
 
 ALONE = "Your guesses"
 
 
-def play_alone() -> None:
-    """Show the game where its player is."""
+def play_alone(lesson: Lesson) -> None:
+    """Show the game where its player is. lesson: says the rules before the first guess, and what to take home after
+    the last one."""
     mine = learning()
     add_style(__file__, "game.css")
     play = _play(mine)
@@ -28,9 +30,12 @@ def play_alone() -> None:
     with st.container(key="game"):
         if len(play.guesses) == len(play.game.rounds) and not play.answered:
             _end(mine, play)
+            take_home(lesson)
         elif play.answered:
             _answer(play)
         else:
+            if not play.guesses and not play.past:
+                sentences(lesson.said)
             _question(play)
 
 

@@ -182,6 +182,12 @@ def is_answer_shown(lesson: Lesson) -> bool:
     return lesson.name in mine.revealed
 
 
+def take_home(lesson: Lesson) -> None:
+    """Show the one sentence to remember."""
+    with st.container(border=True, key="learn_take_home"):
+        st.markdown(f"**To take home.** {literal(lesson.take_home)}")
+
+
 def door(lesson: Lesson, value: Any) -> None:
     with st.container(key="learn_door"):
         if st.button("Try it in Explore", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):

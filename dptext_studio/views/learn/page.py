@@ -15,7 +15,7 @@ from ...lessons import COURSE, LESSONS, Lesson
 from ...server import votes
 from . import case_study, class_game, classroom, game
 from .learning import CLOSED, GAME, Stage, follow_class, follow_link, learning, sentences, write_address
-from .lesson_parts import answers, ask, control, door, is_answer_shown, part_view, reveal_of, verdict
+from .lesson_parts import answers, ask, control, door, is_answer_shown, part_view, reveal_of, take_home, verdict
 from .presenter import presenter_view, start_presenting
 
 state = st.session_state
@@ -46,7 +46,6 @@ def present_button() -> None:
 
 def course_view() -> None:
     """Show all lessons in their parts, with their goals."""
-    mine = learning()
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
     top.markdown("## Lessons")
     with wall:
@@ -55,19 +54,25 @@ def course_view() -> None:
     st.markdown(f"{len(LESSONS)} lessons, about {minutes} minutes. Start anywhere; each stands alone.")
     for pair in (COURSE[:2], COURSE[2:]):
         for place, part in zip(st.columns(2, gap="large"), pair, strict=False):
-            with place:
+            with place, st.container(gap="xsmall"):
                 st.markdown(f"#### {literal(part.title)}")
                 for lesson in part.lessons:
-                    at = LESSONS.index(lesson)
-                    st.button(
-                        f"{at + 1}. {literal(lesson.title)}",
-                        key=f"learn_open_{lesson.name}",
-                        type="tertiary",
-                        on_click=mine.go,
-                        args=(at,),
-                    )
-                    st.caption(f"{literal(lesson.goal)} · {lesson.minutes} min")
+                    _course_entry(lesson)
     _teacher_panel(LESSONS[0], None)
+
+
+def _course_entry(lesson: Lesson) -> None:
+    """Show a lesson in the list: its title opens it."""
+    at = LESSONS.index(lesson)
+    with st.container(gap=None):
+        st.button(
+            f"**{at + 1}. {literal(lesson.title)}**",
+            key=f"learn_open_{lesson.name}",
+            type="tertiary",
+            on_click=learning().go,
+            args=(at,),
+        )
+        st.caption(f"{literal(lesson.goal)} · {lesson.minutes} min")
 
 
 def lesson_view() -> None:
@@ -122,16 +127,8 @@ def _game_view(lesson: Lesson) -> Any:
     if isinstance(stage, Stage) and stage.game is not None:
         class_game.phone(stage)
     else:
-        sentences(lesson.said)
-        game.play_alone()
-    take_home(lesson)
+        game.play_alone(lesson)
     return lesson.control.start
-
-
-def take_home(lesson: Lesson) -> None:
-    """Show the one sentence to remember."""
-    with st.container(border=True, key="learn_take_home"):
-        st.markdown(f"**To take home.** {literal(lesson.take_home)}")
 
 
 def _navigation(lesson: Lesson, value: Any) -> None:
