@@ -17,10 +17,13 @@ from dptext_core.errors import InputError
 
 from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
 from .beat_reader import BeatReader
+from .coin import Coin
 from .equal_epsilon import EqualEpsilon
 from .group import Group
 from .memorisation import Memorisation
+from .odds import Odds
 from .original_returns import OriginalReturns
+from .redaction import Redaction
 from .remaining_leaks import RemainingLeaks
 from .repeated_answers import RepeatedAnswers
 from .sentence_bank import SentenceBank
@@ -39,6 +42,7 @@ class CoursePart:
 
 #: The course, in the order in which it is taught.
 COURSE: tuple[CoursePart, ...] = (
+    CoursePart("Why", (Redaction(), Coin(), Odds())),
     CoursePart("How it works", (SingleWord(), Temperature(), WordLines(), Group(), SentenceBank())),
     CoursePart("What can go wrong", (OriginalReturns(), RepeatedAnswers(), RemainingLeaks(), Memorisation())),
     CoursePart("Judge for yourself", (BeatReader(), EqualEpsilon())),

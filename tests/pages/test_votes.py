@@ -116,8 +116,9 @@ def bars(at) -> list[str]:
 
 
 def test_a_class_answers_unseen_until_the_wall_shows_the_answer():
-    (room, key), first = VOTES.open(), lessons.LESSONS[0]
-    pupils = [page("learn", lesson="1", room=room) for _ in range(3)]
+    (room, key), first = VOTES.open(), lessons.lesson("one-word")
+    here = str(lessons.LESSONS.index(first) + 1)
+    pupils = [page("learn", lesson=here, room=room) for _ in range(3)]
     moved = pupils[2].select_slider(key=f"learn_value_{first.name}")
     moved.set_value(first.control.values[-1])
     settle(pupils[2])
@@ -125,11 +126,11 @@ def test_a_class_answers_unseen_until_the_wall_shows_the_answer():
         assert not says(pupil, "Counted")
         answer(pupil, first.name, to)
         assert says(pupil, "Counted for your class")
-        assert query(pupil) == {"lesson": "1", "room": room}, "an address that is copied leads to the same room"
+        assert query(pupil) == {"lesson": here, "room": room}, "an address that is copied leads to the same room"
         assert not buttons(pupil, "learn_reveal"), "only the teacher shows the answer"
     answer(pupils[1], first.name, 0)
     question = first.ask(first.control.start)
-    wall = wall_at(2, lesson="1", room=room, host=key)
+    wall = wall_at(2, lesson=here, room=room, host=key)
     assert says(wall, "3 answered") and not bars(wall), "how many, and not what"
     assert VOTES.counts(room, first.name, question, 2) is None
     settle(pupils[0])

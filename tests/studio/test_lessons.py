@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html.parser import HTMLParser
 
 import numpy as np
@@ -20,11 +21,14 @@ from dptext_studio.figures.handout import handout
 from dptext_studio.lessons import (
     LESSONS,
     base,
+    coin,
     equal_epsilon,
     example_text,
     group,
     memorisation,
+    odds,
     original_returns,
+    redaction,
     remaining_leaks,
     repeated_answers,
     sentence_bank,
@@ -34,7 +38,7 @@ from dptext_studio.lessons import (
 from dptext_studio.lessons import temperature as temperature_of
 
 #: The others take a second or two each.
-QUICK = ("one-word", "come-back", "temperature", "line", "leaks", "reader")
+QUICK = ("one-word", "come-back", "temperature", "line", "leaks", "reader", "coin", "odds")
 HOSTILE = "<script>alert('x')</script> & \" <img src=x onerror=y> http://example.org/a.css"
 
 
@@ -115,6 +119,39 @@ def test_a_word_of_ones_own_walks_the_list():
     m = dpt.get_mechanism("diffractor", epsilon=word_lines.EPSILON)
     at = lane.offsets.index(0)
     assert lane.words[at] == "river" and lane.probs[at] == pytest.approx(m.distribution("river", 0).p("river"))
+
+
+def test_the_coin_has_the_odds_of_randomised_response_and_its_estimate_is_unbiased():
+    for faces in coin.Coin.control.values:
+        yes, no = coin.yes_probabilities(faces)
+        assert yes == pytest.approx((6 + faces) / 12) and no == pytest.approx((6 - faces) / 12)
+        assert coin.epsilon(faces) == pytest.approx(math.log((6 + faces) / (6 - faces)))
+        mean = (coin.TRUE_YES * yes + (coin.CLASS - coin.TRUE_YES) * no) / coin.CLASS
+        assert coin.estimate(mean, faces) == pytest.approx(coin.TRUE_YES / coin.CLASS)
+        right = lessons.lesson("coin").reveal(faces).right
+        assert right == (0 if faces == 1 else 1 if faces in (2, 3) else 2)
+    assert 0 <= coin.survey(4) <= coin.CLASS and coin.survey(4) == coin.survey(4)
+
+
+def test_the_odds_after_a_release_are_those_before_times_e_to_epsilon():
+    for prior in (0.5, 0.1, 0.01):
+        for epsilon in odds.Odds.control.values:
+            after = odds.most_certain(prior, epsilon)
+            assert after / (1 - after) == pytest.approx(prior / (1 - prior) * math.exp(epsilon))
+    question, reveal = told("odds")[1:]
+    assert question.answers[reveal.right] == "23%" and len(set(question.answers)) == 3
+
+
+def test_crossing_out_names_leaves_the_fact(monkeypatch):
+    note = example_text.prepared().text
+    assert "".join(piece for piece, _ in redaction.crossed_out(redaction.NOTHING)) == note
+    left = "".join(piece for piece, mark in redaction.crossed_out(redaction.EVERYTHING) if not mark)
+    assert "Halvorsen" not in left and "67" not in left and "heart" in left
+    assert "67" in "".join(piece for piece, mark in redaction.crossed_out(redaction.NAMES) if not mark)
+    monkeypatch.setattr(redaction, "certainties", lambda: {10.0: 0.3, 20.0: 0.6, 50.0: 0.9})
+    assert told("redaction")[2].right == 2
+    monkeypatch.setattr(example_text, "WORD", "Halvorsen")
+    assert told("redaction")[2].right == 0, "a name is crossed out"
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "two words", "x" * 41, "qqqqzz", "<b>", "doctor,"])

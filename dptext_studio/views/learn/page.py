@@ -53,7 +53,7 @@ def course_view() -> None:
     minutes = sum(one.minutes for one in LESSONS)
     st.markdown(f"{len(LESSONS)} lessons, about {minutes} minutes. Start anywhere; each stands alone.")
     for pair in (COURSE[:2], COURSE[2:]):
-        for place, part in zip(st.columns(2, gap="large"), pair, strict=False):
+        for place, part in zip(st.columns(2, gap="large"), pair, strict=True):
             with place, st.container(gap="xsmall"):
                 st.markdown(f"#### {literal(part.title)}")
                 for lesson in part.lessons:
