@@ -15,6 +15,7 @@ import numpy as np
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.guarantee import number, percent
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.checks import pluralize
 
 from . import reader_game
 from .base import Bars, Control, Curves, Facts, Lesson, Marked, Part, Question, Reveal, Row, epsilon_text
@@ -23,6 +24,8 @@ from .reader_game import Round, Score
 SEED = 1
 #: Points of a curve over ε.
 POINTS = 41
+#: A ceiling from which on nobody notices that there is one.
+CERTAIN = 0.9995
 
 
 @lru_cache(maxsize=8)
@@ -34,6 +37,11 @@ def example_round(epsilon: float) -> Round:
 
 
 # --- what the game shows
+
+
+def limit_text(limit: float) -> str:
+    """Return a ceiling for reading: near certainty with all the places that it needs to stay below 100%."""
+    return percent(limit) if limit < 0.99 else f"{100 * limit:.5g}%"
 
 
 def line_up_parts(one: Round) -> tuple[Part, ...]:
@@ -79,7 +87,9 @@ def reader_sentences(one: Round) -> tuple[str, ...]:
         f"Why: the mechanism turns “{facts[first]}” into “{word}” {number(ratio)} times as often as “{facts[second]}”. "
         "All four texts were equally likely before. The other words are sampled separately and say nothing about this "
         "one.",
-        f"The guarantee at {epsilon_text(one.epsilon)} allows no reader to be more than {percent(limit)} sure.",
+        f"The guarantee at {epsilon_text(one.epsilon)} allows no reader to be more than {limit_text(limit)} sure."
+        if limit < CERTAIN
+        else f"The guarantee at {epsilon_text(one.epsilon)} allows a reader to be practically certain.",
     )
 
 
@@ -114,9 +124,9 @@ def end_sentences(played: Sequence[tuple[float, Score]], who: str) -> tuple[str,
     score = reader_game.total([s for _, s in played])
     if not score.rounds:
         return ("Nobody guessed, so there is no score.",)
-    rounds = f"{score.rounds} {'round' if score.rounds == 1 else 'rounds'}"
+    points = "1 point" if score.players == 1 else f"{number(score.players)} points"
     return (
-        f"{who} scored {number(score.players)} points in {rounds}, the optimal reader {score.reader}. "
+        f"{who} scored {points} in {pluralize(score.rounds, 'round')}, the optimal reader {score.reader}. "
         f"Blind guessing gets {number(score.chance)} on average.",
         f"Without luck: these guesses were right with probability {percent(score.deserved / score.rounds)} on average, "
         f"those of the optimal reader with {percent(score.certainty / score.rounds)}. No guess does better on the same "
@@ -153,7 +163,7 @@ class BeatReader(Lesson):
     def reveal(self, value: Any) -> Reveal:
         one = example_round(value)
         rules = reader_game.rules()
-        rows = tuple((epsilon_text(e), percent(reader_game.ceiling(e, rules.k))) for e in rules.epsilons)
+        rows = tuple((epsilon_text(e), limit_text(reader_game.ceiling(e, rules.k))) for e in rules.epsilons)
         beliefs = zip(one.line_up.facts, one.posterior.tolist(), strict=True)
         return Reveal(
             one.secret,

@@ -16,6 +16,7 @@ from .base import Bars, Control, Lesson, Marked, Part, Question, Reveal, Row, bi
 #: What the reader considers possible beside the word of the note.
 OTHERS = ("lung", "kidney", "liver")
 EPSILONS = (10.0, 20.0, 50.0)
+DRAWS = 32
 NOTHING, NAMES, EVERYTHING = "nothing", "names and places", "names, places, dates and numbers"
 BLACK = "█████"
 
@@ -39,8 +40,8 @@ def certainty_after_redaction(what: str) -> float:
 
 
 @lru_cache(maxsize=1)
-def certainties() -> dict[float, float]:
-    """Return the certainty of the optimal reader after one rewrite at each ε."""
+def success_rates() -> dict[float, float]:
+    """Return how often the optimal reader is right after a rewrite at each ε, estimated from DRAWS rewrites."""
     found = belief(
         example_text.mechanism(),
         example_text.prepared().text,
@@ -48,9 +49,10 @@ def certainties() -> dict[float, float]:
         OTHERS,
         epsilons=EPSILONS,
         seed=example_text.SEED,
-        draws=0,
+        draws=DRAWS,
     )
-    return dict(zip(EPSILONS, found.certainty.tolist(), strict=True))
+    assert isinstance(found.expected, tuple)
+    return {epsilon: e.value for epsilon, e in zip(EPSILONS, found.expected, strict=True)}
 
 
 class Redaction(Lesson):
@@ -80,19 +82,19 @@ class Redaction(Lesson):
     def reveal(self, value: Any) -> Reveal:
         sure = certainty_after_redaction(value)
         rows = [Row("crossed out", sure, percent(sure), "original")]
-        rows += [Row(f"words sampled at {epsilon_text(e)}", p, percent(p)) for e, p in certainties().items()]
+        rows += [Row(f"words sampled at {epsilon_text(e)}", p, percent(p)) for e, p in success_rates().items()]
         return Reveal(
             bin_of(sure, (0.375, 0.75)),
             (
                 f"“{example_text.WORD}” is {'not ' * (sure == 1.0)}crossed out, so the reader is {percent(sure)} sure.",
-                "The other bars are one rewrite in which every content word was sampled with noise, at three ε.",
+                f"The other bars are {DRAWS} rewrites in which every content word was sampled with noise, at three ε.",
             ),
             (
                 "A list of names cannot know which fact matters. Noise treats all words alike, and its effect on any "
                 "fact can be computed. That is the idea of differential privacy.",
                 "It has a price: the smaller ε is, the less of the meaning is left.",
             ),
-            (Bars("How sure the optimal reader is", tuple(rows), top=1.0),),
+            (Bars("How often the optimal reader is right", tuple(rows), top=1.0),),
             (
                 "The illness is not a name: look for it in the note.",
                 "The word is either in the note or not: look for it.",

@@ -64,7 +64,8 @@ def test_a_lesson_goes_from_its_question_to_its_answer(learn):
     first = number(lesson.name)
     at.pills(key="learn_lesson").set_value(first - 1)
     settle(at)
-    assert f"{first}. {lesson.title}" in at.markdown[0].value.replace("\\", "") and "What comes in the place of" in shown(at)
+    assert f"{first}. {lesson.title}" in at.markdown[0].value.replace("\\", "")
+    assert "What comes in the place of" in shown(at)
     assert at.button(key="learn_reveal_one-word").disabled and not at.success and not at.warning
     start = lesson.control.start
     reveal, question = lesson.reveal(start), lesson.ask(start)
@@ -147,7 +148,7 @@ def test_the_list_has_every_lesson_with_its_goal_and_leads_there_and_back():
     captions = [c.value.replace("\\", "") for c in at.caption]
     for one in lessons.LESSONS:
         assert one.title in at.button(key=f"learn_open_{one.name}").label.replace("\\", "")
-        assert f"{one.goal} · {one.minutes} min" in captions
+        assert f"{one.minutes} min · {one.goal}" in captions
     at.button(key="learn_open_group").click()
     settle(at)
     assert query(at) == {"lesson": str(number("group"))} and at.pills(key="learn_lesson").value == number("group") - 1

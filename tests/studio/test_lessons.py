@@ -21,6 +21,7 @@ from dptext_studio.figures.handout import handout
 from dptext_studio.lessons import (
     LESSONS,
     base,
+    beat_reader,
     coin,
     equal_epsilon,
     example_text,
@@ -28,6 +29,7 @@ from dptext_studio.lessons import (
     memorisation,
     odds,
     original_returns,
+    reader_game,
     redaction,
     remaining_leaks,
     repeated_answers,
@@ -142,13 +144,18 @@ def test_the_odds_after_a_release_are_those_before_times_e_to_epsilon():
     assert question.answers[reveal.right] == "23%" and len(set(question.answers)) == 3
 
 
+def test_the_limit_of_a_reader_is_never_read_as_certainty():
+    limits = [reader_game.ceiling(e, 4) for e in reader_game.rules().epsilons]
+    assert [beat_reader.limit_text(x) for x in limits] == ["99.998%", "99.899%", "95%", "71%", "48%"]
+
+
 def test_crossing_out_names_leaves_the_fact(monkeypatch):
     note = example_text.prepared().text
     assert "".join(piece for piece, _ in redaction.crossed_out(redaction.NOTHING)) == note
     left = "".join(piece for piece, mark in redaction.crossed_out(redaction.EVERYTHING) if not mark)
     assert "Halvorsen" not in left and "67" not in left and "heart" in left
     assert "67" in "".join(piece for piece, mark in redaction.crossed_out(redaction.NAMES) if not mark)
-    monkeypatch.setattr(redaction, "certainties", lambda: {10.0: 0.3, 20.0: 0.6, 50.0: 0.9})
+    monkeypatch.setattr(redaction, "success_rates", lambda: {10.0: 0.3, 20.0: 0.6, 50.0: 0.9})
     assert told("redaction")[2].right == 2
     monkeypatch.setattr(example_text, "WORD", "Halvorsen")
     assert told("redaction")[2].right == 0, "a name is crossed out"

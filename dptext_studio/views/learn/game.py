@@ -74,7 +74,7 @@ def score_line(played: list[tuple[float, Score]], who: str) -> str:
     score = reader_game.total([s for _, s in played])
     return (
         f"{who} **{number(score.players)}** · Optimal reader **{score.reader}** · "
-        f"Guessing **{number(score.chance)}**"
+        f"Blind guessing **{number(score.chance)}**"
     )
 
 

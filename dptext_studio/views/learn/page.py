@@ -72,7 +72,7 @@ def _course_entry(lesson: Lesson) -> None:
             on_click=learning().go,
             args=(at,),
         )
-        st.caption(f"{literal(lesson.goal)} · {lesson.minutes} min")
+        st.caption(f"{lesson.minutes} min · {literal(lesson.goal)}")
 
 
 def lesson_view() -> None:
@@ -88,7 +88,7 @@ def lesson_view() -> None:
             format_func=lambda i: f"{i + 1}",
             key="learn_lesson",
             required=True,
-            on_change=lambda: mine.go(state.learn_lesson if state.learn_lesson is not None else mine.at),
+            on_change=lambda: mine.go(state.learn_lesson),
             label_visibility="collapsed",
         )
     with wall:

@@ -14,8 +14,9 @@ from . import class_game, classroom
 from .learning import GAME, STEPS, Learning, Stage, follow_class, learning, sentences
 from .lesson_parts import answers, control, part_view, reveal_of, verdict
 
-#: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn.
-BESIDE, ABOVE = (2, 3), (1, 3)
+#: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn; of
+#: what is said and of the code to scan.
+BESIDE, ABOVE, CODE = (2, 3), (1, 3), (3, 2)
 
 
 def start_presenting() -> None:
@@ -31,6 +32,18 @@ def presenter_view() -> None:
     add_style(__file__, "presenter.css")
     keys(mine.turn)
     st.caption(f"{(mine.at or 0) + 1} of {len(LESSONS)} · {literal(mine.lesson.title)}")
+    if mine.room and mine.step == 0:
+        left, right = st.columns(CODE, gap="large")
+        with right:
+            classroom.slide_code(mine)
+        with left:
+            _slide(mine)
+    else:
+        _slide(mine)
+    _turn_buttons(mine)
+
+
+def _slide(mine: Learning) -> None:
     if mine.lesson.name == GAME:
         if mine.step == 0:
             st.html("<span class='wall-words'></span>")
@@ -38,9 +51,6 @@ def presenter_view() -> None:
     else:
         VOTES.show(mine.room, mine.host, Stage(mine.at or 0))
         _lesson_slide(mine, STEPS[mine.step])
-    if mine.room and mine.step == 0:
-        classroom.slide_code(mine)
-    _turn_buttons(mine)
 
 
 def _lesson_slide(mine: Learning, step: str) -> None:
