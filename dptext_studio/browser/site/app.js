@@ -1,12 +1,12 @@
 // @ts-check
-// The page: a text, a mechanism, the token view, the promise, and a ledger of what left this tab.
+// The page: a text, a mechanism, the token view, the guarantee, and a ledger of what left this tab.
 
-import { Never, neverOf } from "./blocklist.js";
+import { Blocklist, parseBlocklist } from "./blocklist.js";
 import { Engine, check } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
 import { bound } from "./guarantee.js";
-import { telling } from "./identifiers.js";
+import { findPii } from "./identifiers.js";
 import { payload } from "./view.js";
 
 const EMPTY = "∎"; // as the token view shows a sentence that is empty
@@ -16,16 +16,16 @@ const LARGEST = 100_000; // bytes of a file that is dropped
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
-  progress: get("progress"), promise: get("promise"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
-  notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), never: get("never"),
-  never_label: get("never_label"), never_note: get("never_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
+  progress: get("progress"), guarantee: get("guarantee"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
+  notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
+  blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
 };
 const state = {
   run: 0,
   draw: "",
   eps: /** @type {Record<string, number>} */ ({}),
   options: /** @type {Record<string, Record<string, any>>} */ ({}),
-  never: { text: "", made: new Never([]) },
+  blocklist: { text: "", made: new Blocklist([]) },
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
   draws: /** @type {Map<string, {title: string, draws: number, metric: boolean}>} */ (new Map()),
   released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, draw: string}>} */ (new Map()),
@@ -81,7 +81,7 @@ async function rewrite() {
   }
   await work(async (signal) => {
     const start = performance.now();
-    const prepared = await engine.prepare(ui.text.value, mechanism, { options, never: never(spec), signal });
+    const prepared = await engine.prepare(ui.text.value, mechanism, { options, blocklist: typedBlocklist(spec), signal });
     await show(prepared, signal);
     const took = performance.now() - start;
     const { ms } = prepared;
@@ -128,11 +128,11 @@ function hold() {
 }
 
 // The words that are never released, as they are typed, where the mechanism takes such a list.
-function never(/** @type {any} */ spec) {
+function typedBlocklist(/** @type {any} */ spec) {
   if (!spec.takes_never) return undefined;
-  const text = ui.never.value;
-  if (state.never.text !== text) state.never = { text, made: neverOf(text, engine.language) };
-  return state.never.made;
+  const text = ui.blocklist.value;
+  if (state.blocklist.text !== text) state.blocklist = { text, made: parseBlocklist(text, engine.language) };
+  return state.blocklist.made;
 }
 
 // The options of the mechanism that is chosen.
@@ -156,8 +156,8 @@ function offer() {
     label.append(select);
     return label;
   }));
-  ui.never_label.hidden = !spec.takes_never;
-  ui.never_note.textContent = spec.takes_never
+  ui.blocklist_label.hidden = !spec.takes_never;
+  ui.blocklist_note.textContent = spec.takes_never
     ? "They are taken out of what can be drawn, and none of them is kept. Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text."
     : `${spec.title} takes no list of words that are never released here: its groups would be others. The full program makes them.`;
 }
@@ -196,7 +196,7 @@ async function demonstrate() {
   const { payload: data, sentence, exposed } = await json("first.json");
   if (state.prepared) return;
   mount({ parentElement: ui.view, data, setStateValue() {} });
-  ui.promise.textContent = sentence;
+  ui.guarantee.textContent = sentence;
   ui.exposed.replaceChildren(...exposed.map((/** @type {string} */ item) => element("li", item)));
 }
 
@@ -215,7 +215,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   const run = state.run + 1;
   const draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
   const begun = performance.now();
-  const hear = (/** @type {number} */ share) => {
+  const onProgress = (/** @type {number} */ share) => {
     ui.progress.hidden = performance.now() - begun < 300;
     ui.progress.value = share;
   };
@@ -227,11 +227,11 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
     if (shown > 0) state.eps[name] = shown;
     return Math.min(Math.max(state.eps[name] ?? usual, low), high);
   };
-  const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, hear });
+  const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, onProgress });
   const epsilon = (made.eps = now()); // it may have been dragged meanwhile
   ui.view.inert = ui.again.disabled = ui.save.disabled = false;
   Object.assign(state, { run, draw, prepared });
-  const { draws } = engine.promise(prepared, epsilon);
+  const { draws } = engine.guarantee(prepared, epsilon);
   state.draws.set(draw, { title, draws, metric: notion === "metric" });
   // Something is to be seen beside the text before a word is chosen.
   const { sensitive = "" } = engine.core.examples.find((/** @type {any} */ e) => e.text === prepared.document.text) ?? {};
@@ -239,7 +239,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   const at = made.tokens.findIndex(same);
   const data = { ...made, key: name, stage: true, ...(at < 0 ? {} : { pin: at }) };
   mount({ parentElement: ui.view, data, setStateValue: (/** @type {string} */ _, /** @type {any} */ view) => seen(name, view) });
-  promise(epsilon);
+  showGuarantee(epsilon);
 }
 
 // The token view has moved, or text has left it.
@@ -247,15 +247,15 @@ function seen(/** @type {string} */ name, /** @type {any} */ view) {
   for (const [draw, , epsilon] of view.copies) release(draw, epsilon);
   if (state.prepared?.spec.name !== name) return;
   state.eps[name] = view.eps;
-  promise(view.eps);
+  showGuarantee(view.eps);
 }
 
-function promise(/** @type {number} */ epsilon) {
+function showGuarantee(/** @type {number} */ epsilon) {
   if (!state.prepared) return;
   const { removed = 0 } = state.prepared.document;
   ui.removed.textContent = removed ? `${removed} invisible character${removed === 1 ? "" : "s"} removed.` : "";
-  const made = engine.promise(state.prepared, epsilon);
-  ui.promise.textContent = made.sentence;
+  const made = engine.guarantee(state.prepared, epsilon);
+  ui.guarantee.textContent = made.sentence;
   // Kept words are no secret: a text without them would be told apart.
   ui.between.textContent = made.draws ? `It holds between ${made.adjacency}.` : "";
   ui.exposed.replaceChildren(...made.exposed.map((item) => element("li", item)));
@@ -273,7 +273,7 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
     const spent = `${bound(r.epsilon * r.draws)}${r.metric ? " for each unit of distance" : ""}`;
     const versions = all.filter((other) => other.draw === r.draw).length;
     // They share their noise, and together they show it.
-    const shared = versions > 1 ? " Another version of this draw left too: no promise is left for either." : "";
+    const shared = versions > 1 ? " Another version of this draw left too: neither has a guarantee." : "";
     return element("li", `${r.title}, ε = ${bound(r.epsilon)}, ${r.draws} ${r.draws === 1 ? "draw" : "draws"}: ${spent}.${shared}`);
   });
   const apart = all.some((r) => r.metric) ? ", but for what counts by distance" : "";
@@ -304,7 +304,7 @@ function shownText() {
   let out = "";
   prepared.document.tokens.forEach((token, i) => {
     // A drawn word that is not shown is an error here: the original must not take its place.
-    const word = prepared.laws[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
+    const word = prepared.distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
     // What stands for the empty sentence is no part of the text.
     if (prepared.aligned) out += prepared.gaps[i] + word;
     else if (word && word !== EMPTY) out += (out && prepared.gaps[i]) + word;
@@ -362,7 +362,7 @@ async function begin() {
     state.timer = window.setTimeout(rewrite, TYPING_MS);
   };
   ui.text.addEventListener("input", soon);
-  ui.never.addEventListener("input", soon);
+  ui.blocklist.addEventListener("input", soon);
   ui.mechanism.addEventListener("change", () => {
     offer();
     rewrite();
@@ -386,8 +386,8 @@ let last = null;
 function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never } = {}) {
   const key = JSON.stringify([text, mechanism, options, never]);
   if (last?.key !== key) {
-    const listed = never && neverOf(never.join(" "), engine.language);
-    const made = engine.prepare(text, mechanism, { options, never: listed });
+    const listed = never && parseBlocklist(never.join(" "), engine.language);
+    const made = engine.prepare(text, mechanism, { options, blocklist: listed });
     last = { key, prepared: made };
     // What failed is tried again when it is asked for again.
     made.catch(() => (last = last?.prepared === made ? null : last));
@@ -404,10 +404,10 @@ Object.assign(window, {
       await ready;
       const prepared = await prepare(text, how);
       check(prepared.spec, how.epsilon);
-      const law = Number.isInteger(index) ? prepared.laws[index] : null;
-      if (!law) throw new Error(`no word is drawn for token ${index}`);
-      const logProbs = [...law.logProbs(how.epsilon)];
-      return { candidates: [...law.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
+      const distribution = Number.isInteger(index) ? prepared.distributions[index] : null;
+      if (!distribution) throw new Error(`no word is drawn for token ${index}`);
+      const logProbs = [...distribution.logProbs(how.epsilon)];
+      return { candidates: [...distribution.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
     },
     async rewrite(/** @type {string} */ text, /** @type {any} */ how) {
       await ready;
@@ -419,10 +419,10 @@ Object.assign(window, {
       return (await prepare(text, { mechanism: "dp-sentence" })).vectors?.map((v) => v && [...v]);
     },
     /** Names, places, dates and numbers of a text, each with the words that tell something. */
-    async telling(/** @type {string} */ text) {
+    async pii(/** @type {string} */ text) {
       await ready;
       const document = engine.language.parse(text);
-      const found = telling(document, engine.core.language.clues);
+      const found = findPii(document, engine.core.language.clues);
       return found.map((t) => [t.kind, t.text, t.words.map((k) => document.tokens[k].text)]);
     },
     async sentences(/** @type {string} */ text) {

@@ -1,28 +1,28 @@
 // @ts-check
 // The mechanisms: from a text to what each of its words is drawn from.
 
-import { Never } from "./blocklist.js";
+import { Blocklist } from "./blocklist.js";
 import { breather } from "./work_slices.js";
 import { AGAIN, content } from "./files.js";
 import { alike, constant, onList, ranked, scored, shifted } from "./distributions.js";
 import { namesAndNumbers } from "./names_and_numbers.js";
-import { guarantee } from "./guarantee.js";
+import { guarantee as stateGuarantee } from "./guarantee.js";
 import { Language, begins, skeleton, spaced } from "./text.js";
 import { WordPieces, proposals, queries } from "./wordpiece.js";
 
 /** @typedef {import("./distributions.js").Distribution} Distribution */
 /** @typedef {import("./text.js").Document} Document */
 /**
- * @typedef {{options?: Record<string, any>, never?: Never, signal?: AbortSignal}} Choice options of a mechanism, words
+ * @typedef {{options?: Record<string, any>, blocklist?: Blocklist, signal?: AbortSignal}} Choice options of a mechanism, words
  *   never released, and what ends the work between two passes of a model
  */
 /**
  * @typedef {object} Prepared
  * @property {any} spec the mechanism in core.json, with what the chosen options make of it
- * @property {Never} never
+ * @property {Blocklist} blocklist
  * @property {Document} document
  * @property {(string | null)[]} reasons why each token is kept, null where it is drawn
- * @property {(Distribution | null)[]} laws what each drawn token is drawn from
+ * @property {(Distribution | null)[]} distributions what each drawn token is drawn from
  * @property {boolean[]} known whether a drawn token is drawn by looking at it
  * @property {boolean[]} capitals whether the word at each place begins a sentence or a line
  * @property {string[]} gaps the blanks before each token, and after the last
@@ -79,24 +79,24 @@ class Model {
  * @typedef {object} Table
  * @property {string[]} words
  * @property {Map<string, number>} places
- * @property {(row: number) => Distribution} law
- * @property {(left: number[]) => (row: number) => Distribution} of the law where only the words at these places are left
+ * @property {(row: number) => Distribution} distribution
+ * @property {(left: number[]) => (row: number) => Distribution} of the distribution where only the words at these places are left
  * @property {((left: number[]) => number)} [near] how far the nearest other word is then, as a rule
  */
 
 /** Words that are never released are in no list here. */
-const NOTHING = new Never([]);
+const NOTHING = new Blocklist([]);
 
 /** What each drawn word is drawn from; null for the others. */
 async function each(
-  /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Distribution} */ law,
+  /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Distribution} */ distribution,
   /** @type {AbortSignal | undefined} */ signal,
 ) {
   const breathe = breather(signal);
   /** @type {(Distribution | null)[]} */
   const found = [];
   for (const i of tokens.keys()) {
-    found.push(drawn[i] ? law(i) : null);
+    found.push(drawn[i] ? distribution(i) : null);
     await breathe();
   }
   return found;
@@ -121,7 +121,7 @@ export class Engine {
      * @type {Map<string, Table>} */
     this.tables = new Map();
     /** The last that was made without some words, with how far the nearest other word is there, as a rule.
-     * @type {{of: Table, never: Never, made: Table, distance: number | undefined} | null} */
+     * @type {{of: Table, blocklist: Blocklist, made: Table, distance: number | undefined} | null} */
     this.shorter = null;
     /** @type {Map<string, Promise<void>>} */
     this.loads = new Map();
@@ -138,12 +138,12 @@ export class Engine {
   }
 
   /** What a mechanism needs, loaded once. */
-  load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ hear = () => {}) {
+  load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ onProgress = () => {}) {
     const key = tableOf(spec);
     let found = this.loads.get(key);
     if (!found) {
-      if (key === "dp-mlm") found = this.loadModel(hear);
-      else found = key === "dp-sentence" ? this.loadBank(hear) : this.loadWords(key, hear);
+      if (key === "dp-mlm") found = this.loadModel(onProgress);
+      else found = key === "dp-sentence" ? this.loadBank(onProgress) : this.loadWords(key, onProgress);
       this.loads.set(key, found);
       found.catch(() => this.loads.delete(key));
     }
@@ -151,15 +151,15 @@ export class Engine {
   }
 
   /** The files of these names. */
-  async fetch(/** @type {string[]} */ names, /** @type {(bytes: number, all: number) => void} */ hear) {
+  async fetch(/** @type {string[]} */ names, /** @type {(bytes: number, all: number) => void} */ onProgress) {
     const files = names.map((name) => this.core.files[name]);
     const all = files.reduce((sum, file) => sum + file.bytes, 0);
     let come = 0;
-    return Promise.all(files.map((file) => content(file, (bytes) => hear((come += bytes), all))));
+    return Promise.all(files.map((file) => content(file, (bytes) => onProgress((come += bytes), all))));
   }
 
-  async loadModel(/** @type {(bytes: number, all: number) => void} */ hear) {
-    const [pieces, wasm, graph, weights] = await this.fetch(["vocabulary", "runtime", "model", "model-weights"], hear);
+  async loadModel(/** @type {(bytes: number, all: number) => void} */ onProgress) {
+    const [pieces, wasm, graph, weights] = await this.fetch(["vocabulary", "runtime", "model", "model-weights"], onProgress);
     const list = lines(pieces);
     const worker = new Model();
     await worker.load(wasm, graph, weights, this.core.files["model-weights"].path);
@@ -168,9 +168,9 @@ export class Engine {
     [this.pieces, this.model] = [new WordPieces(list), worker];
   }
 
-  async loadBank(/** @type {(bytes: number, all: number) => void} */ hear) {
+  async loadBank(/** @type {(bytes: number, all: number) => void} */ onProgress) {
     const [pieces, wasm, graph, weights, sentences, vectors] = await this.fetch(
-      ["vocabulary", "runtime", "encoder", "encoder-weights", "sentences", "vectors"], hear,
+      ["vocabulary", "runtime", "encoder", "encoder-weights", "sentences", "vectors"], onProgress,
     );
     const encoder = new Model();
     await encoder.load(wasm, graph, weights, this.core.files["encoder-weights"].path);
@@ -182,48 +182,48 @@ export class Engine {
     this.bank = { encoder, sentences: found, codes, lengths };
   }
 
-  async loadWords(/** @type {string} */ key, /** @type {(bytes: number, all: number) => void} */ hear) {
+  async loadWords(/** @type {string} */ key, /** @type {(bytes: number, all: number) => void} */ onProgress) {
     const names = key === "diffractor" ? ["list"] : key === "santext" ? ["words", "codes", "nearest"] : ["words", key];
-    const [list, table, nearest] = await this.fetch(names, hear);
+    const [list, table, nearest] = await this.fetch(names, onProgress);
     const words = lines(list);
     const make = key === "diffractor" ? diffractor : key === "santext" ? santext : custext;
     const made = make(words, table, nearest);
-    this.tables.set(key, { words, places: new Map(words.map((word, i) => [word, i])), law: made.of(all(words)), ...made });
+    this.tables.set(key, { words, places: new Map(words.map((word, i) => [word, i])), distribution: made.of(all(words)), ...made });
   }
 
   /** A table without the words that are never released. */
-  without(/** @type {Table} */ table, /** @type {Never} */ never) {
-    if (!never.size) return table;
-    if (this.shorter?.of !== table || this.shorter.never !== never) {
-      const left = leftOf(table.words, never);
+  without(/** @type {Table} */ table, /** @type {Blocklist} */ blocklist) {
+    if (!blocklist.size) return table;
+    if (this.shorter?.of !== table || this.shorter.blocklist !== blocklist) {
+      const left = leftOf(table.words, blocklist);
       const words = left.map((i) => table.words[i]);
       const places = new Map(words.map((word, i) => [word, i]));
       const distance = table.near?.(left);
-      this.shorter = { of: table, never, distance, made: { words, places, law: table.of(left), of: table.of } };
+      this.shorter = { of: table, blocklist, distance, made: { words, places, distribution: table.of(left), of: table.of } };
     }
     return this.shorter.made;
   }
 
   /** A text with what each of its words is drawn from, at every ε. @returns {Promise<Prepared>} */
   async prepare(
-    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, never = NOTHING, signal } = {},
+    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, blocklist = NOTHING, signal } = {},
   ) {
     if (typeof text !== "string") throw new Error("the text is a string");
     let spec = this.spec(mechanism, options);
-    if (never.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
+    if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
     await this.load(spec);
-    if (mechanism === "dp-sentence") return this.bySentence(text, spec, never, signal);
+    if (mechanism === "dp-sentence") return this.bySentence(text, spec, blocklist, signal);
     const document = this.language.parse(text);
     const whole = this.tables.get(tableOf(spec));
-    const table = whole && this.without(whole, never);
-    const near = never.size && whole?.near ? this.shorter?.distance : undefined;
+    const table = whole && this.without(whole, blocklist);
+    const near = blocklist.size && whole?.near ? this.shorter?.distance : undefined;
     if (near !== undefined) spec = { ...spec, guarantee: { ...spec.guarantee, near } };
     const place = (/** @type {import("./text.js").Token} */ t) =>
       t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
     const keeps = spec.options.keep_stopwords;
     const written = keeps ? namesAndNumbers(document, this.core.language.clues) : new Map();
     const reasons = document.tokens.map((t, i) => {
-      if (never.bans(t.text)) return null;
+      if (blocklist.bans(t.text)) return null;
       if (t.kind === "symbol") return "symbol";
       if (t.kind === "punct") return "punctuation";
       if ((t.kind === "number" && table) || !keeps || written.has(i)) return null;
@@ -234,17 +234,17 @@ export class Engine {
     const known = document.tokens.map((t, i) => drawn[i] && (!table || place(t) !== undefined));
     const byWord = (/** @type {import("./text.js").Token} */ t) => {
       const row = place(t);
-      return row === undefined ? constant(table?.words ?? []) : /** @type {Distribution} */ (table?.law(row));
+      return row === undefined ? constant(table?.words ?? []) : /** @type {Distribution} */ (table?.distribution(row));
     };
-    const { laws, ms } = table
-      ? { laws: await each(document, drawn, (i) => byWord(document.tokens[i]), signal), ms: 0 }
-      : await this.byModel(document, drawn, spec, never, signal);
-    return { spec, never, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
+    const { distributions, ms } = table
+      ? { distributions: await each(document, drawn, (i) => byWord(document.tokens[i]), signal), ms: 0 }
+      : await this.byModel(document, drawn, spec, blocklist, signal);
+    return { spec, blocklist, document, reasons, distributions, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
   }
 
   /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
   async bySentence(
-    /** @type {string} */ given, /** @type {any} */ spec, /** @type {Never} */ never,
+    /** @type {string} */ given, /** @type {any} */ spec, /** @type {Blocklist} */ blocklist,
     /** @type {AbortSignal | undefined} */ signal,
   ) {
     const { bank, pieces } = this;
@@ -264,9 +264,9 @@ export class Engine {
       ms += made?.ms ?? 0;
       vectors.push(made ? steps(made.found) : null);
     }
-    const left = never.size ? this.sentencesLeft(bank.sentences, never) : all(bank.sentences);
+    const left = blocklist.size ? this.sentencesLeft(bank.sentences, blocklist) : all(bank.sentences);
     const few = left.map((j) => bank.sentences[j]);
-    const laws = vectors.map((own) => {
+    const distributions = vectors.map((own) => {
       const near = cosines(bank, own);
       const kept = Float64Array.from(left, (j) => near[j]);
       return slots === null
@@ -274,14 +274,14 @@ export class Engine {
         : alike([...few, ""], Float64Array.from([...kept, own ? -1 : 1]), null);
     });
     return {
-      spec, never, document: { text, tokens, removed }, reasons: tokens.map(() => null), laws, known: tokens.map(() => true),
+      spec, blocklist, document: { text, tokens, removed }, reasons: tokens.map(() => null), distributions, known: tokens.map(() => true),
       capitals: [], gaps: ["", ...tokens.slice(1).map(() => " "), ""], aligned: false, vectors, ms,
     };
   }
 
   /** The sentences that hold no word of the list, by their places. */
-  sentencesLeft(/** @type {string[]} */ sentences, /** @type {Never} */ never) {
-    const holds = (/** @type {string} */ s) => never.touches(s) && this.language.parse(s).tokens.some((t) => never.bans(t.text));
+  sentencesLeft(/** @type {string[]} */ sentences, /** @type {Blocklist} */ blocklist) {
+    const holds = (/** @type {string} */ s) => blocklist.touches(s) && this.language.parse(s).tokens.some((t) => blocklist.bans(t.text));
     const left = all(sentences).filter((j) => !holds(sentences[j]));
     if (!left.length) throw new Error("every sentence of the bank holds one of the words that are never released");
     return left;
@@ -290,13 +290,13 @@ export class Engine {
   /** DP-MLM: the model's clipped scores at a query for each word, all in one pass; or how far they are above those that
    * it gives what is public of the text, which are another pass. */
   async byModel(
-    /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Never} */ never,
+    /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Blocklist} */ blocklist,
     /** @type {AbortSignal | undefined} */ signal,
   ) {
     const { model, pieces, candidates } = this;
     if (!model || !pieces) throw new Error("the model is not there");
     const { clip_min: low, clip_max: high } = spec.options;
-    const left = never.size ? leftOf(candidates, never) : null;
+    const left = blocklist.size ? leftOf(candidates, blocklist) : null;
     const few = left ? left.map((j) => candidates[j]) : candidates;
     const places = left ? new Map(few.map((word, j) => [word, j])) : this.placeOf;
     const targets = document.tokens.flatMap((_, i) => (drawn[i] ? [i] : []));
@@ -318,7 +318,7 @@ export class Engine {
     };
     const scores = await rows(queries(pieces.encode(document), targets, pieces, spec.max_length), pieces.mask);
     const proposed = spec.shape && (await rows(proposals(document, drawn, targets, pieces, spec.max_length), null));
-    const law = (/** @type {number} */ t) => {
+    const distribution = (/** @type {number} */ t) => {
       const row = /** @type {Float32Array} */ (scores.get(t));
       const source = places?.get(document.tokens[t].text.toLowerCase()) ?? -1;
       if (proposed) {
@@ -328,18 +328,18 @@ export class Engine {
       const clipped = Float64Array.from(row, (x) => (Math.min(Math.max(x, low), high) - high) / (2 * (high - low)));
       return scored(few, clipped, source);
     };
-    return { laws: await each(document, drawn, law, signal), ms };
+    return { distributions: await each(document, drawn, distribution, signal), ms };
   }
 
-  /** The promise of a rewrite of a prepared text. */
-  promise(/** @type {Prepared} */ prepared, /** @type {number} */ epsilon) {
+  /** The guarantee of a rewrite of a prepared text. */
+  guarantee(/** @type {Prepared} */ prepared, /** @type {number} */ epsilon) {
     /** @type {Record<string, number>} */
     const kept = {};
     prepared.reasons.forEach((r, i) => {
       const of = r ?? (prepared.known[i] ? null : "unknown");
       if (of) kept[of] = (kept[of] ?? 0) + 1;
     });
-    return guarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept, prepared.never.size > 0);
+    return stateGuarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept, prepared.blocklist.size > 0);
   }
 
   /** One rewrite, with fresh randomness: its text, and what became of each token. */
@@ -347,18 +347,18 @@ export class Engine {
     check(prepared.spec, epsilon);
     let text = "";
     const releases = prepared.document.tokens.map((token, i) => {
-      const law = prepared.laws[i];
-      const word = law ? this.written(prepared, i, law.candidates[law.noise().at(epsilon)]) : token.text;
+      const distribution = prepared.distributions[i];
+      const word = distribution ? this.written(prepared, i, distribution.candidates[distribution.noise().at(epsilon)]) : token.text;
       if (prepared.aligned || (text && word)) text += prepared.gaps[i];
       const start = [...text].length;
       text += word;
       return {
-        text: word, start, end: [...text].length, epsilon: law && prepared.known[i] ? epsilon : 0,
-        origin: law ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
+        text: word, start, end: [...text].length, epsilon: distribution && prepared.known[i] ? epsilon : 0,
+        origin: distribution ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
       };
     });
     const { gaps, ms } = prepared;
-    return { text: text + gaps[gaps.length - 1], releases, guarantee: this.promise(prepared, epsilon), ms };
+    return { text: text + gaps[gaps.length - 1], releases, guarantee: this.guarantee(prepared, epsilon), ms };
   }
 
   /** How a word is written at a place; a sentence is written as it is. */
@@ -380,8 +380,8 @@ const tableOf = (/** @type {any} */ { name, options, shape }) =>
 const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 
 /** The places of the words that may be released. */
-function leftOf(/** @type {string[]} */ words, /** @type {Never} */ never) {
-  const left = all(words).filter((j) => !never.bans(words[j]));
+function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
+  const left = all(words).filter((j) => !blocklist.bans(words[j]));
   if (!left.length) throw new Error("the list of words that are never released leaves none");
   return left;
 }
@@ -423,11 +423,11 @@ function custext(/** @type {string[]} */ words, /** @type {ArrayBuffer} */ table
   const k = size / words.length;
   const scores = new Float64Array(table, 0, size);
   const outputs = new Uint16Array(table, 8 * size, size);
-  const law = (/** @type {number} */ row) => {
+  const distribution = (/** @type {number} */ row) => {
     const own = outputs.subarray(row * k, (row + 1) * k);
     return ranked([...own].map((i) => words[i]), scores.slice(row * k, (row + 1) * k), own.indexOf(row));
   };
-  return { of: () => law };
+  return { of: () => distribution };
 }
 
 /** SanText: the distances of a word to all words, from vectors of whole numbers, axis by axis. */
