@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dptext_core.attacks import alternatives
 from dptext_core.errors import InputError, ModelUnavailable
 from dptext_core.measure.pii_survival import KINDS
 from dptext_core.mechanisms.masked import dp_mlm_prior
@@ -178,6 +179,9 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     yield "nearest", "data/nearest.bin.gz", _nearest()
     (order,) = _words_of("diffractor").vocabulary.lists
     yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
+    words, near = _neighbours()
+    yield "neighbours-words", "data/neighbours.txt.gz", words
+    yield "neighbours", "data/neighbours.bin.gz", near
     yield "runtime", "runtime/ort.wasm.gz", _runtime("ort-wasm-simd-threaded.wasm")
     yield "model", "data/model.onnx.gz", _file(spec.folder / GRAPH_FILE)
     yield "model-weights", f"data/{WEIGHTS_FILE}.gz", _file(spec.folder / WEIGHTS_FILE)
@@ -228,6 +232,22 @@ def _nearest() -> bytes:
     return distances[:, 1].astype("<f8").tobytes() + places[:, 1].astype("<u2").tobytes()
 
 
+def _neighbours() -> tuple[bytes, bytes]:
+    """Return the words of the public space that alternatives come from, and the alternatives of each, uint16 (words,
+    SUGGESTED): their places, or that of the word itself where there are fewer."""
+    mechanisms = [get_mechanism(name) for name in MECHANISMS]
+    space = alternatives.public_space(mechanisms[0])
+    if any(alternatives.public_space(m) is not space for m in mechanisms):
+        raise ModelUnavailable("The mechanisms of the browser edition take alternatives from several word spaces.")
+    places = {word: i for i, word in enumerate(space.words)}
+    near = np.repeat(np.arange(len(space), dtype="<u2")[:, None], alternatives.SUGGESTED, axis=1)
+    for rows in np.array_split(np.arange(len(space)), len(space) // 1024 + 1):
+        found = alternatives.nearest_words(space, rows.tolist(), alternatives.SUGGESTED, mechanisms[0].language)
+        for row, words in zip(rows.tolist(), found, strict=True):
+            near[row, : len(words)] = [places[w] for w in words]
+    return "\n".join(space.words).encode(), near.tobytes()
+
+
 def _runtime(name: str) -> bytes:
     path = assets_folder() / "pocket" / f"{name}.xz"
     try:
@@ -257,6 +277,8 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
         "language": language_data(mechanisms[MECHANISMS[0]].language),
         "stop_words": sorted(stop.words),
         "kinds": KINDS,
+        "alternatives": alternatives.word_lists(mechanisms[MECHANISMS[0]].language),
+        "suggested": alternatives.SUGGESTED,
         "candidates": candidates,
         "mechanisms": list(made.values()),
         "examples": [

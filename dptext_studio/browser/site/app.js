@@ -2,6 +2,7 @@
 // The page: a text, a mechanism, the token view, the guarantee, and a ledger of what left this tab.
 
 import { Blocklist, parseBlocklist } from "./blocklist.js";
+import { BeliefQuestion } from "./belief.js";
 import { Engine, check } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
@@ -408,6 +409,25 @@ Object.assign(window, {
       if (!distribution) throw new Error(`no word is drawn for token ${index}`);
       const logProbs = [...distribution.logProbs(how.epsilon)];
       return { candidates: [...distribution.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
+    },
+    /**
+     * What the optimal reader believes about a fact after a release, at each of how.epsilons, as dpt.belief of the core.
+     * how.released: the candidate at each token, null where one is kept; without it nothing is weighed. how.others: the
+     * alternatives; without them those of the public lists. how.expected: whether the expected success is computed.
+     */
+    async belief(/** @type {string} */ text, /** @type {string} */ fact, /** @type {any} */ how) {
+      await ready;
+      const { epsilons, released, others = null, expected } = how;
+      const question = await BeliefQuestion.make(engine, await prepare(text, how), fact, others);
+      const [{ distributions }] = question.texts;
+      const index = released?.map((/** @type {string | null} */ word, /** @type {number} */ i) =>
+        distributions[i] && word !== null ? question.indexOf(distributions[i], word, 0) : -1);
+      const given = (/** @type {boolean} */ exact) =>
+        released && epsilons.map((/** @type {number} */ e) => question.given(e, { of: 0, index }, exact));
+      return {
+        alternatives: question.words, prior: question.prior, covered: question.covered, exact: given(true), shown: given(false),
+        expected: expected && (await Promise.all(epsilons.map((/** @type {number} */ e) => question.expected(e)))),
+      };
     },
     async rewrite(/** @type {string} */ text, /** @type {any} */ how) {
       await ready;

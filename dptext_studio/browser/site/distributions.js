@@ -13,6 +13,9 @@ import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
  * @property {Float64Array | null} scores the chance is ∝ exp(ε·score); null where it is not of this form
  * @property {(epsilon: number) => Float64Array} logProbs
  * @property {(epsilon: number, j: number) => number} [logProb] that of one candidate, where there are no scores
+ * @property {(epsilon: number, j: number) => number} [weight] ln of what the chance of a candidate is proportional to
+ * @property {(epsilon: number) => number} [logZ] ln of the sum of these; missing where the chance needs no sum
+ * @property {Float64Array} [proposal] the public scores, where there are any
  * @property {number[]} [near] candidates worth showing, where there are no scores
  * @property {() => Noise} noise locked noise, drawn anew
  */
@@ -23,6 +26,22 @@ function logSumExp(/** @type {Float64Array} */ x) {
   for (let j = 0; j < x.length; j += 1) if (x[j] > top) top = x[j];
   let sum = 0;
   for (let j = 0; j < x.length; j += 1) sum += Math.exp(x[j] - top);
+  return top + Math.log(sum);
+}
+
+let scratch = new Float64Array(0);
+const NEGLIGIBLE = 46; // a million candidates so far below the highest add 1e-14 of it
+
+/** ln Σ exp of n weights. */
+function logSumOf(/** @type {number} */ n, /** @type {(j: number) => number} */ weight) {
+  if (scratch.length < n) scratch = new Float64Array(n);
+  let top = -Infinity;
+  for (let j = 0; j < n; j += 1) {
+    scratch[j] = weight(j);
+    if (scratch[j] > top) top = scratch[j];
+  }
+  let sum = 0;
+  for (let j = 0; j < n; j += 1) if (scratch[j] > top - NEGLIGIBLE) sum += Math.exp(scratch[j] - top);
   return top + Math.log(sum);
 }
 
@@ -111,6 +130,8 @@ export function scored(
   return {
     candidates, scores, source,
     logProbs: (epsilon) => logProbs(scores, epsilon),
+    weight: (/** @type {number} */ epsilon, /** @type {number} */ j) => epsilon * scores[j],
+    logZ: (/** @type {number} */ epsilon) => logSumOf(scores.length, (j) => epsilon * scores[j]),
     noise() {
       const offsets = gumbels(scores.length);
       return {
@@ -291,6 +312,8 @@ export function alike(
     };
   };
   const weights = (/** @type {number} */ epsilon) => cosines.map(weighs(epsilon));
+  /** @type {Float64Array | undefined} highest last */
+  let sorted;
   /** @type {number[] | undefined} the places, the most alike first */
   let order;
   /** @type {Map<number, number>} */
@@ -300,9 +323,12 @@ export function alike(
     let found = sums.get(epsilon);
     if (found === undefined) {
       const [low] = ends ?? sentenceRange(epsilon);
-      const inside = cosines.filter((c) => c > low);
-      const outside = (cosines.length - inside.length) * Math.exp(-epsilon / 2);
-      found = Math.log(inside.map(weighs(epsilon)).reduce((sum, x) => sum + Math.exp(x), outside));
+      sorted ??= cosines.slice().sort();
+      const weight = weighs(epsilon);
+      let inside = 0;
+      let j = sorted.length - 1;
+      for (; j >= 0 && sorted[j] > low; j -= 1) inside += Math.exp(weight(sorted[j]));
+      found = Math.log(inside + (j + 1) * Math.exp(-epsilon / 2));
       sums.set(epsilon, found);
     }
     return found;
@@ -310,6 +336,8 @@ export function alike(
   return {
     candidates, source: -1, scores: null,
     logProb: (epsilon, j) => weighs(epsilon)(cosines[j]) - sum(epsilon),
+    weight: (epsilon, j) => weighs(epsilon)(cosines[j]),
+    logZ: sum,
     logProbs(epsilon) {
       const x = weights(epsilon);
       const z = logSumExp(x);
@@ -362,14 +390,14 @@ export function shifted(
   };
   /** @type {Map<number, number>} */
   const sums = new Map();
-  const sum = (/** @type {number} */ epsilon, /** @type {Float64Array | undefined} */ x = undefined) => {
+  const sum = (/** @type {number} */ epsilon) => {
     let found = sums.get(epsilon);
-    if (found === undefined) sums.set(epsilon, (found = logSumExp(x ?? weights(epsilon))));
+    if (found === undefined) sums.set(epsilon, (found = logSumOf(proposal.length, weighs(epsilon))));
     return found;
   };
   const logProbs = (/** @type {number} */ epsilon) => {
     const x = weights(epsilon);
-    const z = sum(epsilon, x);
+    const z = sum(epsilon);
     return x.map((v) => v - z);
   };
   /** Those that are among the likest somewhere, the likest first. */
@@ -379,7 +407,7 @@ export function shifted(
     for (let k = 0; k < 5; k += 1) {
       const epsilon = low * (high / low) ** (k / 4);
       const x = weights(epsilon);
-      const z = sum(epsilon, x);
+      const z = sum(epsilon);
       for (const j of highest(x, SHOWN)) best.set(j, Math.max(best.get(j) ?? -Infinity, x[j] - z));
     }
     return [...best].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SHOWN).map(([j]) => j);
@@ -389,8 +417,10 @@ export function shifted(
   /** @type {Uint32Array | undefined} */
   let order;
   return {
-    candidates, source, scores: null, logProbs,
+    candidates, source, scores: null, logProbs, proposal,
     logProb: (epsilon, j) => weighs(epsilon)(j) - sum(epsilon),
+    weight: (epsilon, j) => weighs(epsilon)(j),
+    logZ: sum,
     get near() {
       return (near ??= likest());
     },
