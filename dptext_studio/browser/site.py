@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 
 from dptext_core.attacks import alternatives
+from dptext_core.attacks.belief import BeliefQuestion
 from dptext_core.errors import InputError, ModelUnavailable
 from dptext_core.measure.pii_survival import KINDS
 from dptext_core.mechanisms.masked import dp_mlm_prior
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.mechanisms.words.custext import CusTextConfig
+from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support import folder_lock
 from dptext_core.support.assets import assets_folder, examples
 from dptext_core.support.version import __version__
@@ -39,6 +41,7 @@ from dptext_core.text.visible import character_table
 from ..exports import html
 from ..exports.gallery import gallery
 from ..figures import browser
+from ..figures.belief_view import belief_curve, belief_view, points
 from ..figures.token_view import payload
 from .templates import mechanism_data
 
@@ -55,13 +58,15 @@ POLICY = (
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
 #: What stands in the place of an example's problem, where the text is the visitor's own.
-OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
+OWN_TEXT = "Choose the word of your text that nobody should learn."
 NOTES = (
-    "The randomness is that of your browser's cryptographic generator. Every word is drawn in float64 with the full "
-    "range of its numbers, so that what is improbable stays possible.",
-    "The language model is the one of the full program, computed in float32, and draws from the same distribution. "
+    "The randomness comes from your browser's cryptographic generator. Every word is drawn in float64 with the full "
+    "range of its numbers, so improbable words stay possible.",
+    "The language model is that of the full program, computed in float32, and draws from the same distribution. "
     "Only sentences are compared by an encoder whose weights are rounded to 8 bits; the guarantee is the same.",
-    "The page and its files come from the server that you opened it at. Once they are here, nothing is asked of it.",
+    "The reader's certainty is exact, given what is drawn from. With a public prior it is interpolated while you drag "
+    "(≈), and exact where you stop.",
+    "The page and its files come from the server where you opened it. Once they are loaded, it sends nothing.",
 )
 #: The name of the file that says what is there, and the folder of finished pages.
 CORE, GALLERY = "core.json", "gallery"
@@ -300,12 +305,17 @@ def _first() -> dict[str, Any]:
     """Return the first example by the first mechanism, to be dragged while the model loads: with a seed, so not
     private."""
     mechanism = get_mechanism(MECHANISMS[0])
-    example = examples()[0]
-    result = mechanism.rewrite(example.text, seed=1)
+    example, seed = examples()[0], 1
+    result = mechanism.rewrite(example.text, seed=seed)
     low, high, default = mechanism.epsilon_range()
     shown = payload(result, run=0, low=low, high=high, default=default, pin=example.sensitive)
+    question = BeliefQuestion.make(mechanism, example.text, example.sensitive)
+    where = points(question, low, high).tolist()
+    curve = belief_curve(question, question.prepared[0], NoiseStream(seed), where)
+    now = (float(default), question.given(result))
     return {
-        "payload": {**shown, "stage": True},
+        "payload": {**shown, "stage": True, "belief": {"why": ""}},
+        "belief": belief_view(question, curve, [shown["pin"]], now),
         "sentence": result.guarantee.sentence(),
         "exposed": result.guarantee.exposed,
     }

@@ -3,6 +3,7 @@
 
 import { Blocklist, parseBlocklist } from "./blocklist.js";
 import { BeliefQuestion } from "./belief.js";
+import { BeliefPage, tellDemonstration } from "./belief_page.js";
 import { Engine, check } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
@@ -18,7 +19,7 @@ const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElemen
 const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
   progress: get("progress"), guarantee: get("guarantee"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
-  notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
+  notes: get("notes"), reader: get("reader"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
   blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
 };
 const state = {
@@ -34,9 +35,14 @@ const state = {
   turn: 0,
   working: /** @type {AbortController | null} */ (null),
   stale: false,
+  chosen: /** @type {number | null} */ (null), // the token that is looked at
+  /** The facts that were named, and what else they could be, for each mechanism. */
+  asked: /** @type {Map<string, {fact: string, others: [string, string][]}>} */ (new Map()),
 };
 /** @type {Engine} */
 let engine;
+/** @type {BeliefPage} */
+let beliefs;
 
 function element(/** @type {string} */ tag, /** @type {string} */ text) {
   const node = document.createElement(tag);
@@ -55,6 +61,7 @@ function say(/** @type {string} */ what, wrong = false) {
 // then counts instead.
 async function rewrite() {
   const turn = (state.turn += 1);
+  beliefs.stop();
   const mechanism = ui.mechanism.value;
   const options = state.options[mechanism];
   const spec = engine.spec(mechanism, options);
@@ -159,8 +166,8 @@ function offer() {
   }));
   ui.blocklist_label.hidden = !spec.takes_never;
   ui.blocklist_note.textContent = spec.takes_never
-    ? "They are taken out of what can be drawn, and none of them is kept. Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text."
-    : `${spec.title} takes no list of words that are never released here: its groups would be others. The full program makes them.`;
+    ? "These words are taken out of what can be drawn, and none of them is kept. List each form. The guarantee holds as long as you made the list without looking at the text."
+    : `${spec.title} takes no list of words here, because the list would change its groups. The full program supports it.`;
 }
 
 // What the text gives away, and which example it is.
@@ -194,8 +201,9 @@ function instead(/** @type {string} */ title, /** @type {any} */ problem) {
 
 // Something to drag while the model loads: a rewrite that the core made, with noise that everybody has.
 async function demonstrate() {
-  const { payload: data, sentence, exposed } = await json("first.json");
+  const { payload: data, belief, sentence, exposed } = await json("first.json");
   if (state.prepared) return;
+  tellDemonstration(data, belief);
   mount({ parentElement: ui.view, data, setStateValue() {} });
   ui.guarantee.textContent = sentence;
   ui.exposed.replaceChildren(...exposed.map((/** @type {string} */ item) => element("li", item)));
@@ -207,7 +215,7 @@ function again() {
   if (!prepared || state.working) return;
   work(async (signal) => {
     await show(prepared, signal);
-    return "Drawn again.";
+    return "Rewritten with new noise.";
   });
 }
 
@@ -228,19 +236,40 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
     if (shown > 0) state.eps[name] = shown;
     return Math.min(Math.max(state.eps[name] ?? usual, low), high);
   };
-  const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, onProgress });
+  const { data: made, flips } = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, onProgress });
   const epsilon = (made.eps = now()); // it may have been dragged meanwhile
+  const before = state.prepared;
   ui.view.inert = ui.again.disabled = ui.save.disabled = false;
   Object.assign(state, { run, draw, prepared });
   const { draws } = engine.guarantee(prepared, epsilon);
   state.draws.set(draw, { title, draws, metric: notion === "metric" });
-  // Something is to be seen beside the text before a word is chosen.
-  const { sensitive = "" } = engine.core.examples.find((/** @type {any} */ e) => e.text === prepared.document.text) ?? {};
-  const same = (/** @type {any} */ t) => t.a === "replace" && t.o.toLowerCase() === sensitive.toLowerCase();
-  const at = made.tokens.findIndex(same);
-  const data = { ...made, key: name, stage: true, ...(at < 0 ? {} : { pin: at }) };
+  const word = secretOf(prepared);
+  if (prepared.aligned) state.chosen = chosenIn(prepared, before, made.tokens, word);
+  const pin = prepared.aligned && state.chosen !== null ? { pin: state.chosen } : {};
+  const data = { ...made, key: name, stage: true, ...pin };
+  const view = { token: state.chosen, eps: Number(epsilon.toPrecision(6)), ...state.asked.get(name) };
+  beliefs.show({ key: name, run, prepared, flips, word, epsilon: view.eps }, view);
   mount({ parentElement: ui.view, data, setStateValue: (/** @type {string} */ _, /** @type {any} */ view) => seen(name, view) });
   showGuarantee(epsilon);
+}
+
+/** The word that gives an example away; "" where the text is none. */
+function secretOf(/** @type {import("./engine.js").Prepared} */ { document }) {
+  return engine.core.examples.find((/** @type {any} */ e) => e.text === document.text)?.sensitive ?? "";
+}
+
+// The token that is looked at in a new rewrite: the same one of the same text, else what gives the text away, else the
+// word that still stands in its place.
+function chosenIn(
+  /** @type {import("./engine.js").Prepared} */ { document: { text, tokens } },
+  /** @type {import("./engine.js").Prepared | null} */ before, /** @type {any[]} */ placed, /** @type {string} */ word,
+) {
+  const { chosen } = state;
+  if (before?.document.text === text && chosen !== null) return chosen;
+  const at = placed.findIndex((t) => t.a === "replace" && t.o.toLowerCase() === word.toLowerCase());
+  if (at >= 0) return at;
+  const stays = chosen !== null && before?.aligned && before.document.tokens[chosen]?.text === tokens[chosen]?.text;
+  return stays ? chosen : null;
 }
 
 // The token view has moved, or text has left it.
@@ -248,7 +277,10 @@ function seen(/** @type {string} */ name, /** @type {any} */ view) {
   for (const [draw, , epsilon] of view.copies) release(draw, epsilon);
   if (state.prepared?.spec.name !== name) return;
   state.eps[name] = view.eps;
+  state.asked.set(name, { fact: view.fact, others: view.others });
+  if (state.prepared.aligned) state.chosen = view.token;
   showGuarantee(view.eps);
+  beliefs.seen(view);
 }
 
 function showGuarantee(/** @type {number} */ epsilon) {
@@ -339,6 +371,7 @@ async function take(/** @type {DragEvent} */ event) {
 async function begin() {
   get("idle").remove();
   engine = new Engine(await json("core.json"));
+  beliefs = new BeliefPage(engine, (sentence) => (ui.reader.textContent = sentence));
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
   ui.examples.append(...engine.core.examples.map((/** @type {any} */ e) => {
     const pill = element("button", e.title);

@@ -20,7 +20,8 @@ import { breather } from "./work_slices.js";
 const MOST = 7; // alternatives that a visitor can name: each costs a pass of a model, and has a bar
 const DRAWS = 64; // releases that estimate the expected success
 const GRID = 60; // points of ε at which sums over candidates are computed, where there are many sums
-const MANY = 200_000; // candidates whose sums are computed in each frame
+const ROUGH = 28; // the same where these sums are no smooth function of ε
+const MANY = 50_000; // candidates whose sums are computed in each frame
 const SLICE_MS = 8; // so that a slider that is dragged meanwhile stays smooth
 export const FLOOR = -1e4; // ln of what is impossible
 
@@ -110,10 +111,13 @@ export class BeliefQuestion {
     this.places = [...own.keys()].filter((i) => alike.some((t) => t.distributions[i] !== own[i]));
     /** @type {Map<readonly string[], Map<string, number>>} */
     this.indexes = new Map();
-    const [low, high] = texts[0].spec.axis;
-    this.grid = Array.from({ length: GRID }, (_, k) => low * (high / low) ** (k / (GRID - 1)));
+    const { axis: [low, high], shape } = texts[0].spec;
+    const n = shape ? ROUGH : GRID;
+    this.grid = Array.from({ length: n }, (_, k) => low * (high / low) ** (k / (n - 1)));
     /** @type {Map<Distribution, number[]> | null} ln of the sums at the grid, where they take long */
     this.sums = null;
+    /** The ε whose sums were computed exactly. */
+    this.settled = NaN;
   }
 
   /** Every distribution at a place that counts. */
@@ -124,11 +128,17 @@ export class BeliefQuestion {
 
   /** Compute the sums over candidates once, where a frame has no time for them. */
   async tabulate(/** @type {AbortSignal | undefined} */ signal) {
-    const summed = [...this.counted].filter((d) => d.logZ);
-    if (summed.reduce((sum, d) => sum + d.candidates.length, 0) <= MANY) return;
     const breathe = breather(signal, SLICE_MS);
+    const [low] = this.grid;
+    const summed = [...this.counted].filter((d) => d.logZ);
+    for (const d of summed.filter((d) => d.isQuick)) {
+      d.logZ?.(low); // the first time it takes longer
+      await breathe();
+    }
+    const slow = summed.filter((d) => !d.isQuick);
+    if (slow.reduce((sum, d) => sum + d.candidates.length, 0) <= MANY) return;
     const sums = new Map();
-    for (const d of summed) {
+    for (const d of slow) {
       if (d.scores) sums.set(d, logZs(d.scores, this.grid));
       else {
         const row = [];
@@ -143,6 +153,22 @@ export class BeliefQuestion {
     this.sums = sums;
   }
 
+  /** Whether the belief at ε is exact, and not read between two points. */
+  isExact(/** @type {number} */ epsilon) {
+    return !this.sums || !this.texts[0].spec.shape || epsilon === this.settled;
+  }
+
+  /** Make the belief at ε exact. */
+  async settle(/** @type {number} */ epsilon, /** @type {AbortSignal | undefined} */ signal) {
+    if (this.isExact(epsilon)) return;
+    const breathe = breather(signal, SLICE_MS);
+    for (const d of this.counted) {
+      d.logZ?.(epsilon);
+      await breathe();
+    }
+    this.settled = epsilon;
+  }
+
   /** The place of a word among the candidates of a distribution. */
   indexOf(/** @type {Distribution} */ { candidates }, /** @type {string} */ word, /** @type {number} */ guess) {
     if (candidates[guess] === word) return guess;
@@ -154,9 +180,8 @@ export class BeliefQuestion {
   /** ln of the sum of each distribution at one ε. @returns {(d: Distribution) => number} */
   sumsAt(/** @type {number} */ epsilon, exact = false) {
     const { sums, grid } = this;
-    if (exact || !sums) return (d) => d.logZ?.(epsilon) ?? 0;
-    const x = (Math.log(epsilon / grid[0]) / Math.log(grid[GRID - 1] / grid[0])) * (GRID - 1);
-    const [first, weights] = lagrange(x);
+    if (exact || !sums || epsilon === this.settled) return (d) => d.logZ?.(epsilon) ?? 0;
+    const [first, weights] = this.texts[0].spec.shape ? linear(grid, epsilon) : lagrange(grid, epsilon);
     return (d) => {
       const row = sums.get(d);
       return row ? weights.reduce((sum, w, j) => sum + w * row[first + j], 0) : d.logZ?.(epsilon) ?? 0;
@@ -324,9 +349,23 @@ function spacesOf(/** @type {Prepared} */ { document: { text, tokens } }) {
   return [...tokens.map((t) => t.start), text.length].map((start, i) => text.slice(ends[i], start));
 }
 
-/** Lagrange's weights of the six grid points around x. @returns {[number, number[]]} the first of them, and the weights */
-function lagrange(/** @type {number} */ x) {
-  const first = Math.min(Math.max(Math.floor(x) - 2, 0), GRID - 6);
+/** Where ε lies among the points of a grid. */
+function placeIn(/** @type {number[]} */ grid, /** @type {number} */ epsilon) {
+  const last = grid.length - 1;
+  return Math.min(Math.max((Math.log(epsilon / grid[0]) / Math.log(grid[last] / grid[0])) * last, 0), last);
+}
+
+/** The weights of the two points around ε. @returns {[number, number[]]} the first of them, and the weights */
+function linear(/** @type {number[]} */ grid, /** @type {number} */ epsilon) {
+  const x = placeIn(grid, epsilon);
+  const first = Math.min(Math.floor(x), grid.length - 2);
+  return [first, [1 - (x - first), x - first]];
+}
+
+/** Lagrange's weights of the six points around ε. @returns {[number, number[]]} the first of them, and the weights */
+function lagrange(/** @type {number[]} */ grid, /** @type {number} */ epsilon) {
+  const x = placeIn(grid, epsilon);
+  const first = Math.min(Math.max(Math.floor(x) - 2, 0), grid.length - 6);
   const t = x - first;
   const weights = Array.from({ length: 6 }, (_, j) => {
     let weight = 1;

@@ -15,6 +15,7 @@ import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
  * @property {(epsilon: number, j: number) => number} [logProb] that of one candidate, where there are no scores
  * @property {(epsilon: number, j: number) => number} [weight] ln of what the chance of a candidate is proportional to
  * @property {(epsilon: number) => number} [logZ] ln of the sum of these; missing where the chance needs no sum
+ * @property {boolean} [isQuick] whether that sum takes no longer than a part of a frame
  * @property {Float64Array} [proposal] the public scores, where there are any
  * @property {number[]} [near] candidates worth showing, where there are no scores
  * @property {() => Noise} noise locked noise, drawn anew
@@ -32,17 +33,20 @@ function logSumExp(/** @type {Float64Array} */ x) {
 let scratch = new Float64Array(0);
 const NEGLIGIBLE = 46; // a million candidates so far below the highest add 1e-14 of it
 
-/** ln Σ exp of n weights. */
-function logSumOf(/** @type {number} */ n, /** @type {(j: number) => number} */ weight) {
-  if (scratch.length < n) scratch = new Float64Array(n);
-  let top = -Infinity;
-  for (let j = 0; j < n; j += 1) {
-    scratch[j] = weight(j);
-    if (scratch[j] > top) top = scratch[j];
-  }
-  let sum = 0;
+/** ln Σ exp of the first n numbers there. */
+function logSumOfScratch(/** @type {number} */ n) {
+  let [top, sum] = [-Infinity, 0];
+  for (let j = 0; j < n; j += 1) if (scratch[j] > top) top = scratch[j];
   for (let j = 0; j < n; j += 1) if (scratch[j] > top - NEGLIGIBLE) sum += Math.exp(scratch[j] - top);
   return top + Math.log(sum);
+}
+
+/** ln Σ exp(ε·score) */
+function logZOf(/** @type {Float64Array} */ scores, /** @type {number} */ epsilon) {
+  const n = scores.length;
+  if (scratch.length < n) scratch = new Float64Array(n);
+  for (let j = 0; j < n; j += 1) scratch[j] = epsilon * scores[j];
+  return logSumOfScratch(n);
 }
 
 /** ln of the probabilities ∝ exp(ε·score). */
@@ -131,7 +135,7 @@ export function scored(
     candidates, scores, source,
     logProbs: (epsilon) => logProbs(scores, epsilon),
     weight: (/** @type {number} */ epsilon, /** @type {number} */ j) => epsilon * scores[j],
-    logZ: (/** @type {number} */ epsilon) => logSumOf(scores.length, (j) => epsilon * scores[j]),
+    logZ: (/** @type {number} */ epsilon) => logZOf(scores, epsilon),
     noise() {
       const offsets = gumbels(scores.length);
       return {
@@ -338,6 +342,7 @@ export function alike(
     logProb: (epsilon, j) => weighs(epsilon)(cosines[j]) - sum(epsilon),
     weight: (epsilon, j) => weighs(epsilon)(cosines[j]),
     logZ: sum,
+    isQuick: true,
     logProbs(epsilon) {
       const x = weights(epsilon);
       const z = logSumExp(x);
@@ -376,11 +381,14 @@ export function shifted(
   /** @type {Record<string, number>} */ shape, /** @type {number} */ source, /** @type {[number, number]} */ [low, high],
 ) {
   const top = proposal.reduce((a, b) => Math.max(a, b), -Infinity);
-  const weighs = (/** @type {number} */ epsilon) => {
+  const shapeAt = (/** @type {number} */ epsilon) => {
     const tau = Math.min(1, (shape.firm / epsilon) ** shape.power);
     const from = shape.low * shape.sigma;
     const to = from + Math.min(shape.widest, shape.width + shape.growth * epsilon) * shape.sigma;
-    const least = top / tau - shape.spread;
+    return { tau, from, to, least: top / tau - shape.spread };
+  };
+  const weighs = (/** @type {number} */ epsilon) => {
+    const { tau, from, to, least } = shapeAt(epsilon);
     return (/** @type {number} */ j) =>
       Math.max(proposal[j] / tau, least) + (epsilon * (Math.min(Math.max(shift[j], from), to) - to)) / (2 * (to - from));
   };
@@ -392,8 +400,21 @@ export function shifted(
   const sums = new Map();
   const sum = (/** @type {number} */ epsilon) => {
     let found = sums.get(epsilon);
-    if (found === undefined) sums.set(epsilon, (found = logSumOf(proposal.length, weighs(epsilon))));
+    if (found === undefined) sums.set(epsilon, (found = added(epsilon)));
     return found;
+  };
+  /** The same as the sum of `weighs`, without a call for each candidate. */
+  const added = (/** @type {number} */ epsilon) => {
+    const { tau, from, to, least } = shapeAt(epsilon);
+    const n = proposal.length;
+    if (scratch.length < n) scratch = new Float64Array(n);
+    const wide = 2 * (to - from);
+    for (let j = 0; j < n; j += 1) {
+      const b = proposal[j] / tau;
+      const s = shift[j];
+      scratch[j] = (b > least ? b : least) + (epsilon * ((s < from ? from : s > to ? to : s) - to)) / wide;
+    }
+    return logSumOfScratch(n);
   };
   const logProbs = (/** @type {number} */ epsilon) => {
     const x = weights(epsilon);

@@ -80,7 +80,7 @@ function piiAmong({ core, language }, text, tokens) {
 }
 
 /**
- * One rewrite for the token view.
+ * One rewrite for the token view, and which candidate each token releases from which ε on.
  * @param {import("./engine.js").Engine} engine
  * @param {Prepared} prepared
  * @param {{run: number, draw: string, epsilon: number}} shown
@@ -91,11 +91,13 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
   const [low, high, usual] = spec.axis;
   const grid = Array.from({ length: N_GRID }, (_, k) => low * (high / low) ** (k / (N_GRID - 1)));
   const total = Math.max(0, ...distributions.map((distribution) => distribution?.candidates.length ?? 0));
+  /** @type {(import("./distributions.js").Flips | null)[]} */
+  const drawnAt = distributions.map(() => null);
   const one = (/** @type {import("./text.js").Token} */ token, /** @type {number} */ i) => {
     const placed = { pre: gaps[i], o: aligned ? token.text : "", a: "keep", why: reasons[i] ?? "" };
     const distribution = distributions[i];
     if (!distribution) return placed;
-    const flips = distribution.noise().flips(low, high);
+    const flips = (drawnAt[i] = distribution.noise().flips(low, high));
     const n = Math.min(SHOWN, distribution.candidates.length);
     const best = distribution.scores ? highest(distribution.scores, n) : distribution.near ?? [];
     const shown = chosen(best, distribution, flips);
@@ -133,10 +135,12 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
       await pause;
     }
   }
-  return {
+  const data = {
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
     unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
     telling: aligned ? piiOf(engine, document) : piiAmong(engine, document.text, tokens),
     tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
+    belief: { why: "" },
   };
+  return { data, flips: drawnAt };
 }

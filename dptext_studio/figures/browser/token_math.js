@@ -213,7 +213,7 @@ function believed(belief, eps) {
   const same = (x) => Math.abs(x.eps - eps) <= 1e-9 * eps;
   const { points, now } = belief;
   let found = belief.exact?.(eps) ?? (now && same(now) ? now : points.find(same));
-  const exact = Boolean(found);
+  const exact = Boolean(found) && !found.isRough;
   if (!found) {
     const k = upTo(points.map((x) => x.eps), eps);
     if (!k || k === points.length) return null;
