@@ -38,7 +38,7 @@ KNOWN: dict[str, tuple[str, str]] = {
     "control": (".st-key-learn_control", "what is moved in a lesson"),
     "answer": (".st-key-learn_check", "showing the answer of a lesson"),
     "door": (".st-key-learn_door", "the way from a lesson to Explore"),
-    "lessons": (".st-key-learn_lesson", "the choice of the lesson"),
+    "lessons": (".st-key-learn_lessons", "the choice of the lesson"),
     "teacher": (".st-key-learn_teacher", "the panel for teachers"),
 }
 

@@ -148,7 +148,7 @@ def _write_lessons(
             left_out[lesson.name] = str(error)
             say(f"{lesson.name}: left out. {error}")
             continue
-        state[key] = Page(key, "", lesson.name, made_of, False, lesson.promise)
+        state[key] = Page(key, "", lesson.name, made_of, False, lesson.goal)
         _write(out / key, content)
         _remember(out, state)
         say(f"{key}: {len(content.encode()) // 1000} kB")
@@ -203,11 +203,11 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
     )
     there_too = {p.example: p.file for p in pages if not p.mechanism}
     lessons = "".join(
-        f'<li><a href="{there_too[one.name]}">{html.escape(one.title)}</a>: {html.escape(one.promise)}</li>'
+        f'<li><a href="{there_too[one.name]}">{html.escape(one.title)}</a>: {html.escape(one.goal)}</li>'
         for one in LESSONS
         if one.name in there_too
     )
-    lessons = f"<h2>Lessons of two minutes</h2>\n<ol>{lessons}</ol>" if lessons else ""
+    lessons = f"<h2>Lessons</h2>\n<ol>{lessons}</ol>" if lessons else ""
     texts = f"<h2>The texts</h2>\n<ul>{wanted}</ul>\n<h2>The methods</h2>" if wanted else ""
     body = f"""<p class="p-eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten so that its author can hide</h1>

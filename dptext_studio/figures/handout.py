@@ -38,8 +38,8 @@ def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str
         "<title>Text rewriting under differential privacy: lessons</title>\n"
         f"<style>:root {{ {style} }}\n{_PAGE}{STYLE}</style>\n</head>\n<body>\n"
         "<header><h1>Text rewriting under differential privacy</h1>"
-        f'<p class="soft">{len(numbered)} lessons of two minutes. Read, look, choose an answer; the answers are on the '
-        f"last pages. Made with DP-Text Studio {escape(__version__)}; every figure was worked out when this was "
+        f'<p class="soft">{len(numbered)} lessons of a few minutes. Read, look, choose an answer; the answers are on '
+        f"the last pages. Made with DP-Text Studio {escape(__version__)}; every figure was worked out when this was "
         f"printed.</p>{where}</header>\n{message}\n"
         f'<div class="answers"><h1>Answers</h1>{answers}</div>\n</body>\n</html>\n'
     )
@@ -61,7 +61,7 @@ def _answer(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
     found, question = lesson.reveal(start), lesson.ask(start)
     right = f"{chr(ord('A') + found.right)}. {question.answers[found.right]}"
-    lines = "".join(f"<p>{escape(line)}</p>" for line in (*found.found, *found.because))
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (*found.found, *found.because, lesson.take_home))
     return (
         f'<section><h2>{k}. {escape(lesson.title)}</h2><p class="right">{escape(right)}</p>{lines}'
         f"{fragment(found.parts)}</section>"

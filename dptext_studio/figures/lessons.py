@@ -92,50 +92,90 @@ def _lane(part: Lane) -> str:
     )
 
 
+#: Colours of lines and dots, one after the other.
+_PAINT = ("var(--keep)", "var(--new)", "var(--ink)")
+_SIZE = 440.0, 250.0
+_LEFT, _RIGHT, _ABOVE, _BELOW = 46.0, 14.0, 14.0, 44.0
+
+
+class _Axes:
+    """Where a point of a curve stands in the drawing."""
+
+    def __init__(self, part: Curves):
+        every = [x for xs, _ in (*part.lines.values(), *part.dots.values()) for x in xs]
+        if not part.lines or not every:
+            raise InputError("There is no curve to draw.")
+        self.low, self.high, self.top = min(every), max(every), part.top
+
+    def across(self, x: float) -> float:
+        share = float(np.log(x / self.low) / np.log(self.high / self.low)) if self.high > self.low else 0.5
+        return _LEFT + (_SIZE[0] - _LEFT - _RIGHT) * share
+
+    def up(self, y: float) -> float:
+        return _SIZE[1] - _BELOW - (_SIZE[1] - _ABOVE - _BELOW) * min(1.0, y / self.top)
+
+
 @draw.register(Curves)
 def _curves(part: Curves) -> str:
-    width, height, left, right, above, below = 440.0, 250.0, 46.0, 14.0, 14.0, 44.0
-    every = [x for xs, _ in part.lines.values() for x in xs]
-    if not every:
-        raise InputError("There is no curve to draw.")
-    low, high = min(every), max(every)
-
-    def across(x: float) -> float:
-        return left + (width - left - right) * float(np.log(x / low) / np.log(high / low) if high > low else 0.5)
-
-    def up(y: float) -> float:
-        return height - below - (height - above - below) * min(1.0, y / part.top)
-
-    out = []
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        y = up(share * part.top)
-        out.append(f'<path d="M{left:.1f} {y:.1f}H{width - right:.1f}" stroke="var(--line)"/>')
-        out.append(f'<text x="{left - 6:.1f}" y="{y + 5:.1f}" text-anchor="end">{100 * share * part.top:.0f}%</text>')
-    for x in epsilon_ticks(low, high):
-        out.append(f'<text x="{across(x):.1f}" y="{height - below + 19:.1f}" text-anchor="middle">{x:g}</text>')
-    out.append(f'<text x="{(left + width - right) / 2:.1f}" y="{height - 6:.1f}" text-anchor="middle">ε</text>')
+    axes, (width, height) = _Axes(part), _SIZE
+    out = _grid(axes)
     for k, (xs, ys) in enumerate(part.lines.values()):
-        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(xs, ys, strict=True))
-        colour = ("var(--keep)", "var(--new)", "var(--ink)")[k % 3]
-        dash = _DASH[DASHES[k % len(DASHES)]]
-        out.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
-        )
+        points = " ".join(f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in zip(xs, ys, strict=True))
+        out.append(f'<polyline points="{points}" {_line_look(k)}/>')
+    for k, (xs, ys) in enumerate(part.dots.values()):
+        for x, y in zip(xs, ys, strict=True):
+            out.append(f'<circle cx="{axes.across(x):.1f}" cy="{axes.up(y):.1f}" r="5.5" {_dot_look(k)}/>')
     if part.at is not None:
         x, said = part.at
+        at = axes.across(x)
         out.append(
-            f'<path d="M{across(x):.1f} {above:.1f}V{height - below:.1f}" stroke="var(--soft)" stroke-dasharray="3 3"/>'
+            f'<path d="M{at:.1f} {_ABOVE:.1f}V{height - _BELOW:.1f}" stroke="var(--soft)" stroke-dasharray="3 3"/>'
         )
         out.append(
-            f'<text x="{across(x) - 5:.1f}" y="{above + 12:.1f}" text-anchor="end" fill="var(--ink)">'
-            f"{escape(said)}</text>"
+            f'<text x="{at - 5:.1f}" y="{_ABOVE + 12:.1f}" text-anchor="end" fill="var(--ink)">{escape(said)}</text>'
         )
     message = "; ".join(
         f"{label}: {100 * ys[0]:.0f}% at ε = {xs[0]:g}, {100 * ys[-1]:.0f}% at ε = {xs[-1]:g}"
-        for label, (xs, ys) in part.lines.items()
+        for label, (xs, ys) in (*part.lines.items(), *part.dots.items())
+        if xs
     )
     return (
         f'<figure class="part curves"><figcaption>{escape(part.title)}: {escape(part.y_title)}</figcaption>'
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" '
-        f'aria-label="{escape(message)}">{"".join(out)}</svg></figure>'
+        f'aria-label="{escape(message)}">{"".join(out)}</svg>{_legend(part)}</figure>'
     )
+
+
+def _grid(axes: _Axes) -> list[str]:
+    """Return the lines of the values, and the labels of both axes."""
+    width, height = _SIZE
+    out = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = axes.up(share * axes.top)
+        out.append(f'<path d="M{_LEFT:.1f} {y:.1f}H{width - _RIGHT:.1f}" stroke="var(--line)"/>')
+        out.append(f'<text x="{_LEFT - 6:.1f}" y="{y + 5:.1f}" text-anchor="end">{100 * share * axes.top:.0f}%</text>')
+    for x in epsilon_ticks(axes.low, axes.high):
+        out.append(f'<text x="{axes.across(x):.1f}" y="{height - _BELOW + 19:.1f}" text-anchor="middle">{x:g}</text>')
+    out.append(f'<text x="{(_LEFT + width - _RIGHT) / 2:.1f}" y="{height - 6:.1f}" text-anchor="middle">ε</text>')
+    return out
+
+
+def _line_look(k: int) -> str:
+    dash = _DASH[DASHES[k % len(DASHES)]]
+    return f'fill="none" stroke="{_PAINT[k % len(_PAINT)]}" stroke-width="2.5" stroke-dasharray="{dash}"'
+
+
+def _dot_look(k: int) -> str:
+    return 'fill="var(--new)"' if k == 0 else 'fill="var(--page)" stroke="var(--new)" stroke-width="2"'
+
+
+def _legend(part: Curves) -> str:
+    """Return what the lines and dots mean; nothing for a single line, which the title names."""
+    if len(part.lines) + len(part.dots) < 2:
+        return ""
+    marks = [(label, f'<path d="M1 6H29" {_line_look(k)}/>') for k, label in enumerate(part.lines)]
+    marks += [(label, f'<circle cx="15" cy="6" r="5" {_dot_look(k)}/>') for k, label in enumerate(part.dots)]
+    rows = "".join(
+        f'<li><svg viewBox="0 0 30 12" aria-hidden="true">{mark}</svg>{escape(label)}</li>' for label, mark in marks
+    )
+    return f'<ul class="key">{rows}</ul>'

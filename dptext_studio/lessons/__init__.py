@@ -1,4 +1,4 @@
-"""Lessons of two minutes, each with a question that is answered by what the mechanisms do.
+"""Lessons of a few minutes, each with a question that is answered by what the mechanisms do.
 
     from dptext_studio import lessons
 
@@ -11,13 +11,19 @@ parts, ``figures.handout`` makes pages to print of them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dptext_core.errors import InputError
 
 from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
+from .beat_reader import BeatReader
+from .coin import Coin
 from .equal_epsilon import EqualEpsilon
 from .group import Group
 from .memorisation import Memorisation
+from .odds import Odds
 from .original_returns import OriginalReturns
+from .redaction import Redaction
 from .remaining_leaks import RemainingLeaks
 from .repeated_answers import RepeatedAnswers
 from .sentence_bank import SentenceBank
@@ -25,24 +31,30 @@ from .single_word import SingleWord
 from .temperature import Temperature
 from .word_lines import WordLines
 
-#: In the order in which they are told.
-LESSONS: tuple[Lesson, ...] = (
-    SingleWord(),
-    OriginalReturns(),
-    Temperature(),
-    WordLines(),
-    Group(),
-    RepeatedAnswers(),
-    RemainingLeaks(),
-    EqualEpsilon(),
-    Memorisation(),
-    SentenceBank(),
+
+@dataclass(frozen=True)
+class CoursePart:
+    """Lessons that answer one question."""
+
+    title: str
+    lessons: tuple[Lesson, ...]
+
+
+#: The course, in the order in which it is taught.
+COURSE: tuple[CoursePart, ...] = (
+    CoursePart("Why", (Redaction(), Coin(), Odds())),
+    CoursePart("How it works", (SingleWord(), Temperature(), WordLines(), Group(), SentenceBank())),
+    CoursePart("What can go wrong", (OriginalReturns(), RepeatedAnswers(), RemainingLeaks(), Memorisation())),
+    CoursePart("Judge for yourself", (BeatReader(), EqualEpsilon())),
 )
+LESSONS: tuple[Lesson, ...] = tuple(lesson for part in COURSE for lesson in part.lessons)
 
 __all__ = [
+    "COURSE",
     "LESSONS",
     "Bars",
     "Control",
+    "CoursePart",
     "Curves",
     "Facts",
     "Lane",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -44,13 +44,15 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curves:
-    """Values over ε, on a logarithmic axis. at: ε where a line is drawn, with what it says."""
+    """Values over ε, on a logarithmic axis. at: ε where a line is drawn, with what it says. dots: single points by
+    their label, the first kind filled and the others hollow. With several lines or with dots a legend names them."""
 
     title: str
     y_title: str
     lines: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
     top: float = 1.0
     at: tuple[float, str] | None = None
+    dots: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,25 +110,30 @@ class Question:
 @dataclass(frozen=True)
 class Reveal:
     """What is found. right: the number of the right answer. found: what was measured, in sentences; because: what that
-    means."""
+    means. replies: for each answer, what somebody who chose it by mistake misses."""
 
     right: int
     found: tuple[str, ...]
     because: tuple[str, ...]
     parts: tuple[Part, ...] = ()
+    replies: tuple[str, ...] = ()
 
 
 class Lesson(ABC):
-    """One lesson. said: two or three short sentences, and how many of the last ones are about what is moved and shown.
-    promise: in a few words, what it is about, for a list. door: what Explore opens with. across: whether on a slide
-    what is drawn of its answer stands side by side, below what is said, since it is too high for one column."""
+    """One lesson. goal: what one learns, for a list. minutes: how long it takes. said: two or three short sentences.
+    beside: how many of the last ones belong beside what is shown. task: what to move and to watch; left out where
+    nothing moves. take_home: the sentence to remember. door: what Explore opens with. across: whether on a slide what
+    is drawn of its answer stands side by side, below what is said, since it is too high for one column."""
 
     name: ClassVar[str]
     title: ClassVar[str]
-    promise: ClassVar[str]
-    beside: ClassVar[int] = 1
+    goal: ClassVar[str]
+    minutes: ClassVar[int] = 2
+    beside: ClassVar[int] = 0
     across: ClassVar[bool] = False
     said: ClassVar[tuple[str, ...]]
+    task: ClassVar[str]
+    take_home: ClassVar[str]
     control: ClassVar[Control]
     door: ClassVar[Setting]
 

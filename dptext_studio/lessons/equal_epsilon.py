@@ -49,12 +49,13 @@ def unchanged_at(epsilon: float) -> dict[str, float]:
 class EqualEpsilon(Lesson):
     name = "equal"
     title = "Why equal ε is not equal privacy"
-    promise = "three mechanisms, one number, three meanings"
+    goal = "Compare three mechanisms at the same ε."
     said = (
-        "Every mechanism has an ε. It is tempting to compare them at the same one.",
+        "Every mechanism has an ε. It is tempting to compare mechanisms at the same value.",
         "But each counts something else: per word of a group, per unit of distance, per place on a line.",
-        f"Here is one of them, 1-Diffractor, on {len(WORDS)} everyday words. Choose an ε.",
     )
+    task = f"Here is one of them, 1-Diffractor, on {len(WORDS)} everyday words. Choose an ε."
+    take_home = "Compare mechanisms at equal measured privacy, not at equal ε."
     control = Control("Privacy budget", (0.5, 1.0, 2.0, 5.0), 1.0, epsilon_text)
     door: ClassVar[Setting] = Setting("custext", {}, 1.0)
 
@@ -111,5 +112,10 @@ class EqualEpsilon(Lesson):
                         for c in points
                     ),
                 ),
+            ),
+            (
+                "The number is the same, but each mechanism counts something else.",
+                f"Here the largest is {number(ratio)} times the smallest.",
+                f"Here the largest is {number(ratio)} times the smallest.",
             ),
         )

@@ -41,12 +41,13 @@ def own_sets(space: WordSpace, word: str, k: int) -> tuple[str, ...]:
 class Group(Lesson):
     name = "group"
     title = "Hiding in a group of K"
-    promise = "who shares your words, and who stands alone"
+    goal = "See which words can hide one another."
     said = (
-        "CusText gives each word a small set of K words, and releases one of the set: the nearer, the likelier.",
-        "A word is hidden among those words that have the very same set, and nowhere else.",
-        "Change K and see the group of one word.",
+        "CusText gives each word a set of K words, and releases one of them. Closer words are more likely.",
+        "A word is hidden among the words that share its set, and among no others.",
     )
+    task = "Change K and see the group of one word."
+    take_home = "A guarantee has two parts: how much may leak (ε), and between which inputs."
     control = Control("Output words K", (5, 10, 20, 50), 20, "K = {}".format)
     door: ClassVar[Setting] = Setting("custext", {}, EPSILON)
 
@@ -96,5 +97,10 @@ class Group(Lesson):
                     ("word", "others with its set, each word its own", "others with its set, shared"),
                     tuple((w, f"{alone[w]}", f"{shared[w]}") for w in alone),
                 ),
+            ),
+            (
+                "Some words do have the same nearest words: see the table.",
+                "Being near is not mutual: the nearest words of your neighbour are usually others.",
+                "Being near is not mutual: the nearest words of your neighbour are usually others.",
             ),
         )

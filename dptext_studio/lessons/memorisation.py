@@ -35,13 +35,13 @@ def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
 class Memorisation(Lesson):
     name = "memory"
     title = "A model that memorised"
-    promise = "what no ε of a rewrite covers"
+    goal = "See what no ε of a rewrite covers."
     said = (
-        "Some mechanisms write a whole new text with a neural network. The network learned to write from other "
-        "people's sentences.",
-        "Noise protects the text that is rewritten. Nothing here protects the sentences that it learned from.",
-        "A sentence about a flight is rewritten without noise. Choose what the network had learned from.",
+        "Some mechanisms write a new text with a neural network, which learned to write from other people's sentences.",
+        "Noise protects the text that is rewritten. It does not protect the sentences that the network learned from.",
     )
+    task = "A sentence about a flight is rewritten without noise. Choose what the network learned from."
+    take_home = "ε protects the text that you rewrite, not the texts that a model was trained on."
     control = Control(
         "The network learned from",
         tuple(case_study.SETS),
@@ -89,4 +89,9 @@ class Memorisation(Lesson):
                 "whose texts it was trained on? The sentences themselves do not come with the program.",
             ),
             (Bars("Rewrites that are a sentence of the training set, without noise", rows, top=1.0),),
+            (
+                "A network repeats what it learned, above all when the input looks like it.",
+                "A network repeats what it learned more often than one expects: see the bars.",
+                "Most rewrites are new sentences here: see the bars.",
+            ),
         )

@@ -46,12 +46,13 @@ def odds(epsilon: float, banned: bool) -> tuple[float, float, float]:
 class OriginalReturns(Lesson):
     name = "come-back"
     title = "Why the original can come back"
-    promise = "a ban that would make it worse"
+    goal = "Learn why a ban on the original word would reveal more."
     said = (
-        "Sometimes the word that is drawn is the one that stood there. That is no mistake.",
-        "The original is one of all the words that can be drawn, and near ones are likelier than far ones.",
-        "Move ε and see how often it comes back.",
+        "Sometimes the sampled word is the original. That is not a mistake.",
+        "The original is one of all the words that can be sampled, and near words are more likely than far ones.",
     )
+    task = "Move ε and see how often it comes back."
+    take_home = "What can never be released tells the attacker something too."
     control = Control("Privacy budget", (5.0, 10.0, 15.0, 20.0, 25.0), 15.0, epsilon_text)
     door: ClassVar[Setting] = Setting("santext", {}, 15.0)
 
@@ -96,4 +97,9 @@ class OriginalReturns(Lesson):
                 "be possible everywhere: the original too.",
             ),
             (Facts(("", "as it is", "with the ban"), rows),),
+            (
+                f"The reader would learn that the word was not “{WORD}”.",
+                "The ban is part of the known mechanism, so the reader takes it into account.",
+                "The ban changes the odds: compare the two columns.",
+            ),
         )

@@ -46,13 +46,14 @@ def words(result: RewriteResult) -> dict[str, int]:
 class RemainingLeaks(Lesson):
     name = "leaks"
     title = "What still leaks"
-    promise = "what a rewritten note shows to everyone"
+    goal = "Read a rewritten note as a stranger would."
     said = (
-        "A promise says what it covers. What it does not cover stands in the text for all to read.",
+        "A guarantee says what it covers. What it does not cover can be read in the release.",
         "Here is the doctor's note as it would be released. It looks well shuffled.",
-        "Choose an ε and read it as a stranger would: what do you learn?",
     )
-    beside = 2
+    task = "Choose an ε and read it as a stranger would: what do you learn?"
+    take_home = "Kept words, length and punctuation are not protected, at any ε."
+    beside = 1
     across = True
     control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 50.0)
@@ -90,6 +91,12 @@ class RemainingLeaks(Lesson):
             ),
             (
                 Marked("The same note, marked", tuple(marks(result)), LEGEND),
-                Facts(("What the promise says that everyone can see",), exposed),
+                Facts(("What the guarantee does not protect",), exposed),
+            ),
+            (
+                "Kept words count too: stop words are never sampled.",
+                "Count the kept words and those that came back.",
+                "Count the kept words and those that came back.",
+                "Many words were replaced: see the marked note.",
             ),
         )

@@ -59,12 +59,15 @@ def guess_rates() -> np.ndarray:
 class RepeatedAnswers(Lesson):
     name = "twice"
     title = "The budget adds up, and asking twice"
-    promise = "why one answer is not like ten"
+    goal = "See why ten answers reveal more than one."
     said = (
-        "An answer has noise in it, so that one alone tells little. The noise of the next answer is another one.",
+        "An answer has noise in it, so one alone reveals little. The next answer has fresh noise.",
         "Somebody who sees several answers to the same text asks: which word makes all of them likely?",
-        f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen.",
     )
+    task = (
+        f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen."
+    )
+    take_home = "Budgets add up: rewrite a text once, and give that one answer to everybody."
     control = Control("Answers seen", (1, 2, 5, 10, 20), 1, lambda n: f"{n} answer{'s' * (n != 1)}")
     door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
 
@@ -112,5 +115,10 @@ class RepeatedAnswers(Lesson):
             (
                 Bars("How often the best guess is right", rows, top=1.0),
                 Facts(("answers", "ε together"), tuple((f"{n}", bound(total_spent(n))) for n in self.control.values)),
+            ),
+            (
+                "Each answer keeps its own guarantee, but the noise of many answers averages out.",
+                "The noise averages out: see how fast the bars grow.",
+                "The noise averages out more slowly: see the bars.",
             ),
         )

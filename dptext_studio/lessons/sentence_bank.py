@@ -58,14 +58,15 @@ def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
 class SentenceBank(Lesson):
     name = "whole-sentence"
     title = "A sentence drawn whole"
-    promise = "one ε for a sentence, and what becomes of its facts"
+    goal = "Spend ε once for a whole sentence, and see which facts survive."
     said = (
-        "Word by word, a sentence spends ε for every word. It can also be drawn whole: another sentence, out of a "
-        "public bank, comes in its place.",
-        "All of the bank can come out, and the nearer a sentence is in meaning, the likelier it is. ε is spent once, "
-        "however long the sentence.",
-        "Change what the sentence may spend in all.",
+        "Word by word, a sentence spends ε for every word. A sentence can also be replaced whole, by another sentence "
+        "from a public bank.",
+        "Every sentence of the bank can come out, and sentences with a similar meaning are more likely. ε is spent "
+        "once, however long the sentence is.",
     )
+    task = "Change how much the sentence may spend in total."
+    take_home = "A sentence drawn whole spends ε once: it keeps the topic and loses the facts."
     control = Control("ε of the whole sentence", TOTALS, 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting("dp-sentence", {}, 50.0)
 
@@ -111,5 +112,10 @@ class SentenceBank(Lesson):
                     tuple(("drawn whole", text) for text in ours[:SHOWN])
                     + tuple(("word by word", text) for text in theirs[:SHOWN]),
                 ),
+            ),
+            (
+                "With this much ε for each word, many words come back unchanged.",
+                "Shared among all words, this ε is too little for each of them.",
+                "The averages differ: see the bars.",
             ),
         )

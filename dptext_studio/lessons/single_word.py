@@ -12,20 +12,22 @@ from dptext_core.privacy.guarantee import percent
 from . import example_text
 from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely
 
-OFFERED = (10.0, 50.0, 100.0, 500.0)
+#: The share at one of them is close to half, and at the others it is not.
+OFFERED = (10.0, 20.0, 60.0, 500.0)
 POINTS = 9
 
 
 class SingleWord(Lesson):
     name = "one-word"
     title = "What ε does to one word"
-    promise = "one slider, one word"
+    goal = "See how one slider changes the probabilities of one word."
     said = (
-        "A word is not deleted: another one is drawn in its place, by chance.",
-        "Words that fit have better chances. The number ε says how much better: at a small ε all words are nearly "
-        "alike, at a large one the best fitting words have it all.",
-        "Move ε and watch the chances of one word of a doctor's note.",
+        "A word is not deleted. Another word is sampled in its place.",
+        "Words that fit are more likely. At a small ε all words are nearly equally likely; at a large ε the words that "
+        "fit best take over.",
     )
+    task = "Move ε and watch the probabilities for one word of a doctor's note."
+    take_home = "ε says how strongly the original word may influence what is released."
     control = Control("Privacy budget", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 20.0)
 
@@ -41,8 +43,7 @@ class SingleWord(Lesson):
     def ask(self, value: Any) -> Question:
         n = len(example_text.drawn_words(example_text.rewrite_at(example_text.mechanism().config.epsilon)))
         return Question(
-            f"The note has {n} words that are drawn like this one. At which ε do about half of them stay what "
-            "they were?",
+            f"The note has {n} words that are sampled like this one. At which ε is about half of them unchanged?",
             tuple(map(epsilon_text, OFFERED)),
         )
 
@@ -57,20 +58,21 @@ class SingleWord(Lesson):
             example_text.rewrite_at(OFFERED[0]).distribution(example_text.place(example_text.rewrite_at(OFFERED[0])))
         )
         curve = Curves(
-            "All drawn words of the note",
-            "share that stays",
-            {"mean chance of staying": (tuple(kept), tuple(kept.values()))},
+            "All sampled words of the note",
+            "share unchanged",
+            {"mean probability of being unchanged": (tuple(kept), tuple(kept.values()))},
             at=(OFFERED[right], epsilon_text(OFFERED[right])),
         )
         return Reveal(
             right,
-            (f"Of the drawn words stay on average: {each}.",),
+            (f"Unchanged on average, of the sampled words: {each}.",),
             (
                 "ε is not a percentage. Below some value almost every word is replaced. Most changes happen within a "
-                "short range, and beyond it a larger ε gives away privacy for little.",
-                f"Even at {epsilon_text(best)} only {percent(kept[best])} stay. Where the model finds another form as "
-                "good (“disease” and “diseases”), it draws that; and rare words, such as “Halvorsen”, are not among "
-                f"the {words:,} that can be drawn.",
+                "short range, and beyond it a larger ε gives up privacy for little.",
+                f"Even at {epsilon_text(best)} only {percent(kept[best])} are unchanged. The model often prefers "
+                "another form (“diseases” for “disease”), and rare words such as “Halvorsen” are not among the "
+                f"{words:,} that can be sampled.",
             ),
             (curve,),
+            tuple(f"At {epsilon_text(e)}, {percent(kept[e])} are unchanged." for e in OFFERED),
         )

@@ -39,14 +39,16 @@ def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution,
 class Temperature(Lesson):
     name = "temperature"
     title = "Clipping and temperature are the exponential mechanism"
-    promise = "a language model's knob, and the proof in it"
+    goal = "See that sampling from a language model can be a privacy mechanism."
     said = (
-        "A language model gives each word a score. The scores are cut to a fixed range first, so that no text can move "
-        "one by more than the width of the range.",
-        "Then a word is drawn with a chance that grows as e to the score divided by a temperature. That is how every "
-        "chat program draws its words.",
-        f"With a temperature of 2 × width / ε it is differential privacy. Here ε is {EPSILON:g}: change the range.",
+        "A language model gives each word a score. Scores are clipped to a fixed range, so no text can move a score by "
+        "more than the width of that range.",
+        "Then a word is sampled: its probability grows as e to the score divided by a temperature. Chat programs "
+        "sample their words in the same way.",
+        f"With a temperature of 2 × width / ε, this is differential privacy. Here ε is {EPSILON:g}.",
     )
+    task = "Change the range and watch the probabilities."
+    take_home = "Clipping and a temperature turn a language model into the exponential mechanism."
     control = Control("The range of scores", WIDTHS, 1.0, width_name)
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILON)
 
@@ -88,5 +90,10 @@ class Temperature(Lesson):
                     ("range", "temperature", "stays"),
                     tuple((width_name(w), f"{t:.3g}", percent(d.p_keep())) for w, (d, _, t) in found.items()),
                 ),
+            ),
+            (
+                "The temperature doubles too, and makes all words more alike.",
+                "Less of the scores is clipped, and this outweighs the higher temperature here.",
+                "ε fixes the guarantee. How useful the scores are depends on the range.",
             ),
         )

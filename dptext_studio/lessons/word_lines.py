@@ -55,14 +55,15 @@ def walk(word: str) -> DiffractionView:
 class WordLines(Lesson):
     name = "line"
     title = "Words as points, words on a line"
-    promise = "walk the list of 1-Diffractor with a word of yours"
+    goal = "Find the neighbours of your own word on the line of 1-Diffractor."
     across = True
     said = (
-        "A computer keeps a word as a point: hundreds of numbers, so that words of like meaning lie near each other.",
-        "1-Diffractor puts all the points in one long row, each beside the nearest that is left. A word is then moved "
-        "a few random places along the row.",
-        f"Type a word and see its neighbours, with their chances at ε = {EPSILON:g} for each place.",
+        "A computer stores a word as a vector, so that words with similar meanings are close.",
+        "1-Diffractor puts all words in one long row, each next to its nearest remaining word. A word then moves a few "
+        "random places along the row.",
     )
+    task = f"Type a word and see its neighbours, with their probabilities at ε = {EPSILON:g} for each place."
+    take_home = "Noise on a line is cheap, but a line cannot keep all neighbours close."
     control = Control("Your word", (), "doctor", help="It stays in this session, and is not stored.")
     door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
 
@@ -132,5 +133,10 @@ class WordLines(Lesson):
                     "The nearest words, and where they stand on the line (100 places and more: a full bar)", rows, 100
                 ),
                 lane,
+            ),
+            (
+                "A line has only two directions, so most neighbours stand elsewhere.",
+                "Count the blue bars: each is a neighbour that stands beside the word.",
+                "Some neighbours do stay close: count the blue bars.",
             ),
         )

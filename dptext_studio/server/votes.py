@@ -1,7 +1,8 @@
 """The answers of a class, counted as they come in: numbers in the memory of the server, without names or texts.
 
-A room is a word in the address that a teacher hands out. It is forgotten when whoever opened it closes it, with the
-server, or when a room is next asked for some hours after its last answer.
+A room is a word in the address that a teacher hands out. The host of a room holds its key: only the host decides what
+the class sees, reveals the counts of a question, and closes the room. A room is forgotten when its host closes it, with
+the server, or when a room is next asked for some hours after its last use.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
-PARAMETER = "room"
+#: In an address: the room, and the key of its host, which stands in the host's own address alone.
+PARAMETER, HOST = "room", "host"
 #: Letters that are not taken for each other when they are read from a wall.
 _LETTERS, _LENGTH = "abcdefghkmnprstuvwxyz", 5
+_KEY_LENGTH = 12
 #: Rooms at a time; voters of a question, and questions of a room; seconds after which an idle room is forgotten.
 ROOMS, VOTERS, QUESTIONS, KEPT = 100, 500, 200, 6 * 3600.0
 
@@ -23,9 +27,13 @@ ROOMS, VOTERS, QUESTIONS, KEPT = 100, 500, 200, 6 * 3600.0
 @dataclass
 class _Room:
     used: float
-    opener: str
-    #: Question → voter → the number of the answer.
-    answers: dict[Hashable, dict[str, int]] = field(default_factory=dict)
+    key: str
+    #: Topic and question → voter → the number of the answer.
+    answers: dict[tuple[str, Hashable], dict[str, int]] = field(default_factory=dict)
+    #: Topics whose counts the class sees, and on which nobody votes any more.
+    revealed: set[str] = field(default_factory=set)
+    #: What the host shows now.
+    stage: Any = None
 
 
 class Votes:
@@ -34,21 +42,23 @@ class Votes:
     def __init__(self, now: Callable[[], float] = time.monotonic):
         self._now, self._rooms, self._lock = now, dict[str, _Room](), threading.Lock()
 
-    def open(self, opener: str) -> str:
-        """Return the name of a new room, which this session alone can close; where there are too many, one without
-        answers makes place, else the one that was idle longest."""
+    def open(self) -> tuple[str, str]:
+        """Return the name of a new room and the key of its host. If there are too many rooms, one without answers makes
+        place, else the one that was idle longest."""
         with self._lock:
             self._forget()
             while len(self._rooms) >= ROOMS:
                 del self._rooms[min(self._rooms, key=lambda n: (bool(self._rooms[n].answers), self._rooms[n].used))]
-            name = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
-            self._rooms[name] = _Room(self._now(), opener)
-            return name
+            name, key = (
+                "".join(secrets.choice(_LETTERS) for _ in range(length)) for length in (_LENGTH, _KEY_LENGTH)
+            )
+            self._rooms[name] = _Room(self._now(), key)
+            return name, key
 
-    def close(self, room: str, opener: str) -> None:
-        """Forget a room that this session opened: all others only leave it."""
+    def close(self, room: str, key: str) -> None:
+        """Forget a room if this is its key: all others only leave it."""
         with self._lock:
-            if room in self._rooms and self._rooms[room].opener == opener:
+            if self._hosted(room, key) is not None:
                 del self._rooms[room]
 
     def is_open(self, room: str) -> bool:
@@ -56,27 +66,69 @@ class Votes:
             self._forget()
             return room in self._rooms
 
-    def cast(self, room: str, question: Hashable, voter: str, answer: int) -> bool:
-        """Count an answer, in the place of the one that this voter gave before; whether it is counted."""
+    def is_host(self, room: str, key: str) -> bool:
+        """Return whether this is the key of an open room."""
+        with self._lock:
+            return self._hosted(room, key) is not None
+
+    def show(self, room: str, key: str, stage: Any) -> None:
+        """Let the class see this, if the key is that of the room. stage: immutable, and compared by ``==``."""
+        with self._lock:
+            if (there := self._hosted(room, key)) is not None:
+                there.stage, there.used = stage, self._now()
+
+    def stage(self, room: str) -> Any:
+        """Return what the host shows; None for nothing."""
+        with self._lock:
+            return there.stage if (there := self._rooms.get(room)) else None
+
+    def reveal(self, room: str, key: str, topic: str) -> None:
+        """End the vote on a topic and let everybody see its counts, if the key is that of the room."""
+        with self._lock:
+            if (there := self._hosted(room, key)) is not None:
+                there.revealed.add(topic)
+
+    def is_revealed(self, room: str, topic: str) -> bool:
+        with self._lock:
+            return (there := self._rooms.get(room)) is not None and topic in there.revealed
+
+    def cast(self, room: str, topic: str, question: Hashable, voter: str, answer: int) -> bool:
+        """Count an answer, in the place of the one that this voter gave before. Return whether it is counted."""
         with self._lock:
             self._forget()
-            if (there := self._rooms.get(room)) is None:
+            if (there := self._rooms.get(room)) is None or topic in there.revealed:
                 return False
-            if question not in there.answers and len(there.answers) >= QUESTIONS:
+            asked = (topic, question)
+            if asked not in there.answers and len(there.answers) >= QUESTIONS:
                 return False
-            given = there.answers.setdefault(question, {})
+            given = there.answers.setdefault(asked, {})
             if voter not in given and len(given) >= VOTERS:
                 return False
             given[voter], there.used = answer, self._now()
             return True
 
-    def counts(self, room: str, question: Hashable, answers: int) -> list[int]:
-        """Return how many chose each of so many answers."""
+    def answered(self, room: str, topic: str, question: Hashable) -> int:
+        """Return how many voted."""
         with self._lock:
             self._forget()
-            there = self._rooms.get(room)
-            given = list(there.answers.get(question, {}).values()) if there else []
+            return len(self._given(room, topic, question))
+
+    def counts(self, room: str, topic: str, question: Hashable, answers: int) -> list[int] | None:
+        """Return how many chose each of so many answers; None before the host reveals them."""
+        with self._lock:
+            self._forget()
+            if (there := self._rooms.get(room)) is None or topic not in there.revealed:
+                return None
+            given = list(self._given(room, topic, question).values())
         return [given.count(k) for k in range(answers)]
+
+    def _given(self, room: str, topic: str, question: Hashable) -> dict[str, int]:
+        there = self._rooms.get(room)
+        return there.answers.get((topic, question), {}) if there else {}
+
+    def _hosted(self, room: str, key: str) -> _Room | None:
+        there = self._rooms.get(room)
+        return there if there is not None and secrets.compare_digest(there.key.encode(), key.encode()) else None
 
     def _forget(self) -> None:
         old = self._now() - KEPT
@@ -87,6 +139,15 @@ class Votes:
 VOTES = Votes()
 
 
-def voter_name(text: str) -> str:
+def room_name(text: str) -> str:
     """Return the name of a room as it stands in an address; "" for what can be none."""
-    return text if re.fullmatch(f"[{_LETTERS}]{{{_LENGTH}}}", text) else ""
+    return _letters(text, _LENGTH)
+
+
+def host_key(text: str) -> str:
+    """Return the key of a host as it stands in an address; "" for what can be none."""
+    return _letters(text, _KEY_LENGTH)
+
+
+def _letters(text: str, length: int) -> str:
+    return text if re.fullmatch(f"[{_LETTERS}]{{{length}}}", text) else ""

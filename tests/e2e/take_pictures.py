@@ -18,6 +18,7 @@ from pathlib import Path
 from measure_page import served
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
+from test_app import number
 
 TOP = Path(__file__).resolve().parents[2]
 DOCS = TOP / "docs" / "pictures"
@@ -147,7 +148,7 @@ PICTURES = {
     "compare": Picture(DOCS / "compare.png", "/compare", compare),
     "trade-off": Picture(DOCS / "trade-off.png", "/compare?view=map", trade_off),
     "batch": Picture(DOCS / "batch.png", "/batch", batch),
-    "lessons": Picture(DOCS / "lessons.png", "/learn", lesson),
+    "lessons": Picture(DOCS / "lessons.png", f"/learn?lesson={number('one-word')}", lesson),
     "benchmarks": Picture(DOCS / "benchmarks.png", "/benchmarks", benchmarks),
     "findings": Picture(DOCS / "findings.png", "/findings", findings),
     "audit": Picture(DOCS / "audit.png", "/audit", audit),

@@ -6,6 +6,7 @@ import ast
 import json
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -50,14 +51,20 @@ def shown(at: AppTest) -> str:
 
 @pytest.fixture(scope="module")
 def learn() -> AppTest:
-    return page("learn")
+    return page("learn", lesson="1")
+
+
+def number(name: str) -> int:
+    """The place of a lesson in the course, from 1."""
+    return [one.name for one in lessons.LESSONS].index(name) + 1
 
 
 def test_a_lesson_goes_from_its_question_to_its_answer(learn):
-    at, lesson = learn, lessons.LESSONS[0]
-    at.pills(key="learn_lesson").set_value(0)
+    at, lesson = learn, lessons.lesson("one-word")
+    first = number(lesson.name)
+    at.pills(key="learn_lesson").set_value(first - 1)
     settle(at)
-    assert f"1. {lesson.title}" in at.markdown[1].value.replace("\\", "") and "What comes in the place of" in shown(at)
+    assert f"{first}. {lesson.title}" in at.markdown[0].value.replace("\\", "") and "What comes in the place of" in shown(at)
     assert at.button(key="learn_reveal_one-word").disabled and not at.success and not at.warning
     start = lesson.control.start
     reveal, question = lesson.reveal(start), lesson.ask(start)
@@ -67,14 +74,16 @@ def test_a_lesson_goes_from_its_question_to_its_answer(learn):
     at.button(key="learn_reveal_one-word").click()
     settle(at)
     assert question.answers[reveal.right] in at.warning[0].value.replace("\\", "")
-    assert "share that stays" in shown(at)
+    assert reveal.replies[wrong] in at.warning[0].value.replace("\\", "")
+    assert "share unchanged" in shown(at)
+    assert any(lesson.take_home in m.value.replace("\\", "") for m in at.markdown)
     at.radio(key="learn_answer_one-word").set_value(reveal.right)
     settle(at)
     assert question.answers[reveal.right] in at.success[0].value.replace("\\", "")
     assert any(reveal.found[0] in m.value.replace("\\", "") for m in at.markdown)
     at.button(key="learn_next").click()
     settle(at)
-    assert lessons.LESSONS[1].title in at.markdown[1].value and query(at) == {"lesson": "2"}
+    assert lessons.LESSONS[first].title in at.markdown[0].value and query(at) == {"lesson": str(first + 1)}
     at.button(key="learn_back").click()
     settle(at)
     assert at.radio(key="learn_answer_one-word").value == reveal.right, "what was answered is kept"
@@ -82,12 +91,12 @@ def test_a_lesson_goes_from_its_question_to_its_answer(learn):
 
 def test_a_word_that_is_typed_is_literal_and_stays_in_the_session(learn):
     at = learn
-    at.pills(key="learn_lesson").set_value([one.name for one in lessons.LESSONS].index("line"))
+    at.pills(key="learn_lesson").set_value(number("line") - 1)
     settle(at)
     for typed in ("<img src=x onerror=alert(1)>", "**bold** $x$", ""):
         at.text_input(key="learn_value_line").set_value(typed)
         settle(at)
-        assert at.info and not at.radio and query(at) == {"lesson": "4"}
+        assert at.info and not at.radio and query(at) == {"lesson": str(number("line"))}
     at.text_input(key="learn_value_line").set_value(" River ")
     settle(at)
     assert "Around “river” on the line" in shown(at) and not at.info
@@ -112,9 +121,9 @@ def test_a_link_opens_a_lesson_and_the_view_for_a_wall():
     assert at.pills(key="learn_lesson").value == 1 and query(at) == {"lesson": "2"}
 
 
-def test_the_case_study_stands_below_lesson_nine_as_its_earlier_address_says(learn):
-    at = page("learn", lesson="9")
-    assert lessons.LESSONS[8].name == "memory" and not at.text_area and not at.get("plotly_chart")
+def test_the_case_study_stands_below_its_lesson(learn):
+    at = page("learn", lesson=str(number("memory")))
+    assert not at.text_area and not at.get("plotly_chart")
     assert [e.label for e in at.expander][:2] == [
         "Try a sentence of your own",
         "The case study: measured over both data sets",
@@ -127,18 +136,29 @@ def test_the_case_study_stands_below_lesson_nine_as_its_earlier_address_says(lea
 
 
 @pytest.mark.parametrize("number", ["0", "99", "-1", "²", "x", ""])
-def test_a_link_to_no_lesson_opens_the_first(learn, number):
-    at = learn
-    at.pills(key="learn_lesson").set_value(0)
+def test_a_link_to_no_lesson_opens_the_list(number):
+    at = page("learn", lesson=number)
+    assert not at.pills and at.button(key="learn_open_one-word")
+    assert at.session_state["learning"].address == {}
+
+
+def test_the_list_has_every_lesson_with_its_goal_and_leads_there_and_back():
+    at = page("learn")
+    captions = [c.value.replace("\\", "") for c in at.caption]
+    for one in lessons.LESSONS:
+        assert one.title in at.button(key=f"learn_open_{one.name}").label.replace("\\", "")
+        assert f"{one.goal} · {one.minutes} min" in captions
+    at.button(key="learn_open_group").click()
     settle(at)
-    at.query_params["lesson"] = number
+    assert query(at) == {"lesson": str(number("group"))} and at.pills(key="learn_lesson").value == number("group") - 1
+    at.button(key="learn_list").click()
     settle(at)
-    assert at.pills(key="learn_lesson").value == 0 and query(at) == {"lesson": "1"}
+    assert not at.pills and query(at) == {}
 
 
 def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch):
     at = learn
-    at.pills(key="learn_lesson").set_value(3)
+    at.pills(key="learn_lesson").set_value(number("line") - 1)
     settle(at)
     at.session_state["learn_for_class"] = True
     at.text_input(key="learn_value_line").set_value("garden")
@@ -146,13 +166,33 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
     at.multiselect(key="learn_hide_True").set_value(
         [hidden_controls.KNOWN["door"][1], hidden_controls.KNOWN["answer"][1]]
     )
-    at.checkbox(key="learn_presenting").set_value(True)
     settle(at)
-    assert at.code[0].value.endswith("/learn?lesson=4&hide=door%2Canswer&present=1")
+    assert at.code[0].value.endswith(f"/learn?lesson={number('line')}&hide=door%2Canswer")
     at.radio(key="learn_target").set_value("Explore with its setting")
     settle(at)
     assert "/explore?mechanism=diffractor&epsilon=0.5" in at.code[0].value and "garden" not in at.code[0].value
-    assert any("This address works on this machine only" in w.value for w in at.warning)
+    assert classroom.ONLY_HERE in [w.value for w in at.warning] and not svgs(at), "no code that leads nowhere"
+
+
+def svgs(at: AppTest) -> list[str]:
+    """The QR codes of the page."""
+    data = [json.loads(c.proto.json) for c in at.get("bidi_component") if c.proto.json]
+    return [d["svg"] for d in data if "svg" in d]
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "there"),
+    [
+        ("http://localhost:8501/learn", "localhost", "http://localhost:8501"),
+        ("http://localhost:8501/learn", "room-12.local", "http://room-12.local:8501"),
+        ("https://class.example.org/studio/learn", "room-12.local", "https://class.example.org/studio"),
+    ],
+)
+def test_the_address_for_others_is_that_of_the_browser_or_the_name_of_the_server(monkeypatch, url, name, there):
+    monkeypatch.setattr(classroom.st, "context", SimpleNamespace(url=url))
+    monkeypatch.setattr(classroom.st, "get_option", {"browser.serverAddress": name, "server.port": 8501}.get)
+    assert classroom.base().rstrip("/") == there
+    assert classroom.address("learn", {"lesson": "2"}) == f"{there}/learn?lesson=2"
 
 
 @pytest.mark.parametrize(

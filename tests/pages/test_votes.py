@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from pages.test_learn_page import page, query, settle
+from pages.test_learn_page import page, query, settle, svgs
 
 from dptext_studio import lessons
 from dptext_studio.server import votes
 from dptext_studio.server.votes import VOTES, Votes
+from dptext_studio.views.learn import classroom
 
 
 @pytest.fixture
@@ -19,46 +20,69 @@ def clock(monkeypatch):
 
 def test_each_voter_counts_once_and_may_think_again(clock):
     mine = Votes(lambda: clock[0])
-    room = mine.open("teacher")
-    assert votes.voter_name(room) == room and mine.is_open(room)
+    room, key = mine.open()
+    assert votes.room_name(room) == room and votes.host_key(key) == key and mine.is_open(room)
     for voter, answer in (("a", 0), ("b", 1), ("a", 2)):
-        assert mine.cast(room, "q", voter, answer)
-    assert mine.counts(room, "q", 3) == [0, 1, 1] and mine.counts(room, "other", 2) == [0, 0]
+        assert mine.cast(room, "t", "q", voter, answer)
+    assert mine.answered(room, "t", "q") == 2 and mine.answered(room, "t", "other") == 0
+    mine.reveal(room, key, "t")
+    assert mine.counts(room, "t", "q", 3) == [0, 1, 1] and mine.counts(room, "t", "other", 2) == [0, 0]
+
+
+def test_votes_are_hidden_until_the_host_reveals_them_and_then_nobody_votes(clock):
+    mine = Votes(lambda: clock[0])
+    room, key = mine.open()
+    other, other_key = mine.open()
+    mine.cast(room, "t", "q", "a", 1)
+    for wrong in ("", "a", other_key, key.upper()):
+        mine.reveal(room, wrong, "t")
+        mine.show(room, wrong, "slide")
+        assert not mine.is_host(room, wrong)
+        assert mine.counts(room, "t", "q", 2) is None and not mine.is_revealed(room, "t") and mine.stage(room) is None
+    mine.reveal(room, key, "t")
+    mine.show(room, key, "slide")
+    assert mine.is_host(room, key) and mine.is_revealed(room, "t") and mine.stage(room) == "slide"
+    assert not mine.cast(room, "t", "q", "a", 0) and mine.counts(room, "t", "q", 2) == [0, 1]
+    assert mine.cast(room, "other", "q", "a", 0) and mine.counts(room, "other", "q", 2) is None
+    assert not mine.is_revealed(other, "t") and mine.counts("none", "t", "q", 2) is None
 
 
 def test_a_room_holds_so_many_and_no_more(clock):
     mine = Votes(lambda: clock[0])
-    room = mine.open("teacher")
-    assert [mine.cast(room, "q", v, 0) for v in "abcda"] == [True, True, True, False, True]
-    assert [mine.cast(room, q, "a", 0) for q in ("r", "s", "q")] == [True, False, True]
-    assert mine.counts(room, "s", 1) == [0]
+    room, _ = mine.open()
+    assert [mine.cast(room, "t", "q", v, 0) for v in "abcda"] == [True, True, True, False, True]
+    assert [mine.cast(room, "t", q, "a", 0) for q in ("r", "s", "q")] == [True, False, True]
+    assert mine.answered(room, "t", "s") == 0
     clock[0] = 1.0
-    second, third = mine.open("teacher"), mine.open("teacher")
+    (second, _), (third, key) = mine.open(), mine.open()
     assert [mine.is_open(r) for r in (room, second, third)] == [True, False, True], "one without answers makes place"
-    mine.cast(third, "q", "a", 0)
-    fourth = mine.open("teacher")
+    mine.cast(third, "t", "q", "a", 0)
+    fourth, _ = mine.open()
     assert [mine.is_open(r) for r in (room, third, fourth)] == [False, True, True], "then the one that was idle longest"
-    mine.close(third, "pupil")
-    assert mine.is_open(third), "who only has the address closes nothing"
-    mine.close(third, "teacher")
-    mine.close("none", "teacher")
-    assert not mine.is_open(third) and not mine.cast(third, "q", "a", 0)
+    mine.close(third, "")
+    assert mine.is_open(third), "an address without the key closes nothing"
+    mine.close(third, key)
+    mine.close("none", key)
+    assert not mine.is_open(third) and not mine.cast(third, "t", "q", "a", 0)
 
 
-def test_a_room_is_forgotten_after_its_last_answer(clock):
+def test_a_room_is_forgotten_after_its_last_use(clock):
     mine = Votes(lambda: clock[0])
-    room = mine.open("teacher")
+    room, key = mine.open()
     clock[0] = votes.KEPT - 1
-    assert mine.cast(room, "q", "a", 0)
+    assert mine.cast(room, "t", "q", "a", 0)
     clock[0] = 2 * votes.KEPT - 2
-    assert mine.counts(room, "q", 1) == [1], "who looks does not keep it"
-    clock[0] = 2 * votes.KEPT
-    assert mine.counts(room, "q", 1) == [0] and not mine._rooms
+    assert mine.answered(room, "t", "q") == 1, "who looks does not keep it"
+    mine.show(room, key, "slide")
+    clock[0] = 3 * votes.KEPT - 3
+    assert mine.answered(room, "t", "q") == 1, "a host who goes on does"
+    clock[0] = 3 * votes.KEPT
+    assert mine.answered(room, "t", "q") == 0 and not mine._rooms
 
 
 @pytest.mark.parametrize("text", ["", "abc", "ABCDE", "abcdef", "ab<de", "abc\n2", "a" * 5000])
 def test_what_is_no_name_of_a_room_opens_none(text):
-    assert votes.voter_name(text) == ""
+    assert votes.room_name(text) == votes.host_key(text) == ""
 
 
 def answer(pupil, name: str, to: int) -> None:
@@ -70,9 +94,31 @@ def says(at, text: str) -> bool:
     return any(text in c.value for c in at.caption)
 
 
-def test_a_class_answers_and_the_wall_counts():
-    room, first = VOTES.open("teacher"), lessons.LESSONS[0]
-    pupils = [page("learn", lesson="1", room=room) for _ in range(3)]
+def wall_at(step: int, **query: str):
+    """The presenter view of a host, after so many steps."""
+    wall = page("learn", present="1", **query)
+    for _ in range(step):
+        turn(wall)
+    return wall
+
+
+def turn(wall) -> None:
+    wall.button(key="wall_next").click()
+    settle(wall)
+
+
+def words(at) -> str:
+    return " ".join(m.value for m in at.markdown).replace("\\", "")
+
+
+def bars(at) -> list[str]:
+    return [p.proto.text for p in at.get("progress")]
+
+
+def test_a_class_answers_unseen_until_the_wall_shows_the_answer():
+    (room, key), first = VOTES.open(), lessons.lesson("one-word")
+    here = str(lessons.LESSONS.index(first) + 1)
+    pupils = [page("learn", lesson=here, room=room) for _ in range(3)]
     moved = pupils[2].select_slider(key=f"learn_value_{first.name}")
     moved.set_value(first.control.values[-1])
     settle(pupils[2])
@@ -80,23 +126,52 @@ def test_a_class_answers_and_the_wall_counts():
         assert not says(pupil, "Counted")
         answer(pupil, first.name, to)
         assert says(pupil, "Counted for your class")
-        assert query(pupil)["room"] == room, "an address that is copied leads to the same room"
+        assert query(pupil) == {"lesson": here, "room": room}, "an address that is copied leads to the same room"
+        assert not buttons(pupil, "learn_reveal"), "only the teacher shows the answer"
     answer(pupils[1], first.name, 0)
     question = first.ask(first.control.start)
-    assert VOTES.counts(room, (first.name, question), 2) == [3, 0], "the same question, wherever the slider stands"
-    pupils[0].button(key=f"learn_reveal_{first.name}").click()
+    wall = wall_at(2, lesson=here, room=room, host=key)
+    assert says(wall, "3 answered") and not bars(wall), "how many, and not what"
+    assert VOTES.counts(room, first.name, question, 2) is None
     settle(pupils[0])
-    assert says(pupils[0], "3 answered")
-    wall = page("learn", lesson="1", room=room, present="1")
-    for _ in range(2):
-        wall.button(key="wall_next").click()
-        settle(wall)
-    assert says(wall, "3 answered")
+    assert not pupils[0].success and not pupils[0].warning and not bars(pupils[0])
+    turn(wall)
+    assert VOTES.counts(room, first.name, question, 2) == [3, 0], "the same question, wherever the slider stands"
+    for one in (wall, settle(pupils[0])):
+        assert bars(one)[0].endswith("· **3**") and (one.success or one.warning or one.info)
+    assert first.take_home in words(pupils[0])
+    assert pupils[0].radio(key=f"learn_answer_{first.name}").disabled, "nobody changes the answer afterwards"
+
+
+def buttons(at, key: str) -> list[str]:
+    return [b.key for b in at.button if (b.key or "").startswith(key)]
+
+
+def test_phones_follow_the_slides_of_the_host_and_of_nobody_else():
+    room, key = VOTES.open()
+    pupil = page("learn", room=room)
+    assert not pupil.pills, "the list of lessons"
+    page("learn", lesson="3", room=room, present="1")
+    assert not settle(pupil).pills
+    wall = wall_at(0, lesson="2", room=room, host=key)
+    assert settle(pupil).pills(key="learn_lesson").value == 1 and query(wall)["host"] == key
+    pupil.pills(key="learn_lesson").set_value(4)
+    assert settle(pupil).pills(key="learn_lesson").value == 4, "until the next lesson they may look elsewhere"
+
+
+def test_a_wall_without_the_key_reveals_nothing():
+    (room, key), first = VOTES.open(), lessons.LESSONS[0]
+    stranger = wall_at(3, lesson="1", room=room)
+    assert not stranger.success and not stranger.warning and not VOTES.is_revealed(room, first.name)
+    VOTES.reveal(room, key, first.name)
+    settle(stranger)
+    right = first.reveal(first.control.start).right
+    assert first.ask(first.control.start).answers[right] in stranger.info[0].value.replace("\\", "")
 
 
 def test_a_question_that_nobody_answered_is_not_counted():
     at, one = next((k, one) for k, one in enumerate(lessons.LESSONS) if one.name == "equal")
-    room = VOTES.open("teacher")
+    room, _ = VOTES.open()
     pupil = page("learn", lesson=str(at + 1), room=room)
     answer(pupil, one.name, 0)
     asked = [one.ask(v) for v in one.control.values]
@@ -105,17 +180,25 @@ def test_a_question_that_nobody_answered_is_not_counted():
         control = next(w for w in (*pupil.radio, *pupil.select_slider) if w.key == f"learn_value_{one.name}")
         control.set_value(value)
         settle(pupil)
-    assert sum(sum(VOTES.counts(room, (one.name, q), 4)) for q in set(asked)) == 1
+    assert sum(VOTES.answered(room, one.name, q) for q in set(asked)) == 1
 
 
-def test_a_teacher_opens_a_room_and_closes_it():
+def test_a_teacher_opens_a_room_and_closes_it(monkeypatch):
+    monkeypatch.setattr(classroom, "base", lambda: "http://room-12.local:8501/")
     teacher = page("learn", lesson="1")
     teacher.session_state["learn_for_class"] = True
     settle(teacher)
     teacher.toggle(key="learn_counts").set_value(True)
     settle(teacher)
-    room = query(teacher)["room"]
-    assert VOTES.is_open(room) and any(f"room={room}" in c.value for c in teacher.code)
+    room, key = query(teacher)["room"], query(teacher)["host"]
+    assert VOTES.is_host(room, key)
+    (given,) = [c.value for c in teacher.code]
+    assert f"room={room}" in given and key not in given, "the class gets no key"
+    teacher.button(key="learn_present").click()
+    settle(teacher)
+    assert svgs(teacher) and f"room={room}" in words(teacher) and key not in words(teacher), "the code is on the slide"
+    teacher.button(key="wall_end").click()
+    settle(teacher)
     pupil = page("learn", lesson="1", room=room)
     pupil.session_state["learn_for_class"] = True
     settle(pupil)
@@ -123,9 +206,15 @@ def test_a_teacher_opens_a_room_and_closes_it():
     pupil.toggle(key="learn_counts").set_value(False)
     settle(pupil)
     assert "room" not in query(pupil) and VOTES.is_open(room), "a pupil only leaves it"
+    again = page("learn", lesson="1", room=room, host=key)
+    again.button(key="learn_reveal_" + lessons.LESSONS[0].name).click()
+    settle(again)
+    assert VOTES.is_revealed(room, lessons.LESSONS[0].name), "the host's own address works after a reload"
+    teacher.session_state["learn_for_class"] = True
+    settle(teacher)
     teacher.toggle(key="learn_counts").set_value(False)
     settle(teacher)
-    assert "room" not in query(teacher) and not VOTES.is_open(room)
+    assert query(teacher) == {"lesson": "1"} and not VOTES.is_open(room)
     late = page("learn", lesson="1", room=room)
     answer(late, lessons.LESSONS[0].name, 0)
     assert says(late, "room of this address is closed") and not says(late, "Counted")
@@ -133,17 +222,14 @@ def test_a_teacher_opens_a_room_and_closes_it():
 
 def test_a_word_of_ones_own_is_not_counted():
     typed = next(k for k, one in enumerate(lessons.LESSONS) if not one.control.values)
-    room, one = VOTES.open("teacher"), lessons.LESSONS[typed]
+    (room, key), one = VOTES.open(), lessons.LESSONS[typed]
     pupil = page("learn", lesson=str(typed + 1), room=room)
     pupil.text_input(key=f"learn_value_{one.name}").set_value("sister")
     settle(pupil)
     answer(pupil, one.name, 0)
     assert not says(pupil, "Counted") and not VOTES._rooms[room].answers
-    wall = page("learn", lesson=str(typed + 1), room=room, present="1")
-    wall.button(key="wall_next").click()
-    settle(wall)
+    wall = wall_at(1, lesson=str(typed + 1), room=room, host=key)
     wall.text_input(key=f"learn_value_{one.name}").set_value("sister")
     settle(wall)
-    wall.button(key="wall_next").click()
-    settle(wall)
+    turn(wall)
     assert any(m.value.startswith("**A.**") for m in wall.markdown), "the answers stand there, without numbers"

@@ -406,9 +406,11 @@ def test_lessons_are_pages_of_the_gallery_with_their_figures_and_their_answer(tm
         read, at = check(text, shared=True), lesson.control.start
         assert set(read.loads) == {"lesson.css", "index.html", "data:,"} and not "".join(read.inside["script"])
         question, answer = lesson.ask(at), lesson.reveal(at)
-        for line in (*lesson.said, question.text, *question.answers, *answer.found, *answer.because, lesson.promise):
-            assert line in (index.said if line == lesson.promise else read.said)
+        for line in (*lesson.said, question.text, *question.answers, *answer.found, *answer.because, lesson.goal):
+            assert line in (index.said if line == lesson.goal else read.said)
         assert f"{'ABCD'[answer.right]}. {question.answers[answer.right]}" in read.said
+        assert lesson.task not in read.said, "nothing moves on this page"
+        assert lesson.take_home in read.said
         assert text.count("<details>") == len(lesson.control.values), "the other settings, and the answer"
         assert f"{lesson.control.label}: {lesson.control.said(lesson.control.values[-1])}" in read.said
         assert all(f".{name.split()[-1]} " in style for name in set(re.findall(r'class="(part \w+)', text)))

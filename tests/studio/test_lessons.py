@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html.parser import HTMLParser
 
 import numpy as np
@@ -20,11 +21,14 @@ from dptext_studio.figures.handout import handout
 from dptext_studio.lessons import (
     LESSONS,
     base,
+    coin,
     equal_epsilon,
     example_text,
     group,
     memorisation,
+    odds,
     original_returns,
+    redaction,
     remaining_leaks,
     repeated_answers,
     sentence_bank,
@@ -34,7 +38,7 @@ from dptext_studio.lessons import (
 from dptext_studio.lessons import temperature as temperature_of
 
 #: The others take a second or two each.
-QUICK = ("one-word", "come-back", "temperature", "line", "leaks")
+QUICK = ("one-word", "come-back", "temperature", "line", "leaks", "reader", "coin", "odds")
 HOSTILE = "<script>alert('x')</script> & \" <img src=x onerror=y> http://example.org/a.css"
 
 
@@ -47,8 +51,12 @@ def told(name: str) -> tuple[lessons.Lesson, base.Question, base.Reveal]:
 @pytest.mark.parametrize("name", slow_but(QUICK, [one.name for one in LESSONS]))
 def test_a_lesson_is_whole(name):
     one, question, found = told(name)
-    assert 2 <= len(one.said) <= 3 and 2 <= len(question.answers) <= 4 and question.text.endswith("?")
+    assert 2 <= len(one.said) <= 3 and one.beside < len(one.said)
+    assert 2 <= len(question.answers) <= 4 and question.text.endswith("?")
     assert 0 <= found.right < len(question.answers) and found.found and found.because and found.parts
+    assert len(found.replies) == len(question.answers), "each wrong answer gets a reply of its own"
+    assert all(found.replies[i] for i in range(len(question.answers)) if i != found.right)
+    assert one.goal.endswith(".") and one.task.endswith((".", "?")) and one.take_home.endswith(".")
     shown = one.show(one.control.start)
     assert shown and all(assert_harmless(drawn.draw(part)) for part in (*shown, *found.parts))
     for value in one.control.values:
@@ -79,6 +87,8 @@ def test_half_of_the_words_stay_at_the_epsilon_of_the_core():
         m = recommended("dp-mlm", epsilon=epsilon)
         means.append(np.mean([m.distribution(prepared, i).p_keep() for i in places]))
     assert right == int(np.argmin(np.abs(np.array(means) - 0.5)))
+    away = np.sort(np.abs(np.array(means) - 0.5))
+    assert away[0] < 0.05 and away[1] > 0.1, "one of the offered ε is about half, and no other"
     assert example_text.kept_shares(single_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
 
 
@@ -109,6 +119,39 @@ def test_a_word_of_ones_own_walks_the_list():
     m = dpt.get_mechanism("diffractor", epsilon=word_lines.EPSILON)
     at = lane.offsets.index(0)
     assert lane.words[at] == "river" and lane.probs[at] == pytest.approx(m.distribution("river", 0).p("river"))
+
+
+def test_the_coin_has_the_odds_of_randomised_response_and_its_estimate_is_unbiased():
+    for faces in coin.Coin.control.values:
+        yes, no = coin.yes_probabilities(faces)
+        assert yes == pytest.approx((6 + faces) / 12) and no == pytest.approx((6 - faces) / 12)
+        assert coin.epsilon(faces) == pytest.approx(math.log((6 + faces) / (6 - faces)))
+        mean = (coin.TRUE_YES * yes + (coin.CLASS - coin.TRUE_YES) * no) / coin.CLASS
+        assert coin.estimate(mean, faces) == pytest.approx(coin.TRUE_YES / coin.CLASS)
+        right = lessons.lesson("coin").reveal(faces).right
+        assert right == (0 if faces == 1 else 1 if faces in (2, 3) else 2)
+    assert 0 <= coin.survey(4) <= coin.CLASS and coin.survey(4) == coin.survey(4)
+
+
+def test_the_odds_after_a_release_are_those_before_times_e_to_epsilon():
+    for prior in (0.5, 0.1, 0.01):
+        for epsilon in odds.Odds.control.values:
+            after = odds.most_certain(prior, epsilon)
+            assert after / (1 - after) == pytest.approx(prior / (1 - prior) * math.exp(epsilon))
+    question, reveal = told("odds")[1:]
+    assert question.answers[reveal.right] == "23%" and len(set(question.answers)) == 3
+
+
+def test_crossing_out_names_leaves_the_fact(monkeypatch):
+    note = example_text.prepared().text
+    assert "".join(piece for piece, _ in redaction.crossed_out(redaction.NOTHING)) == note
+    left = "".join(piece for piece, mark in redaction.crossed_out(redaction.EVERYTHING) if not mark)
+    assert "Halvorsen" not in left and "67" not in left and "heart" in left
+    assert "67" in "".join(piece for piece, mark in redaction.crossed_out(redaction.NAMES) if not mark)
+    monkeypatch.setattr(redaction, "certainties", lambda: {10.0: 0.3, 20.0: 0.6, 50.0: 0.9})
+    assert told("redaction")[2].right == 2
+    monkeypatch.setattr(example_text, "WORD", "Halvorsen")
+    assert told("redaction")[2].right == 0, "a name is crossed out"
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "two words", "x" * 41, "qqqqzz", "<b>", "doctor,"])
@@ -241,6 +284,7 @@ def assert_harmless(html: str) -> Seen:
 PARTS = (
     base.Bars(HOSTILE, (base.Row(HOSTILE, 0.5, HOSTILE, "original"), base.Row("b", 0.0, "0%"))),
     base.Curves(HOSTILE, HOSTILE, {HOSTILE: ((1.0, 10.0), (0.1, 0.9))}, at=(2.0, HOSTILE)),
+    base.Curves("", "", {HOSTILE: ((1.0, 10.0), (0.1, 0.9))}, dots={HOSTILE: ((2.0,), (0.5,))}),
     base.Lane(HOSTILE, (HOSTILE, "b"), (0, 1), (0.7, 0.3), frozenset({"b"}), HOSTILE),
     base.Marked(HOSTILE, ((HOSTILE, ""), (HOSTILE, "kept")), {"kept": HOSTILE}),
     base.Facts((HOSTILE,), ((HOSTILE,),)),
@@ -265,11 +309,14 @@ def test_bars_and_curves_are_as_long_as_their_values():
     assert 'width="25.00"' in bars and 'width="100.00"' in bars
     curve = drawn.draw(base.Curves("t", "y", {"l": ((1.0, 100.0), (0.0, 1.0))}))
     assert 'points="46.0,206.0 426.0,14.0"' in curve, "from the lower left corner to the upper right one"
+    assert "<circle" not in curve and "key" not in curve
+    dotted = drawn.draw(base.Curves("t", "y", {"l": ((1.0, 100.0), (0.0, 1.0))}, dots={"d": ((10.0,), (0.5,))}))
+    assert 'cx="236.0" cy="110.0"' in dotted and dotted.count("<li>") == 2
     assert set(drawn.colours()) == set(drawn.colours(dark=True)) and drawn.colours() != drawn.colours(dark=True)
 
 
 class Hostile(base.Lesson):
-    name, title, promise = "hostile", HOSTILE, HOSTILE
+    name, title, goal, task, take_home = "hostile", HOSTILE, HOSTILE, "Move " + HOSTILE, HOSTILE
     said = (HOSTILE, HOSTILE)
     control = base.Control(HOSTILE, (HOSTILE,), HOSTILE)
     door = {"mechanism": "dp-mlm", "epsilon": 50.0}  # noqa: RUF012
@@ -292,6 +339,7 @@ def test_a_hand_out_holds_all_it_shows_and_its_answers_come_last():
     assert seen.text.rindex("Question ") < seen.text.index("Answers\n" if "Answers\n" in seen.text else "Answers")
     assert seen.text.index("Answers") < seen.text.index("Found "), "no answer stands beside its question"
     assert seen.text.count("A. " + HOSTILE) == 2
+    assert "Move " not in seen.text, "nothing moves on paper"
 
 
 def test_a_hand_out_of_lessons_has_their_questions_and_their_answers():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import segno
 import streamlit as st
@@ -13,12 +13,13 @@ from dptext_core.mechanisms import recommended
 
 from ... import lessons
 from ...components import download, hidden_controls, links
-from ...components.address import ONLY_HERE, only_here
+from ...components.address import only_here
 from ...components.style import read_beside
 from ...components.text import literal
 from ...figures.handout import handout
 from ...lessons import Lesson
 from ...server import votes
+from .learning import Learning
 
 _QR = st.components.v2.component(
     "dptext_qr",
@@ -27,10 +28,26 @@ _QR = st.components.v2.component(
     js=read_beside(__file__, "qr.js"),
 )
 
+ONLY_HERE = (
+    "This address works on this machine only, so there is no code to scan. Start the app with "
+    "`--server.address 0.0.0.0`, and open it by this machine's name or number in your network. Or name it with "
+    "`--browser.serverAddress NAME`. What the class types crosses the network unencrypted, unless you put HTTPS before "
+    "it."
+)
+
 
 def base() -> str:
-    """Return the address of the app as the browser sees it, with a slash at its end; empty where it is not known."""
-    return (st.context.url or "").partition("?")[0].rstrip("/").removesuffix("/learn").removesuffix("learn")
+    """Return the address of the app for others, with a slash at its end; empty where it is not known.
+
+    It is the one that the browser uses. If that means this machine alone, and the server was given a name with
+    ``--browser.serverAddress``, it is that name.
+    """
+    url = urlsplit((st.context.url or "").partition("?")[0])
+    name = str(st.get_option("browser.serverAddress") or "")
+    if only_here(url.geturl()) and name and not only_here(f"http://{name}"):
+        port = url.port or st.get_option("server.port")
+        url = url._replace(scheme=url.scheme or "http", netloc=f"{name}:{port}")
+    return url.geturl().rstrip("/").removesuffix("/learn").removesuffix("learn")
 
 
 def address(page: str, query: Mapping[str, str]) -> str:
@@ -44,8 +61,25 @@ def code(text: str) -> str:
     return str(segno.make(text, error="m").svg_inline(border=2, dark="#000000", light="#ffffff", omitsize=True))
 
 
-def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
-    """Show what a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
+def show_code(url: str, key: str) -> None:
+    """Show the QR code of an address; what to do instead where it leads to this machine alone."""
+    if only_here(url):
+        st.warning(ONLY_HERE)
+    else:
+        _QR(key=key, data={"svg": code(url)})
+
+
+def slide_code(mine: Learning) -> None:
+    """Show on a slide how the class joins."""
+    url = address("learn", {"lesson": str((mine.at or 0) + 1), votes.PARAMETER: mine.room})
+    with st.container(key="wall_join"):
+        if not only_here(url):
+            st.markdown(f"**Join:** {literal(url)}")
+        show_code(url, "wall_qr")
+
+
+def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
+    """Show what a teacher gives to a class."""
     st.markdown("**An address for your class**")
     target = st.radio("It opens", ["this lesson", "Explore with its setting"], horizontal=True, key="learn_target")
     known = {title: name for name, (_, title) in hidden_controls.KNOWN.items()}
@@ -60,32 +94,31 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
     )
     if hidden:
         query[hidden_controls.PARAMETER] = ",".join(known[t] for t in hidden)
-    if lesson_opens and room:
-        query[votes.PARAMETER] = room
-    if lesson_opens and st.checkbox("In the presenter view", key="learn_presenting"):
-        query["present"] = "1"
+    if lesson_opens and mine.room:
+        query[votes.PARAMETER] = mine.room
     url = address("learn" if lesson_opens else "explore", query)
     st.code(url, language=None, wrap_lines=True)
-    if only_here(url):
-        st.warning(ONLY_HERE)
-    _QR(key="learn_qr", data={"svg": code(url)})
-    st.caption("It carries settings, never a text. Show it on the wall: thirty laptops find it in a minute.")
+    show_code(url, "learn_qr")
+    st.caption("The address carries settings, never a text. Your slides show the same code while answers are counted.")
+    if mine.host:
+        st.caption("The address in your own browser also has the host's key: share the one above, not that one.")
     st.markdown("**Pages to print**")
     lessons_at = address("learn", {})
-    if only_here(lessons_at):
-        st.warning(
-            "The code on these pages would lead each reader to a machine of their own: open the app as said above."
-        )
+    shared = not only_here(lessons_at)
+    if not shared:
+        st.caption("The pages have no address and no code, because this one works on this machine only.")
     download.button(
         "Download the hand-out",
-        lambda: handout(lessons.LESSONS, address=lessons_at, code=code(lessons_at)),
+        lambda: handout(
+            lessons.LESSONS, address=lessons_at if shared else "", code=code(lessons_at) if shared else ""
+        ),
         "lessons.html",
         "text/html",
         icon=":material/print:",
         key="learn_handout",
         on_click="ignore",
         holds="nothing",
-        help="All lessons with their figures and questions, and the answers at the end: one file, to be printed from "
-        "a browser. It takes some seconds.",
+        help="All lessons with their figures and questions, and the answers at the end: one file, to print from a "
+        "browser. It takes some seconds.",
     )
-    st.caption(literal("The figures are those of the lessons as they begin, worked out when you press the button."))
+    st.caption(literal("The figures are those of the lessons as they begin, computed when you press the button."))

@@ -1,0 +1,164 @@
+"""Beat the optimal reader: one round to look at, and the parts that the game shows.
+
+The page plays the game of ``reader_game`` in place of this lesson's question. On paper and on a static page the lesson
+is one round, drawn with a seed so that everybody sees the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.sampling import NoiseStream
+
+from . import reader_game
+from .base import Bars, Control, Curves, Facts, Lesson, Marked, Part, Question, Reveal, Row, epsilon_text
+from .reader_game import Round, Score
+
+SEED = 1
+#: Points of a curve over ε.
+POINTS = 41
+
+
+@lru_cache(maxsize=8)
+def example_round(epsilon: float) -> Round:
+    """Return the one round at this ε: each level has a line-up of its own."""
+    rules = reader_game.rules()
+    at = rules.epsilons.index(epsilon)
+    return Round.draw(rules.mechanism, rules.line_ups[at], epsilon, NoiseStream(SEED).at(at))
+
+
+# --- what the game shows
+
+
+def line_up_parts(one: Round) -> tuple[Part, ...]:
+    """Return the public texts, and the release with the word in the place of the fact marked."""
+    before, after = one.line_up.template.split(reader_game.GAP)
+    start, end = one.span
+    title = f"One of {len(one.line_up.facts)} texts was rewritten"
+    return (
+        Marked(title, ((before, ""), ("_____", "kept"), (after, "")), {}),
+        Marked("The release", ((one.release[:start], ""), (one.word, "changed"), (one.release[end:], "")), {}),
+    )
+
+
+def belief_parts(one: Round, votes: Sequence[int] = ()) -> tuple[Part, ...]:
+    """Return what the optimal reader believes after the release, and how the class or the player voted."""
+    total = sum(votes)
+    rows = []
+    for i, fact in enumerate(one.line_up.facts):
+        p, label = float(one.posterior[i]), fact
+        if i == one.secret:
+            label += " (the original)"
+        rows.append(Row(label, p, percent(p), "original" if i == one.secret else ""))
+    parts: list[Part] = [Bars(f"What the optimal reader believes at {epsilon_text(one.epsilon)}", tuple(rows), top=1.0)]
+    if total > 1:
+        shares = tuple(
+            Row(fact, n / total, f"{n} of {total}", "original" if i == one.secret else "")
+            for i, (fact, n) in enumerate(zip(one.line_up.facts, votes, strict=True))
+        )
+        parts.append(Bars("What the class chose", shares, top=1.0))
+    return tuple(parts)
+
+
+def reader_sentences(one: Round) -> tuple[str, ...]:
+    """Return what the optimal reader says, and why."""
+    first, second = np.argsort(-one.posterior, kind="stable")[:2]
+    p, q = (float(one.posterior[i]) for i in (first, second))
+    facts, word = one.line_up.facts, one.word
+    ratio = p / q if q > 0 else float("inf")
+    limit = reader_game.ceiling(one.epsilon, len(facts))
+    says = "is right" if one.is_right(int(first)) else "is wrong this time"
+    return (
+        f"The optimal reader says “{facts[first]}”, is {percent(p)} sure, and {says}.",
+        f"Why: the mechanism turns “{facts[first]}” into “{word}” {number(ratio)} times as often as “{facts[second]}”. "
+        "All four texts were equally likely before. The other words are sampled separately and say nothing about this "
+        "one.",
+        f"The guarantee at {epsilon_text(one.epsilon)} allows no reader to be more than {percent(limit)} sure.",
+    )
+
+
+def end_curve(played: Sequence[tuple[float, Score]], who: str) -> Curves:
+    """Return the ceiling and the optimal reader over ε, with a dot for each level played. who: "Your guesses"."""
+    rules, levels = reader_game.rules(), reader_game.levels(played)
+    xs = tuple(np.geomspace(min(rules.epsilons) / 2, max(rules.epsilons), POINTS).tolist())
+    at = tuple(sorted(rules.epsilons))
+    mean = tuple(
+        float(np.mean([reader_game.expected_success(rules, x, e) for x in rules.line_ups])) for e in at
+    )
+    where = tuple(one.epsilon for one in levels)
+    return Curves(
+        "Nobody beats the ceiling in the long run",
+        "share of right guesses",
+        {
+            "Ceiling of the guarantee, e^ε / (e^ε + k − 1)": (xs, tuple(reader_game.ceiling(e, rules.k) for e in xs)),
+            "Optimal reader, on average": (at, mean),
+            "Blind guessing": ((xs[0], xs[-1]), (1 / rules.k, 1 / rules.k)),
+        },
+        dots={
+            f"{who}, share right": (where, tuple(one.players for one in levels)),
+            f"{who}, without luck": (where, tuple(one.deserved for one in levels)),
+        }
+        if levels
+        else {},
+    )
+
+
+def end_sentences(played: Sequence[tuple[float, Score]], who: str) -> tuple[str, ...]:
+    """Return the score in words. who: "You" or "The class"."""
+    score = reader_game.total([s for _, s in played])
+    if not score.rounds:
+        return ("Nobody guessed, so there is no score.",)
+    rounds = f"{score.rounds} {'round' if score.rounds == 1 else 'rounds'}"
+    return (
+        f"{who} scored {number(score.players)} points in {rounds}, the optimal reader {score.reader}. "
+        f"Blind guessing gets {number(score.chance)} on average.",
+        f"Without luck: these guesses were right with probability {percent(score.deserved / score.rounds)} on average, "
+        f"those of the optimal reader with {percent(score.certainty / score.rounds)}. No guess does better on the same "
+        "releases.",
+        "A few rounds can lie above the ceiling by luck. The dots without luck cannot: that limit is what ε means.",
+    )
+
+
+class BeatReader(Lesson):
+    name = "reader"
+    title = "Beat the optimal reader"
+    goal = "Guess the original, and see why nobody can at a small ε."
+    minutes = 4
+    said = (
+        "One of four texts is rewritten. You know all four: they differ in one word. Which one was it?",
+        "The optimal reader sees what you see, and works out the exact probability of each text.",
+        "ε falls from round to round, so the rounds get harder.",
+    )
+    task = "Read the release and choose the text that it came from."
+    take_home = "However clever a reader is, the guarantee limits how sure they can be. ε is that limit."
+    control = Control("Privacy budget for each word", reader_game.rules().epsilons, 4.0, epsilon_text)
+    door: ClassVar[Setting] = Setting("custext", {}, 4.0)
+
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        return line_up_parts(example_round(value))
+
+    def ask(self, value: Any) -> Question:
+        line_up = example_round(value).line_up
+        return Question(line_up.question, line_up.facts)
+
+    def reveal(self, value: Any) -> Reveal:
+        one = example_round(value)
+        rules = reader_game.rules()
+        rows = tuple((epsilon_text(e), percent(reader_game.ceiling(e, rules.k))) for e in rules.epsilons)
+        beliefs = zip(one.line_up.facts, one.posterior.tolist(), strict=True)
+        return Reveal(
+            one.secret,
+            reader_sentences(one),
+            ("However clever a reader is, the guarantee limits how sure they can be. ε is that limit.",),
+            (*belief_parts(one), end_curve((), ""), Facts(("", "no reader is surer than"), rows)),
+            tuple(f"The optimal reader gives “{fact}” {percent(p)}." for fact, p in beliefs),
+        )

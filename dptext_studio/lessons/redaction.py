@@ -1,0 +1,101 @@
+"""Crossing out names is not enough: whatever is not crossed out is copied."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from dptext_core.attacks.belief import belief
+from dptext_core.measure.pii_survival import find_pii
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import percent
+
+from . import example_text
+from .base import Bars, Control, Lesson, Marked, Part, Question, Reveal, Row, bin_of, epsilon_text
+
+#: What the reader considers possible beside the word of the note.
+OTHERS = ("lung", "kidney", "liver")
+EPSILONS = (10.0, 20.0, 50.0)
+NOTHING, NAMES, EVERYTHING = "nothing", "names and places", "names, places, dates and numbers"
+BLACK = "█████"
+
+
+def crossed_out(what: str) -> tuple[tuple[str, str], ...]:
+    """Return the note in pieces, those that are crossed out marked."""
+    text, end = example_text.prepared().text, 0
+    out: list[tuple[str, str]] = []
+    for span in find_pii(text) if what != NOTHING else ():
+        if what == EVERYTHING or span.kind in ("name", "place"):
+            start, stop = span.span
+            out += [(text[end:start], ""), (BLACK, "kept")]
+            end = stop
+    return (*out, (text[end:], ""))
+
+
+def certainty_after_redaction(what: str) -> float:
+    """Return how sure the reader is of the word: redaction copies what it leaves, so either it is there or not."""
+    there = any(example_text.WORD in piece for piece, mark in crossed_out(what) if not mark)
+    return 1.0 if there else 1 / (1 + len(OTHERS))
+
+
+@lru_cache(maxsize=1)
+def certainties() -> dict[float, float]:
+    """Return the certainty of the optimal reader after one rewrite at each ε."""
+    found = belief(
+        example_text.mechanism(),
+        example_text.prepared().text,
+        example_text.WORD,
+        OTHERS,
+        epsilons=EPSILONS,
+        seed=example_text.SEED,
+        draws=0,
+    )
+    return dict(zip(EPSILONS, found.certainty.tolist(), strict=True))
+
+
+class Redaction(Lesson):
+    name = "redaction"
+    title = "Crossing out names is not enough"
+    goal = "See what a reader still knows after every name is gone."
+    said = (
+        "Usually, people protect a text by crossing out names, places, dates and numbers.",
+        "Everything else is copied as it was written.",
+    )
+    task = "Choose what to cross out in a doctor's note. Then read what is left."
+    take_home = "Redaction hides what you think of. A reader is certain of everything else."
+    control = Control("Cross out", (NOTHING, NAMES, EVERYTHING), EVERYTHING)
+    door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILONS[0])
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        return (Marked(f"The note without {value}" if value != NOTHING else "The note", crossed_out(value), {}),)
+
+    def ask(self, value: Any) -> Question:
+        words = (example_text.WORD, *OTHERS)
+        return Question(
+            f"A reader knows that the brother's illness was one of {len(words)}: {', '.join(words[:-1])} or "
+            f"{words[-1]} disease. How sure is the reader after this note?",
+            (f"{percent(1 / len(words))}: no better than guessing", "About half", "Completely sure"),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        sure = certainty_after_redaction(value)
+        rows = [Row("crossed out", sure, percent(sure), "original")]
+        rows += [Row(f"words sampled at {epsilon_text(e)}", p, percent(p)) for e, p in certainties().items()]
+        return Reveal(
+            bin_of(sure, (0.375, 0.75)),
+            (
+                f"“{example_text.WORD}” is {'not ' * (sure == 1.0)}crossed out, so the reader is {percent(sure)} sure.",
+                "The other bars are one rewrite in which every content word was sampled with noise, at three ε.",
+            ),
+            (
+                "A list of names cannot know which fact matters. Noise treats all words alike, and its effect on any "
+                "fact can be computed. That is the idea of differential privacy.",
+                "It has a price: the smaller ε is, the less of the meaning is left.",
+            ),
+            (Bars("How sure the optimal reader is", tuple(rows), top=1.0),),
+            (
+                "The illness is not a name: look for it in the note.",
+                "The word is either in the note or not: look for it.",
+                "",
+            ),
+        )

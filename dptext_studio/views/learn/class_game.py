@@ -1,0 +1,157 @@
+"""Beat the optimal reader with a class: slides of the host, and what the phones of the class show.
+
+The host's slides lead: phones follow. Votes are hidden until the host goes on to the answer, which also ends the vote.
+Nobody has a name: the scoreboard has the class, the optimal reader, and blind guessing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+
+import streamlit as st
+
+from ...components.drawing import drawing
+from ...components.style import add_style
+from ...components.text import literal
+from ...lessons import beat_reader, reader_game
+from ...lessons.reader_game import Round, Score
+from ...server.votes import VOTES
+from . import game
+from .learning import FOLLOW, Learning, Stage, learning, sentences, state
+from .lesson_parts import take_home
+
+CLASS = "The class"
+
+
+def slide(mine: Learning) -> None:
+    """Show one step of the game on a wall."""
+    add_style(__file__, "game.css")
+    stage = _staged(mine)
+    if stage is None or stage.game is None:
+        return
+    rounds = stage.game.rounds
+    if mine.step == 0:
+        st.markdown(f"# {literal(mine.lesson.title)}")
+        sentences(mine.lesson.said)
+        return
+    if mine.step == 1 + 2 * len(rounds):
+        _end(mine, stage)
+        return
+    one = rounds[stage.number]
+    line = game.score_line(scores(mine.room, stage), CLASS) if mine.room else ""
+    game.header(stage.number, len(rounds), one.epsilon, line)
+    if mine.step % 2:
+        _vote_slide(mine, stage, one)
+    else:
+        _answer_slide(mine, stage, one)
+
+
+def _staged(mine: Learning) -> Stage | None:
+    """Return the game at the step of the slides, and let the class see it; None while the game is drawn."""
+    assert mine.at is not None
+    if mine.staged is None:
+        drawn = game.draw_game("class", 1)
+        if drawn is None:
+            return None
+        mine.staged = Stage(mine.at, secrets.token_hex(8), drawn)
+    mine.staged = dataclasses.replace(mine.staged, number=(mine.step - 1) // 2)
+    VOTES.show(mine.room, mine.host, mine.staged)
+    return mine.staged
+
+
+def scores(room: str, stage: Stage) -> list[tuple[float, Score]]:
+    """Return ε and score of the rounds whose votes the class can see."""
+    assert stage.game is not None
+    out = []
+    for number, (one, expected) in enumerate(zip(stage.game.rounds, stage.game.expected, strict=True)):
+        votes = VOTES.counts(room, stage.topic(number), number, len(one.line_up.facts))
+        if votes is not None:
+            out.append((one.epsilon, reader_game.score_round(one, expected, votes)))
+    return out
+
+
+def _vote_slide(mine: Learning, stage: Stage, one: Round) -> None:
+    left, right = st.columns((3, 2), gap="large")
+    with left:
+        drawing(beat_reader.line_up_parts(one), key="game_line_up")
+    with right:
+        st.markdown(f"### {literal(one.line_up.question)}")
+        for i, fact in enumerate(one.line_up.facts):
+            st.markdown(f"**{i + 1}.** {literal(fact)}")
+        if mine.room:
+            st.fragment(_answered, run_every=FOLLOW)(stage)
+
+
+def _answered(stage: Stage) -> None:
+    n = VOTES.answered(learning().room, stage.topic(stage.number), stage.number)
+    st.caption(f"{n} answered.")
+
+
+def _answer_slide(mine: Learning, stage: Stage, one: Round) -> None:
+    VOTES.reveal(mine.room, mine.host, stage.topic(stage.number))
+    votes = VOTES.counts(mine.room, stage.topic(stage.number), stage.number, len(one.line_up.facts)) or ()
+    left, right = st.columns((3, 2), gap="large")
+    with left:
+        drawing(beat_reader.line_up_parts(one), key="game_line_up")
+        sentences(beat_reader.reader_sentences(one))
+    with right:
+        drawing(beat_reader.belief_parts(one, votes), key="game_belief")
+
+
+def _end(mine: Learning, stage: Stage) -> None:
+    played = scores(mine.room, stage)
+    left, right = st.columns((2, 3), gap="large")
+    with left:
+        st.markdown("### The result")
+        sentences(beat_reader.end_sentences(played, CLASS))
+        st.button("Play again", key="game_again", icon=":material/refresh:", on_click=_again, args=(mine,))
+    with right:
+        game.end_figure(played, CLASS)
+
+
+def _again(mine: Learning) -> None:
+    mine.staged, mine.step = None, 0
+    state.session.at("learn: game").asked = None
+
+
+def phone(stage: Stage) -> None:
+    """Show what the host's slide asks, with buttons."""
+    add_style(__file__, "game.css")
+    assert stage.game is not None
+    mine, rounds = learning(), stage.game.rounds
+    if stage.number < 0:
+        st.info("Your class plays this game together. The first round appears here.")
+        return
+    with st.container(key="game"):
+        if stage.number >= len(rounds):
+            played = scores(mine.room, stage)
+            st.markdown("#### The result")
+            sentences(beat_reader.end_sentences(played, CLASS))
+            game.end_figure(played, CLASS)
+            take_home(mine.lesson)
+            return
+        one, topic = rounds[stage.number], stage.topic(stage.number)
+        line = game.score_line(scores(mine.room, stage), CLASS)
+        game.header(stage.number, len(rounds), one.epsilon, line)
+        drawing(beat_reader.line_up_parts(one), key="game_line_up")
+        guess = mine.answers.get(topic)
+        if VOTES.is_revealed(mine.room, topic):
+            game.verdict(one, guess)
+            votes = VOTES.counts(mine.room, topic, stage.number, len(one.line_up.facts)) or ()
+            drawing(beat_reader.belief_parts(one, votes), key="game_belief")
+            sentences(beat_reader.reader_sentences(one))
+            return
+        st.markdown(f"**{literal(one.line_up.question)}**")
+        game.choice_buttons(one, lambda i: _vote(mine, stage, i), chosen=guess)
+        st.caption(
+            "Counted for your class: which answer, and not whose. You can change it until your teacher goes on."
+            if guess is not None
+            else "It will be counted for your class: which answer, and not whose."
+        )
+
+
+def _vote(mine: Learning, stage: Stage, i: int) -> None:
+    topic = stage.topic(stage.number)
+    if VOTES.cast(mine.room, topic, stage.number, mine.voter, i):
+        mine.answers[topic] = i

@@ -1,0 +1,204 @@
+"""Where a visitor of the lessons is, and what all views of a lesson need."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from ...components import address, hidden_controls
+from ...components.text import literal
+from ...lessons import LESSONS, Lesson, Question, reader_game
+from ...lessons.reader_game import Game, Score
+from ...server import votes
+from ...server.session import session
+
+state = st.session_state
+#: What the presenter view shows one after the other.
+STEPS = ("said", "shown", "asked", "found", "meant")
+#: The lesson that is played. Its slides: the rules, for each round the vote and the answer, and the end.
+GAME = "reader"
+GAME_STEPS = 2 + 2 * len(reader_game.rules().epsilons)
+CLOSED = "The room of this address is closed: answers are not counted any more."
+#: Seconds between looks at what the class does.
+FOLLOW = 2.0
+
+
+@dataclass(eq=False)
+class Play:
+    """A game of one player. guesses: one for each round that was played. past: ε and score of earlier games' rounds."""
+
+    game: Game
+    guesses: list[int] = field(default_factory=list)
+    #: Whether the answer of the last guess is still on the page.
+    answered: bool = False
+    past: list[tuple[float, Score]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the host shows to the class. at: the lesson. number: the round of a game, from 0; -1 before it begins."""
+
+    at: int
+    name: str = ""
+    game: Game | None = None
+    number: int = -1
+
+    def topic(self, number: int) -> str:
+        """Return the name under which the votes of a round are counted."""
+        return f"{GAME} {self.name} {number}"
+
+
+@dataclass(eq=False)
+class Learning:
+    """Where a visitor is. at: the lesson, from 0; None in the list of lessons. step: of the presenter view. answers:
+    the chosen one, by the name of the lesson; revealed: the lessons whose answer was asked for. values: where controls
+    stand. address: as it was last read or written. room: where the answers of a class are counted, "" for nowhere;
+    host: the key of its host, "" for the class; voter: who answers, a random name of this session; counted: the room
+    and the question of the last answer. seen: what the host showed at the last run. begun: the lesson at whose
+    beginning the page was put last. play: the game of one player. staged: the game of a class, in the session of
+    its host."""
+
+    at: int | None = None
+    step: int = 0
+    present: bool = False
+    answers: dict[str, int] = field(default_factory=dict)
+    revealed: set[str] = field(default_factory=set)
+    values: dict[str, Any] = field(default_factory=dict)
+    address: dict[str, str] | None = None
+    room: str = ""
+    host: str = ""
+    voter: str = field(default_factory=lambda: secrets.token_hex(8))
+    counted: tuple[str, str, Question | None] | None = None
+    seen: Any = None
+    begun: int | None = None
+    play: Play | None = None
+    staged: Stage | None = None
+
+    @property
+    def lesson(self) -> Lesson:
+        return LESSONS[self.at or 0]
+
+    @property
+    def steps(self) -> int:
+        """How many slides the lesson has."""
+        return GAME_STEPS if self.lesson.name == GAME else len(STEPS)
+
+    @property
+    def in_class(self) -> bool:
+        """Whether somebody else decides when answers are shown."""
+        return bool(self.room) and votes.VOTES.is_open(self.room) and not self.is_host
+
+    @property
+    def is_host(self) -> bool:
+        return bool(self.host) and votes.VOTES.is_host(self.room, self.host)
+
+    def go(self, to: int) -> None:
+        self.at, self.step = max(0, min(len(LESSONS) - 1, to)), 0
+
+    def list_lessons(self) -> None:
+        self.at, self.step = None, 0
+
+    def turn(self, by: int) -> None:
+        """Go one step of the presenter view on or back, over the ends of lessons."""
+        at = self.at or 0
+        if by == 0:
+            self.present = False
+        elif 0 <= self.step + by < self.steps:
+            self.step += by
+        elif 0 <= at + by < len(LESSONS):
+            self.go(at + by)
+            self.step = 0 if by > 0 else self.steps - 1
+
+    def query(self) -> dict[str, str]:
+        query = {} if self.at is None else {"lesson": str(self.at + 1)}
+        if self.room:
+            query[votes.PARAMETER] = self.room
+        if self.host:
+            query[votes.HOST] = self.host
+        return query | ({"present": "1"} if self.present else {})
+
+
+def learning() -> Learning:
+    if "learning" not in state:
+        state.learning = Learning()
+    return state.learning
+
+
+def follow_link() -> None:
+    """Go where the address says, unless this page has written it."""
+    mine, params = learning(), hidden_controls.without_hidden(st.query_params.to_dict())
+    if params == mine.address or not params:
+        return
+    number = params.get("lesson", "")
+    if number.isascii() and number.isdigit() and 1 <= int(number) <= len(LESSONS):
+        mine.go(int(number) - 1)
+    mine.present = params.get("present") == "1"
+    if mine.present and mine.at is None:
+        mine.go(0)
+    mine.room = votes.room_name(params.get(votes.PARAMETER, ""))
+    mine.host = votes.host_key(params.get(votes.HOST, "")) if mine.room else ""
+
+
+def write_address(came: bool) -> None:
+    """Write the lesson into the address. came: from another page, whose entry in the browser's history would be
+    doubled."""
+    mine = learning()
+    mine.address = mine.query()
+    if hidden_controls.without_hidden(st.query_params.to_dict()) == mine.address:
+        return
+    if came:
+        address.write_query(mine.address)
+    else:
+        st.query_params.from_dict(mine.address)
+
+
+def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
+    """Return what ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
+    there = session().at(f"learn: {place}")
+    if there.asked != asked:
+        there.start(asked, lambda task: work(), "Working it out")
+    if there.is_running():
+        there.show_progress(f"learn_stop_{place}")
+        return None
+    if said := there.failure_text("Stopped. Choose another value to start again."):
+        st.error(literal(said))
+        return None
+    return there.result
+
+
+def sentences(lines: Iterable[str]) -> None:
+    for line in lines:
+        st.markdown(literal(line))
+
+
+def class_state() -> tuple[Any, bool]:
+    """Return what the host shows, and whether the answer to what is here may be seen."""
+    mine = learning()
+    stage = votes.VOTES.stage(mine.room)
+    topic = mine.lesson.name
+    if isinstance(stage, Stage) and stage.game is not None:
+        topic = stage.topic(stage.number)
+    return stage, votes.VOTES.is_revealed(mine.room, topic)
+
+
+def follow_class() -> None:
+    """Go to the lesson that the host shows, when that changes, and have the page run again then."""
+    mine = learning()
+    if not mine.in_class:
+        return
+    now = class_state()
+    stage = now[0]
+    if isinstance(stage, Stage) and (mine.seen is None or mine.seen[0] != stage) and mine.at != stage.at:
+        mine.go(stage.at)
+        now = class_state()
+    mine.seen = now
+    st.fragment(_look_again, run_every=FOLLOW)()
+
+
+def _look_again() -> None:
+    if learning().seen is not None and class_state() != learning().seen:
+        st.rerun()

@@ -1,0 +1,195 @@
+"""The parts of a lesson on a page and on a slide: what is moved, the question with its votes, and the verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.mechanisms import recommended
+
+from ...components import links
+from ...components.drawing import drawing
+from ...components.text import literal
+from ...lessons import Lesson, Question, Reveal
+from ...server import votes
+from .learning import CLOSED, FOLLOW, learning, lesson_work
+
+state = st.session_state
+
+
+def control(lesson: Lesson) -> Any:
+    """Show the one thing that is moved, and where it stands; None where what was typed is no word of the lesson."""
+    mine, made = learning(), lesson.control
+    start = mine.values.get(lesson.name, made.start)
+    with st.container(key="learn_control"):
+        if all(isinstance(v, str) for v in made.values) and made.values:
+            value = st.radio(
+                made.label,
+                made.values,
+                made.values.index(start),
+                format_func=made.said,
+                help=made.help or None,
+                key=f"learn_value_{lesson.name}",
+            )
+        elif made.values:
+            value = st.select_slider(
+                made.label,
+                made.values,
+                start,
+                format_func=made.said,
+                help=made.help or None,
+                key=f"learn_value_{lesson.name}",
+            )
+        else:
+            value = st.text_input(
+                made.label, start, max_chars=40, help=made.help or None, key=f"learn_value_{lesson.name}"
+            )
+    try:
+        mine.values[lesson.name] = lesson.checked(value)
+    except dpt.InputError as error:
+        st.info(literal(str(error)))
+        return None
+    return mine.values[lesson.name]
+
+
+def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
+    """Show what comes before the question, and return the question."""
+    found = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
+    if found is None:
+        return None
+    parts, question = found
+    if draw:
+        drawing(parts, key=f"learn_shown_{lesson.name}")
+    return question
+
+
+def reveal_of(lesson: Lesson, value: Any) -> Reveal | None:
+    return lesson_work("found", (lesson.name, value), lambda: lesson.reveal(value))
+
+
+def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
+    """Say whether the chosen answer is right, which one is, and what a wrong one misses."""
+    right = question.answers[reveal.right]
+    chosen = learning().answers.get(lesson.name)
+    if chosen is None:
+        st.info(f"**{literal(right)}**", icon=":material/lightbulb:")
+    elif chosen == reveal.right:
+        st.success(f"Right: **{literal(right)}**", icon=":material/check_circle:")
+    else:
+        reply = f" {literal(reveal.replies[chosen])}" if reveal.replies else ""
+        st.warning(f"Not this one.{reply} The answer: **{literal(right)}**", icon=":material/lightbulb:")
+
+
+def class_question(lesson: Lesson, value: Any, question: Question) -> Question | None:
+    """Return the question as it is counted, at all values of the control at which the same is asked. None without a
+    class, and for one about a word of somebody's own: nothing typed is kept."""
+    own = not lesson.control.values and value != lesson.control.start
+    return question if learning().room and not own else None
+
+
+def record_answer(lesson: Lesson, asked: Question | None) -> None:
+    """Note what was chosen, and count it where there is a class."""
+    mine, chosen = learning(), state[f"learn_answer_{lesson.name}"]
+    if chosen is None:
+        return
+    mine.answers[lesson.name] = chosen
+    counted = asked is not None and votes.VOTES.cast(mine.room, lesson.name, asked, mine.voter, chosen)
+    mine.counted = (mine.room, lesson.name, asked) if counted else None
+
+
+def answers(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
+    """Show what can be answered; with a class, how many voted, and after the reveal how many chose each. follow: as
+    they come in."""
+    if (asked := class_question(lesson, value, question)) is not None:
+        st.fragment(tally, run_every=FOLLOW if follow else None)(lesson.name, asked, question.answers)
+        return
+    for i, answer in enumerate(question.answers):
+        st.markdown(answer_text(i, answer))
+
+
+def answer_text(i: int, answer: str) -> str:
+    return f"**{chr(ord('A') + i)}.** {literal(answer)}"
+
+
+def tally(topic: str, asked: Any, choices: tuple[str, ...]) -> None:
+    """Show the votes of a class: only how many there are, until the host reveals them."""
+    room = learning().room
+    counts = votes.VOTES.counts(room, topic, asked, len(choices))
+    for i, answer in enumerate(choices):
+        if counts is None:
+            st.markdown(answer_text(i, answer))
+        else:
+            st.progress(counts[i] / max(1, sum(counts)), f"{answer_text(i, answer)} · **{counts[i]}**")
+    answered = votes.VOTES.answered(room, topic, asked)
+    st.caption(f"{answered} answered." if votes.VOTES.is_open(room) else CLOSED)
+
+
+def ask(lesson: Lesson, question: Question, value: Any) -> None:
+    """Show the question with its answers, and the button that shows which is right: in a class, only to its host."""
+    mine = learning()
+    asked = class_question(lesson, value, question)
+    open_ = asked is not None and votes.VOTES.is_open(mine.room)
+    shown = open_ and votes.VOTES.is_revealed(mine.room, lesson.name)
+    with st.container(border=True):
+        st.markdown(f"**{literal(question.text)}**")
+        chosen = st.radio(
+            "Your answer",
+            range(len(question.answers)),
+            index=mine.answers.get(lesson.name),
+            format_func=lambda i: literal(question.answers[i]),
+            key=f"learn_answer_{lesson.name}",
+            label_visibility="collapsed",
+            on_change=record_answer,
+            args=(lesson, asked),
+            disabled=shown and mine.in_class,
+        )
+        if asked is not None and not shown:
+            if not open_:
+                st.caption(CLOSED)
+            elif mine.counted == (mine.room, lesson.name, asked):
+                st.caption("Counted for your class: which answer, and not whose.")
+            else:
+                st.caption("It will be counted for your class: which answer, and not whose.")
+        if mine.in_class:
+            if not shown:
+                st.caption("Your teacher shows the answer.")
+            return
+        with st.container(key="learn_check"):
+            st.button(
+                "Show the class" if mine.is_host else "Show the answer",
+                type="primary",
+                key=f"learn_reveal_{lesson.name}",
+                disabled=chosen is None and not mine.is_host,
+                on_click=reveal_answer,
+                args=(lesson,),
+            )
+
+
+def reveal_answer(lesson: Lesson) -> None:
+    """Show the answer here, and to the class if this is its host."""
+    mine = learning()
+    mine.revealed.add(lesson.name)
+    votes.VOTES.reveal(mine.room, mine.host, lesson.name)
+
+
+def is_answer_shown(lesson: Lesson) -> bool:
+    """Return whether the answer of the lesson is on the page: in a class, once its host shows it."""
+    mine = learning()
+    if mine.in_class:
+        return votes.VOTES.is_revealed(mine.room, lesson.name)
+    return lesson.name in mine.revealed
+
+
+def take_home(lesson: Lesson) -> None:
+    """Show the one sentence to remember."""
+    with st.container(border=True, key="learn_take_home"):
+        st.markdown(f"**To take home.** {literal(lesson.take_home)}")
+
+
+def door(lesson: Lesson, value: Any) -> None:
+    with st.container(key="learn_door"):
+        if st.button("Try it in Explore", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
+            query = links.to_query(recommended.with_recommended(lesson.setting(value)))
+            st.switch_page("pages/explore.py", query_params=query)
