@@ -43,6 +43,7 @@ from ..exports.gallery import gallery
 from ..figures import browser
 from ..figures.belief_view import belief_curve, belief_view, points
 from ..figures.token_view import payload
+from .game import game_data
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
@@ -130,6 +131,7 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
         write(f"licences/{licence.name}", licence.read_bytes())
     core = json.dumps(_core(packed, candidates), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write(CORE, core)
+    write("game.json", json.dumps(game_data(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     write("first.json", json.dumps(_first(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     for file in sorted(_HERE.iterdir()):
         if file.suffix in (".js", ".webmanifest") and file.name != "sw.js":
@@ -137,7 +139,8 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
     write("strip.js", browser.script())
     write("style.css", html.style() + (_HERE / "site.css").read_text(encoding="utf-8"))
     write("icon.svg", (_HERE / "icon.svg").read_bytes())
-    write("index.html", _page(shown is not None))
+    write("index.html", _page("page.html", "app.js", shown is not None))
+    write("game.html", _page("game.html", "game.js"))
     shell = sorted(path for path in files if not path.endswith(".gz") and not path.startswith("licences/"))
     if shown is not None:
         folder = out / GALLERY
@@ -343,8 +346,9 @@ def language_data(language: Language) -> dict[str, Any]:
     }
 
 
-def _page(with_gallery: bool) -> str:
-    body = (_HERE / "page.html").read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
+def _page(name: str, script: str, with_gallery: bool = False) -> str:
+    """Return a page of the site: its body, and the script that runs on it."""
+    body = (_HERE / name).read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
     if with_gallery:
         link = f'<a href="{GALLERY}/index.html">The examples under every mechanism, and lessons</a>'
         body += f'<p class="p-small">{link}</p>\n'
@@ -368,7 +372,7 @@ def _page(with_gallery: bool) -> str:
 <main>
 {body}
 </main>
-<script type="module" src="app.js"></script>
+<script type="module" src="{script}"></script>
 </body>
 </html>
 """

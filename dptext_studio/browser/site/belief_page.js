@@ -3,6 +3,7 @@
 // rewrite is there, and then computed here at every ε of the slider.
 
 import { BeliefQuestion } from "./belief.js";
+import { percent } from "./guarantee.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
 /** @typedef {import("./distributions.js").Flips} Flips */
@@ -17,10 +18,6 @@ import { BeliefQuestion } from "./belief.js";
  */
 
 const POINTS = 28; // of ε, at which the dial looks for its mark
-
-// What is merely very likely is never written as certain.
-const percent = (/** @type {number} */ p) =>
-  p > 0.995 && p < 1 ? ">99%" : p === 0 ? "0%" : p >= 0.0995 ? `${(100 * p).toFixed(0)}%` : p >= 1e-4 ? `${Number((100 * p).toPrecision(2))}%` : "< 0.01%";
 
 /** Hand the token view a belief. */
 function tell(/** @type {string} */ key, /** @type {number} */ run, /** @type {object} */ belief) {
