@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..support.checks import check_whole_number
+from ..text.language import Language
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
 
@@ -49,19 +50,30 @@ def suggest_alternatives(
         No list holds the fact, and the space does not know it.
     """
     n, word = check_whole_number("n, the number of alternatives,", n, least=1), fact.casefold()
-    for listed in _kinds(mechanism.language.name.casefold()):
+    for listed in word_lists(mechanism.language):
         if word in listed:
             return [w for w in listed if w != word][:n]
-    space = _space(mechanism, avoid)
+    space = public_space(mechanism, avoid)
     row = space.index(word)
     if row is None:
         raise InputError(f"No public list holds “{fact}”. Name alternatives of its kind yourself.")
-    near, _ = space.nearest([row], min(_NEIGHBOURS + n, len(space)))
-    stop, found = stop_words(None, mechanism.language), [word]
-    for other in (space.words[i] for i in near[0].tolist()):
-        if len(other) > 2 and other not in stop and not any(share_stem(other, o) for o in found):
-            found.append(other)
-    return found[1 : n + 1]
+    return nearest_words(space, [row], n, mechanism.language)[0]
+
+
+def nearest_words(space: WordSpace, rows: Sequence[int], n: int, language: Language) -> list[list[str]]:
+    """Return for each word of a space, by its row, the n nearest that are no stop words and no other forms of it."""
+    near, _ = space.nearest(rows, min(_NEIGHBOURS + n, len(space)))
+    stop = stop_words(None, language)
+    every = []
+    for row, others in zip(rows, near.tolist(), strict=True):
+        found = [space.words[row]]
+        for other in (space.words[i] for i in others):
+            if len(found) > n:
+                break
+            if len(other) > 2 and other not in stop and not any(share_stem(other, o) for o in found):
+                found.append(other)
+        every.append(found[1:])
+    return every
 
 
 def share_stem(a: str, b: str) -> bool:
@@ -71,13 +83,19 @@ def share_stem(a: str, b: str) -> bool:
     return (same >= 4 and same >= 0.6 * min(len(a), len(b))) or same == min(len(a), len(b))
 
 
+def word_lists(language: Language) -> tuple[tuple[str, ...], ...]:
+    """Return the public lists of words of one kind, in the order in which they are asked."""
+    return _lists().get(language.name.casefold(), ())
+
+
 @cache
-def _kinds(language: str) -> tuple[tuple[str, ...], ...]:
-    lists = tomllib.loads(Path(__file__).with_name("alternatives.toml").read_text("utf-8")).get(language, {})
-    return tuple(tuple(words.split()) for words in lists.values())
+def _lists() -> dict[str, tuple[tuple[str, ...], ...]]:
+    listed = tomllib.loads(Path(__file__).with_name("alternatives.toml").read_text("utf-8"))
+    return {name: tuple(tuple(words.split()) for words in lists.values()) for name, lists in listed.items()}
 
 
-def _space(mechanism: Mechanism, avoid: Collection[str]) -> WordSpace:
+def public_space(mechanism: Mechanism, avoid: Collection[str] = ()) -> WordSpace:
+    """Return the space that is asked for neighbours. avoid: names of others that are not asked, if one is left."""
     own = None if mechanism.by_word is None else mechanism.by_word.space.name
     others = [name for name in _SPACES if name != own]
     return word_space(next((name for name in others if name not in avoid), others[0]))

@@ -20,12 +20,15 @@ from typing import Any
 
 import numpy as np
 
+from dptext_core.attacks import alternatives
+from dptext_core.attacks.belief import BeliefQuestion
 from dptext_core.errors import InputError, ModelUnavailable
 from dptext_core.measure.pii_survival import KINDS
 from dptext_core.mechanisms.masked import dp_mlm_prior
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.mechanisms.words.custext import CusTextConfig
+from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support import folder_lock
 from dptext_core.support.assets import assets_folder, examples
 from dptext_core.support.version import __version__
@@ -38,7 +41,9 @@ from dptext_core.text.visible import character_table
 from ..exports import html
 from ..exports.gallery import gallery
 from ..figures import browser
+from ..figures.belief_view import belief_curve, belief_view, points
 from ..figures.token_view import payload
+from .game import game_data
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
@@ -54,13 +59,15 @@ POLICY = (
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
 #: What stands in the place of an example's problem, where the text is the visitor's own.
-OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
+OWN_TEXT = "Choose the word of your text that nobody should learn."
 NOTES = (
-    "The randomness is that of your browser's cryptographic generator. Every word is drawn in float64 with the full "
-    "range of its numbers, so that what is improbable stays possible.",
-    "The language model is the one of the full program, computed in float32, and draws from the same distribution. "
+    "The randomness comes from your browser's cryptographic generator. Every word is drawn in float64 with the full "
+    "range of its numbers, so improbable words stay possible.",
+    "The language model is that of the full program, computed in float32, and draws from the same distribution. "
     "Only sentences are compared by an encoder whose weights are rounded to 8 bits; the guarantee is the same.",
-    "The page and its files come from the server that you opened it at. Once they are here, nothing is asked of it.",
+    "The reader's certainty is exact, given what is drawn from. With a public prior it is interpolated while you drag "
+    "(≈), and exact where you stop.",
+    "The page and its files come from the server where you opened it. Once they are loaded, it sends nothing.",
 )
 #: The name of the file that says what is there, and the folder of finished pages.
 CORE, GALLERY = "core.json", "gallery"
@@ -124,6 +131,7 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
         write(f"licences/{licence.name}", licence.read_bytes())
     core = json.dumps(_core(packed, candidates), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write(CORE, core)
+    write("game.json", json.dumps(game_data(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     write("first.json", json.dumps(_first(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     for file in sorted(_HERE.iterdir()):
         if file.suffix in (".js", ".webmanifest") and file.name != "sw.js":
@@ -131,7 +139,8 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
     write("strip.js", browser.script())
     write("style.css", html.style() + (_HERE / "site.css").read_text(encoding="utf-8"))
     write("icon.svg", (_HERE / "icon.svg").read_bytes())
-    write("index.html", _page(shown is not None))
+    write("index.html", _page("page.html", "app.js", shown is not None))
+    write("game.html", _page("game.html", "game.js"))
     shell = sorted(path for path in files if not path.endswith(".gz") and not path.startswith("licences/"))
     if shown is not None:
         folder = out / GALLERY
@@ -178,6 +187,9 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     yield "nearest", "data/nearest.bin.gz", _nearest()
     (order,) = _words_of("diffractor").vocabulary.lists
     yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
+    words, near = _neighbours()
+    yield "neighbours-words", "data/neighbours.txt.gz", words
+    yield "neighbours", "data/neighbours.bin.gz", near
     yield "runtime", "runtime/ort.wasm.gz", _runtime("ort-wasm-simd-threaded.wasm")
     yield "model", "data/model.onnx.gz", _file(spec.folder / GRAPH_FILE)
     yield "model-weights", f"data/{WEIGHTS_FILE}.gz", _file(spec.folder / WEIGHTS_FILE)
@@ -228,6 +240,22 @@ def _nearest() -> bytes:
     return distances[:, 1].astype("<f8").tobytes() + places[:, 1].astype("<u2").tobytes()
 
 
+def _neighbours() -> tuple[bytes, bytes]:
+    """Return the words of the public space that alternatives come from, and the alternatives of each, uint16 (words,
+    SUGGESTED): their places, or that of the word itself where there are fewer."""
+    mechanisms = [get_mechanism(name) for name in MECHANISMS]
+    space = alternatives.public_space(mechanisms[0])
+    if any(alternatives.public_space(m) is not space for m in mechanisms):
+        raise ModelUnavailable("The mechanisms of the browser edition take alternatives from several word spaces.")
+    places = {word: i for i, word in enumerate(space.words)}
+    near = np.repeat(np.arange(len(space), dtype="<u2")[:, None], alternatives.SUGGESTED, axis=1)
+    for rows in np.array_split(np.arange(len(space)), len(space) // 1024 + 1):
+        found = alternatives.nearest_words(space, rows.tolist(), alternatives.SUGGESTED, mechanisms[0].language)
+        for row, words in zip(rows.tolist(), found, strict=True):
+            near[row, : len(words)] = [places[w] for w in words]
+    return "\n".join(space.words).encode(), near.tobytes()
+
+
 def _runtime(name: str) -> bytes:
     path = assets_folder() / "pocket" / f"{name}.xz"
     try:
@@ -257,6 +285,8 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
         "language": language_data(mechanisms[MECHANISMS[0]].language),
         "stop_words": sorted(stop.words),
         "kinds": KINDS,
+        "alternatives": alternatives.word_lists(mechanisms[MECHANISMS[0]].language),
+        "suggested": alternatives.SUGGESTED,
         "candidates": candidates,
         "mechanisms": list(made.values()),
         "examples": [
@@ -278,12 +308,17 @@ def _first() -> dict[str, Any]:
     """Return the first example by the first mechanism, to be dragged while the model loads: with a seed, so not
     private."""
     mechanism = get_mechanism(MECHANISMS[0])
-    example = examples()[0]
-    result = mechanism.rewrite(example.text, seed=1)
+    example, seed = examples()[0], 1
+    result = mechanism.rewrite(example.text, seed=seed)
     low, high, default = mechanism.epsilon_range()
     shown = payload(result, run=0, low=low, high=high, default=default, pin=example.sensitive)
+    question = BeliefQuestion.make(mechanism, example.text, example.sensitive)
+    where = points(question, low, high).tolist()
+    curve = belief_curve(question, question.prepared[0], NoiseStream(seed), where)
+    now = (float(default), question.given(result))
     return {
-        "payload": {**shown, "stage": True},
+        "payload": {**shown, "stage": True, "belief": {"why": ""}},
+        "belief": belief_view(question, curve, [shown["pin"]], now),
         "sentence": result.guarantee.sentence(),
         "exposed": result.guarantee.exposed,
     }
@@ -311,8 +346,9 @@ def language_data(language: Language) -> dict[str, Any]:
     }
 
 
-def _page(with_gallery: bool) -> str:
-    body = (_HERE / "page.html").read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
+def _page(name: str, script: str, with_gallery: bool = False) -> str:
+    """Return a page of the site: its body, and the script that runs on it."""
+    body = (_HERE / name).read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
     if with_gallery:
         link = f'<a href="{GALLERY}/index.html">The examples under every mechanism, and lessons</a>'
         body += f'<p class="p-small">{link}</p>\n'
@@ -336,7 +372,7 @@ def _page(with_gallery: bool) -> str:
 <main>
 {body}
 </main>
-<script type="module" src="app.js"></script>
+<script type="module" src="{script}"></script>
 </body>
 </html>
 """

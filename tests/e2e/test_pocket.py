@@ -142,7 +142,7 @@ def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> No
     texts += [t.lower() for t in texts] + [t.upper() for t in texts[:60]]
     seen = [Document.parse(text).visible.text for text in texts]
     expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in find_pii(text)] for text in seen]
-    call = "(texts) => Promise.all(texts.map((text) => window.dptext.telling(text)))"
+    call = "(texts) => Promise.all(texts.map((text) => window.dptext.pii(text)))"
     value = page.evaluate(call, texts)
     assert {t: f for t, f, e in zip(texts, value, expected, strict=True) if f != e} == {}
     assert {kind for each in expected for kind, _, _ in each} == set(KINDS)
@@ -316,8 +316,8 @@ def test_words_of_a_list_are_compared_as_the_core_compares_them(page: Page) -> N
     assert {t: b for t, b in zip(texts, theirs, strict=True) if b != fold(t)} == {}
     words, tokens = ("don't", "heck"), ("don’t-knows", "what-the-heck", "don", "'don't'", "hecks", "can't", "x_don't_y")
     bans = """async ([words, tokens]) => {
-      const { Never } = await import("./blocklist.js"); const never = new Never(words);
-      return tokens.map((t) => never.bans(t)); }"""
+      const { Blocklist } = await import("./blocklist.js"); const listed = new Blocklist(words);
+      return tokens.map((t) => listed.bans(t)); }"""
     assert page.evaluate(bans, [words, tokens]) == [Blocklist(frozenset(words)).bans(t) for t in tokens]
 
 
@@ -431,7 +431,7 @@ def test_nobody_else_is_asked_it_goes_on_without_a_network_and_a_damaged_file_is
             "document.querySelector('.strip .text').textContent.includes('neighbour')"
             " && document.querySelector('#status').textContent.startsWith('Rewritten')",
         )
-        assert "sampled" in page.inner_text("#promise")
+        assert "sampled" in page.inner_text("#guarantee")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.context.set_offline(False)
     for damaged in ("new Uint8Array(1000)", "Uint8Array.of(0x1f, 0x8b, 8, 0, 0)"):
@@ -477,7 +477,7 @@ def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page
     page.press("#exact", "Enter")
     page.fill("#text", TEXTS[0] + " She sleeps.")  # which comes before the view has told of that ε
     until(page, "document.querySelector('.strip .text').textContent.includes('sleeps')")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 per word')")
+    until(page, "document.querySelector('#guarantee').textContent.includes('ε = 28 per word')")
     adjacency = dpt.get_mechanism("custext").guarantee(TEXTS[0]).adjacency
     assert page.inner_text("#between") == f"It holds between {adjacency}." and "same kept tokens" in adjacency
     assert "Nothing yet" in page.inner_text("#ledger")
@@ -518,7 +518,7 @@ def test_how_many_identifying_words_are_left_is_counted_while_epsilon_moves(page
     until(page, "/^[0-3] of 3$/.test(document.querySelector('.which-stand strong').textContent)")
     page.fill("#exact", "28")
     page.press("#exact", "Enter")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 per word')")
+    until(page, "document.querySelector('#guarantee').textContent.includes('ε = 28 per word')")
     # The marks of words and their number are of one picture.
     until(
         page,
@@ -548,16 +548,16 @@ def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:
     page.click(".k-options summary")
     page.select_option("[data-option=slots]", label="3")
     until(page, "document.querySelector('#exposed').textContent.includes('that 3 sentences are sampled, as you set')")
-    page.fill("#never", "and one…two")
+    page.fill("#blocklist", "and one…two")
     until(page, "document.querySelector('#status').textContent.includes('is read as')")
     assert page.is_disabled("#again") and page.is_disabled("#save"), "what stands there was made by the list before"
     assert page.locator("[inert] .strip").count() == 1
-    page.fill("#never", "doctor sister")
+    page.fill("#blocklist", "doctor sister")
     until(page, "document.querySelector('#exposed').textContent.includes('the blocklist')")
     assert not {"doctor", "sister"} & set(page.inner_text(".strip .text").lower().split())
     assert page.is_enabled("#again") and page.is_enabled("#save") and page.locator("[inert] .strip").count() == 0
     page.select_option("#mechanism", "custext")
-    assert page.is_hidden("#never") and "no list of words" in page.inner_text("#never_note")
+    assert page.is_hidden("#blocklist") and "no list of words" in page.inner_text("#blocklist_note")
     page.select_option("[data-option=k]", label="5")
     until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
 
@@ -649,7 +649,7 @@ def test_what_left_is_written_down_at_the_epsilon_of_its_words(without_model: Pa
     until(page, "document.querySelector('#ledger').textContent.includes('CusText, ε = 20,')")
     page.click(".strip .copy")
     page.select_option("#mechanism", "diffractor")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 1.1 per unit')")
+    until(page, "document.querySelector('#guarantee').textContent.includes('ε = 1.1 per unit')")
     page.evaluate("window.allow()")
     until(page, f"document.querySelectorAll('#ledger li').length === {before + 2}")
     assert page.inner_text("#ledger").count("CusText, ε = 20,") == 2 and "no promise" not in page.inner_text("#ledger")
@@ -728,7 +728,7 @@ def test_a_long_rewrite_ends_where_something_else_is_asked_for(page: Page) -> No
     page.fill("#text", long)
     until(page, "document.querySelector('#status').textContent.startsWith('Working')")
     page.select_option("#mechanism", "custext")
-    until(page, "document.querySelector('#promise').textContent.includes('share its set')", 40)
+    until(page, "document.querySelector('#guarantee').textContent.includes('share its set')", 40)
 
 
 @pytest.mark.slow
@@ -768,11 +768,11 @@ def test_the_words_worth_showing_are_the_likest_anywhere_on_the_axis(page: Page)
 
 
 def test_the_chances_beside_a_word_are_those_of_its_law(page: Page) -> None:
-    page.evaluate("() => (document.querySelector('#never').value = '')")
+    page.evaluate("() => (document.querySelector('#blocklist').value = '')")
     page.select_option("#mechanism", "dp-mlm-prior")
     page.fill("#text", TEXTS[0])
     until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 15 per word')")
+    until(page, "document.querySelector('#guarantee').textContent.includes('ε = 15 per word')")
     for at, word in ((1, "doctor"), (6, "sister"), (3, "Lisbon")):
         page.locator(".strip .text .word", has_text=word).first.click()
         until(page, f"document.querySelector('.strip .pair .from').textContent === '{word}'")

@@ -85,9 +85,9 @@ def test_alternatives_come_from_a_space_that_no_setting_samples_in():
     asked = [dpt.get_mechanism("santext"), dpt.get_mechanism("santext", space="word2vec")]
     spaces = {m.by_word.space.name for m in asked}
     assert spaces == {"minilm", "word2vec"}
-    assert alternatives._space(asked[0], spaces).name == "cooccurrence"
-    assert alternatives._space(asked[0], ("cooccurrence",)).name == "word2vec"
-    assert alternatives._space(asked[0], ("cooccurrence", *spaces)).name == "cooccurrence", "one is always asked"
+    assert alternatives.public_space(asked[0], spaces).name == "cooccurrence"
+    assert alternatives.public_space(asked[0], ("cooccurrence",)).name == "word2vec"
+    assert alternatives.public_space(asked[0], ("cooccurrence", *spaces)).name == "cooccurrence", "one is always asked"
 
 
 def test_a_fact_that_the_text_lacks_is_refused_and_advice_counts_the_certainty():

@@ -1,12 +1,14 @@
 // @ts-check
-// The page: a text, a mechanism, the token view, the promise, and a ledger of what left this tab.
+// The page: a text, a mechanism, the token view, the guarantee, and a ledger of what left this tab.
 
-import { Never, neverOf } from "./blocklist.js";
+import { Blocklist, parseBlocklist } from "./blocklist.js";
+import { BeliefQuestion } from "./belief.js";
+import { BeliefPage, tellDemonstration } from "./belief_page.js";
 import { Engine, check } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
 import { bound } from "./guarantee.js";
-import { telling } from "./identifiers.js";
+import { findPii } from "./identifiers.js";
 import { payload } from "./view.js";
 
 const EMPTY = "∎"; // as the token view shows a sentence that is empty
@@ -16,16 +18,16 @@ const LARGEST = 100_000; // bytes of a file that is dropped
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
-  progress: get("progress"), promise: get("promise"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
-  notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), never: get("never"),
-  never_label: get("never_label"), never_note: get("never_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
+  progress: get("progress"), guarantee: get("guarantee"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
+  notes: get("notes"), reader: get("reader"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
+  blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
 };
 const state = {
   run: 0,
   draw: "",
   eps: /** @type {Record<string, number>} */ ({}),
   options: /** @type {Record<string, Record<string, any>>} */ ({}),
-  never: { text: "", made: new Never([]) },
+  blocklist: { text: "", made: new Blocklist([]) },
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
   draws: /** @type {Map<string, {title: string, draws: number, metric: boolean}>} */ (new Map()),
   released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, draw: string}>} */ (new Map()),
@@ -33,9 +35,14 @@ const state = {
   turn: 0,
   working: /** @type {AbortController | null} */ (null),
   stale: false,
+  chosen: /** @type {number | null} */ (null), // the token that is looked at
+  /** The facts that were named, and what else they could be, for each mechanism. */
+  asked: /** @type {Map<string, {fact: string, others: [string, string][]}>} */ (new Map()),
 };
 /** @type {Engine} */
 let engine;
+/** @type {BeliefPage} */
+let beliefs;
 
 function element(/** @type {string} */ tag, /** @type {string} */ text) {
   const node = document.createElement(tag);
@@ -54,6 +61,7 @@ function say(/** @type {string} */ what, wrong = false) {
 // then counts instead.
 async function rewrite() {
   const turn = (state.turn += 1);
+  beliefs.stop();
   const mechanism = ui.mechanism.value;
   const options = state.options[mechanism];
   const spec = engine.spec(mechanism, options);
@@ -81,7 +89,7 @@ async function rewrite() {
   }
   await work(async (signal) => {
     const start = performance.now();
-    const prepared = await engine.prepare(ui.text.value, mechanism, { options, never: never(spec), signal });
+    const prepared = await engine.prepare(ui.text.value, mechanism, { options, blocklist: typedBlocklist(spec), signal });
     await show(prepared, signal);
     const took = performance.now() - start;
     const { ms } = prepared;
@@ -128,11 +136,11 @@ function hold() {
 }
 
 // The words that are never released, as they are typed, where the mechanism takes such a list.
-function never(/** @type {any} */ spec) {
+function typedBlocklist(/** @type {any} */ spec) {
   if (!spec.takes_never) return undefined;
-  const text = ui.never.value;
-  if (state.never.text !== text) state.never = { text, made: neverOf(text, engine.language) };
-  return state.never.made;
+  const text = ui.blocklist.value;
+  if (state.blocklist.text !== text) state.blocklist = { text, made: parseBlocklist(text, engine.language) };
+  return state.blocklist.made;
 }
 
 // The options of the mechanism that is chosen.
@@ -156,10 +164,10 @@ function offer() {
     label.append(select);
     return label;
   }));
-  ui.never_label.hidden = !spec.takes_never;
-  ui.never_note.textContent = spec.takes_never
-    ? "They are taken out of what can be drawn, and none of them is kept. Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text."
-    : `${spec.title} takes no list of words that are never released here: its groups would be others. The full program makes them.`;
+  ui.blocklist_label.hidden = !spec.takes_never;
+  ui.blocklist_note.textContent = spec.takes_never
+    ? "These words are taken out of what can be drawn, and none of them is kept. List each form. The guarantee holds as long as you made the list without looking at the text."
+    : `${spec.title} takes no list of words here, because the list would change its groups. The full program supports it.`;
 }
 
 // What the text gives away, and which example it is.
@@ -193,10 +201,11 @@ function instead(/** @type {string} */ title, /** @type {any} */ problem) {
 
 // Something to drag while the model loads: a rewrite that the core made, with noise that everybody has.
 async function demonstrate() {
-  const { payload: data, sentence, exposed } = await json("first.json");
+  const { payload: data, belief, sentence, exposed } = await json("first.json");
   if (state.prepared) return;
+  tellDemonstration(data, belief);
   mount({ parentElement: ui.view, data, setStateValue() {} });
-  ui.promise.textContent = sentence;
+  ui.guarantee.textContent = sentence;
   ui.exposed.replaceChildren(...exposed.map((/** @type {string} */ item) => element("li", item)));
 }
 
@@ -206,7 +215,7 @@ function again() {
   if (!prepared || state.working) return;
   work(async (signal) => {
     await show(prepared, signal);
-    return "Drawn again.";
+    return "Rewritten with new noise.";
   });
 }
 
@@ -215,7 +224,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   const run = state.run + 1;
   const draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
   const begun = performance.now();
-  const hear = (/** @type {number} */ share) => {
+  const onProgress = (/** @type {number} */ share) => {
     ui.progress.hidden = performance.now() - begun < 300;
     ui.progress.value = share;
   };
@@ -227,19 +236,40 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
     if (shown > 0) state.eps[name] = shown;
     return Math.min(Math.max(state.eps[name] ?? usual, low), high);
   };
-  const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, hear });
+  const { data: made, flips } = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, onProgress });
   const epsilon = (made.eps = now()); // it may have been dragged meanwhile
+  const before = state.prepared;
   ui.view.inert = ui.again.disabled = ui.save.disabled = false;
   Object.assign(state, { run, draw, prepared });
-  const { draws } = engine.promise(prepared, epsilon);
+  const { draws } = engine.guarantee(prepared, epsilon);
   state.draws.set(draw, { title, draws, metric: notion === "metric" });
-  // Something is to be seen beside the text before a word is chosen.
-  const { sensitive = "" } = engine.core.examples.find((/** @type {any} */ e) => e.text === prepared.document.text) ?? {};
-  const same = (/** @type {any} */ t) => t.a === "replace" && t.o.toLowerCase() === sensitive.toLowerCase();
-  const at = made.tokens.findIndex(same);
-  const data = { ...made, key: name, stage: true, ...(at < 0 ? {} : { pin: at }) };
+  const word = secretOf(prepared);
+  if (prepared.aligned) state.chosen = chosenIn(prepared, before, made.tokens, word);
+  const pin = prepared.aligned && state.chosen !== null ? { pin: state.chosen } : {};
+  const data = { ...made, key: name, stage: true, ...pin };
+  const view = { token: state.chosen, eps: Number(epsilon.toPrecision(6)), ...state.asked.get(name) };
+  beliefs.show({ key: name, run, prepared, flips, word, epsilon: view.eps }, view);
   mount({ parentElement: ui.view, data, setStateValue: (/** @type {string} */ _, /** @type {any} */ view) => seen(name, view) });
-  promise(epsilon);
+  showGuarantee(epsilon);
+}
+
+/** The word that gives an example away; "" where the text is none. */
+function secretOf(/** @type {import("./engine.js").Prepared} */ { document }) {
+  return engine.core.examples.find((/** @type {any} */ e) => e.text === document.text)?.sensitive ?? "";
+}
+
+// The token that is looked at in a new rewrite: the same one of the same text, else what gives the text away, else the
+// word that still stands in its place.
+function chosenIn(
+  /** @type {import("./engine.js").Prepared} */ { document: { text, tokens } },
+  /** @type {import("./engine.js").Prepared | null} */ before, /** @type {any[]} */ placed, /** @type {string} */ word,
+) {
+  const { chosen } = state;
+  if (before?.document.text === text && chosen !== null) return chosen;
+  const at = placed.findIndex((t) => t.a === "replace" && t.o.toLowerCase() === word.toLowerCase());
+  if (at >= 0) return at;
+  const stays = chosen !== null && before?.aligned && before.document.tokens[chosen]?.text === tokens[chosen]?.text;
+  return stays ? chosen : null;
 }
 
 // The token view has moved, or text has left it.
@@ -247,15 +277,18 @@ function seen(/** @type {string} */ name, /** @type {any} */ view) {
   for (const [draw, , epsilon] of view.copies) release(draw, epsilon);
   if (state.prepared?.spec.name !== name) return;
   state.eps[name] = view.eps;
-  promise(view.eps);
+  state.asked.set(name, { fact: view.fact, others: view.others });
+  if (state.prepared.aligned) state.chosen = view.token;
+  showGuarantee(view.eps);
+  beliefs.seen(view);
 }
 
-function promise(/** @type {number} */ epsilon) {
+function showGuarantee(/** @type {number} */ epsilon) {
   if (!state.prepared) return;
   const { removed = 0 } = state.prepared.document;
   ui.removed.textContent = removed ? `${removed} invisible character${removed === 1 ? "" : "s"} removed.` : "";
-  const made = engine.promise(state.prepared, epsilon);
-  ui.promise.textContent = made.sentence;
+  const made = engine.guarantee(state.prepared, epsilon);
+  ui.guarantee.textContent = made.sentence;
   // Kept words are no secret: a text without them would be told apart.
   ui.between.textContent = made.draws ? `It holds between ${made.adjacency}.` : "";
   ui.exposed.replaceChildren(...made.exposed.map((item) => element("li", item)));
@@ -273,7 +306,7 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
     const spent = `${bound(r.epsilon * r.draws)}${r.metric ? " for each unit of distance" : ""}`;
     const versions = all.filter((other) => other.draw === r.draw).length;
     // They share their noise, and together they show it.
-    const shared = versions > 1 ? " Another version of this draw left too: no promise is left for either." : "";
+    const shared = versions > 1 ? " Another version of this draw left too: neither has a guarantee." : "";
     return element("li", `${r.title}, ε = ${bound(r.epsilon)}, ${r.draws} ${r.draws === 1 ? "draw" : "draws"}: ${spent}.${shared}`);
   });
   const apart = all.some((r) => r.metric) ? ", but for what counts by distance" : "";
@@ -304,7 +337,7 @@ function shownText() {
   let out = "";
   prepared.document.tokens.forEach((token, i) => {
     // A drawn word that is not shown is an error here: the original must not take its place.
-    const word = prepared.laws[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
+    const word = prepared.distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
     // What stands for the empty sentence is no part of the text.
     if (prepared.aligned) out += prepared.gaps[i] + word;
     else if (word && word !== EMPTY) out += (out && prepared.gaps[i]) + word;
@@ -338,6 +371,7 @@ async function take(/** @type {DragEvent} */ event) {
 async function begin() {
   get("idle").remove();
   engine = new Engine(await json("core.json"));
+  beliefs = new BeliefPage(engine, (sentence) => (ui.reader.textContent = sentence));
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
   ui.examples.append(...engine.core.examples.map((/** @type {any} */ e) => {
     const pill = element("button", e.title);
@@ -362,7 +396,7 @@ async function begin() {
     state.timer = window.setTimeout(rewrite, TYPING_MS);
   };
   ui.text.addEventListener("input", soon);
-  ui.never.addEventListener("input", soon);
+  ui.blocklist.addEventListener("input", soon);
   ui.mechanism.addEventListener("change", () => {
     offer();
     rewrite();
@@ -386,8 +420,8 @@ let last = null;
 function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never } = {}) {
   const key = JSON.stringify([text, mechanism, options, never]);
   if (last?.key !== key) {
-    const listed = never && neverOf(never.join(" "), engine.language);
-    const made = engine.prepare(text, mechanism, { options, never: listed });
+    const listed = never && parseBlocklist(never.join(" "), engine.language);
+    const made = engine.prepare(text, mechanism, { options, blocklist: listed });
     last = { key, prepared: made };
     // What failed is tried again when it is asked for again.
     made.catch(() => (last = last?.prepared === made ? null : last));
@@ -404,10 +438,29 @@ Object.assign(window, {
       await ready;
       const prepared = await prepare(text, how);
       check(prepared.spec, how.epsilon);
-      const law = Number.isInteger(index) ? prepared.laws[index] : null;
-      if (!law) throw new Error(`no word is drawn for token ${index}`);
-      const logProbs = [...law.logProbs(how.epsilon)];
-      return { candidates: [...law.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
+      const distribution = Number.isInteger(index) ? prepared.distributions[index] : null;
+      if (!distribution) throw new Error(`no word is drawn for token ${index}`);
+      const logProbs = [...distribution.logProbs(how.epsilon)];
+      return { candidates: [...distribution.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
+    },
+    /**
+     * What the optimal reader believes about a fact after a release, at each of how.epsilons, as dpt.belief of the core.
+     * how.released: the candidate at each token, null where one is kept; without it nothing is weighed. how.others: the
+     * alternatives; without them those of the public lists. how.expected: whether the expected success is computed.
+     */
+    async belief(/** @type {string} */ text, /** @type {string} */ fact, /** @type {any} */ how) {
+      await ready;
+      const { epsilons, released, others = null, expected } = how;
+      const question = await BeliefQuestion.make(engine, await prepare(text, how), fact, others);
+      const [{ distributions }] = question.texts;
+      const index = released?.map((/** @type {string | null} */ word, /** @type {number} */ i) =>
+        distributions[i] && word !== null ? question.indexOf(distributions[i], word, 0) : -1);
+      const given = (/** @type {boolean} */ exact) =>
+        released && epsilons.map((/** @type {number} */ e) => question.given(e, { of: 0, index }, exact));
+      return {
+        alternatives: question.words, prior: question.prior, covered: question.covered, exact: given(true), shown: given(false),
+        expected: expected && (await Promise.all(epsilons.map((/** @type {number} */ e) => question.expected(e)))),
+      };
     },
     async rewrite(/** @type {string} */ text, /** @type {any} */ how) {
       await ready;
@@ -419,10 +472,10 @@ Object.assign(window, {
       return (await prepare(text, { mechanism: "dp-sentence" })).vectors?.map((v) => v && [...v]);
     },
     /** Names, places, dates and numbers of a text, each with the words that tell something. */
-    async telling(/** @type {string} */ text) {
+    async pii(/** @type {string} */ text) {
       await ready;
       const document = engine.language.parse(text);
-      const found = telling(document, engine.core.language.clues);
+      const found = findPii(document, engine.core.language.clues);
       return found.map((t) => [t.kind, t.text, t.words.map((k) => document.tokens[k].text)]);
     },
     async sentences(/** @type {string} */ text) {

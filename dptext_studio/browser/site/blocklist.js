@@ -33,7 +33,7 @@ export function fold(/** @type {string} */ text) {
 }
 
 /** The words that are never released. */
-export class Never {
+export class Blocklist {
   /** @param {string[]} words folded */
   constructor(words) {
     this.words = new Set(words);
@@ -65,7 +65,7 @@ export class Never {
  * @param {string} text
  * @param {import("./text.js").Language} language
  */
-export function neverOf(text, language) {
+export function parseBlocklist(text, language) {
   /** @type {Set<string>} */
   const out = new Set();
   for (const given of text.split(/[\s,;]+/).filter((t) => t)) {
@@ -80,5 +80,5 @@ export function neverOf(text, language) {
     }
     out.add(word);
   }
-  return new Never([...out].sort());
+  return new Blocklist([...out].sort());
 }

@@ -13,6 +13,10 @@ import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
  * @property {Float64Array | null} scores the chance is ∝ exp(ε·score); null where it is not of this form
  * @property {(epsilon: number) => Float64Array} logProbs
  * @property {(epsilon: number, j: number) => number} [logProb] that of one candidate, where there are no scores
+ * @property {(epsilon: number, j: number) => number} [weight] ln of what the chance of a candidate is proportional to
+ * @property {(epsilon: number) => number} [logZ] ln of the sum of these; missing where the chance needs no sum
+ * @property {boolean} [isQuick] whether that sum takes no longer than a part of a frame
+ * @property {Float64Array} [proposal] the public scores, where there are any
  * @property {number[]} [near] candidates worth showing, where there are no scores
  * @property {() => Noise} noise locked noise, drawn anew
  */
@@ -24,6 +28,25 @@ function logSumExp(/** @type {Float64Array} */ x) {
   let sum = 0;
   for (let j = 0; j < x.length; j += 1) sum += Math.exp(x[j] - top);
   return top + Math.log(sum);
+}
+
+let scratch = new Float64Array(0);
+const NEGLIGIBLE = 46; // a million candidates so far below the highest add 1e-14 of it
+
+/** ln Σ exp of the first n numbers there. */
+function logSumOfScratch(/** @type {number} */ n) {
+  let [top, sum] = [-Infinity, 0];
+  for (let j = 0; j < n; j += 1) if (scratch[j] > top) top = scratch[j];
+  for (let j = 0; j < n; j += 1) if (scratch[j] > top - NEGLIGIBLE) sum += Math.exp(scratch[j] - top);
+  return top + Math.log(sum);
+}
+
+/** ln Σ exp(ε·score) */
+function logZOf(/** @type {Float64Array} */ scores, /** @type {number} */ epsilon) {
+  const n = scores.length;
+  if (scratch.length < n) scratch = new Float64Array(n);
+  for (let j = 0; j < n; j += 1) scratch[j] = epsilon * scores[j];
+  return logSumOfScratch(n);
 }
 
 /** ln of the probabilities ∝ exp(ε·score). */
@@ -111,6 +134,8 @@ export function scored(
   return {
     candidates, scores, source,
     logProbs: (epsilon) => logProbs(scores, epsilon),
+    weight: (/** @type {number} */ epsilon, /** @type {number} */ j) => epsilon * scores[j],
+    logZ: (/** @type {number} */ epsilon) => logZOf(scores, epsilon),
     noise() {
       const offsets = gumbels(scores.length);
       return {
@@ -291,6 +316,8 @@ export function alike(
     };
   };
   const weights = (/** @type {number} */ epsilon) => cosines.map(weighs(epsilon));
+  /** @type {Float64Array | undefined} highest last */
+  let sorted;
   /** @type {number[] | undefined} the places, the most alike first */
   let order;
   /** @type {Map<number, number>} */
@@ -300,9 +327,12 @@ export function alike(
     let found = sums.get(epsilon);
     if (found === undefined) {
       const [low] = ends ?? sentenceRange(epsilon);
-      const inside = cosines.filter((c) => c > low);
-      const outside = (cosines.length - inside.length) * Math.exp(-epsilon / 2);
-      found = Math.log(inside.map(weighs(epsilon)).reduce((sum, x) => sum + Math.exp(x), outside));
+      sorted ??= cosines.slice().sort();
+      const weight = weighs(epsilon);
+      let inside = 0;
+      let j = sorted.length - 1;
+      for (; j >= 0 && sorted[j] > low; j -= 1) inside += Math.exp(weight(sorted[j]));
+      found = Math.log(inside + (j + 1) * Math.exp(-epsilon / 2));
       sums.set(epsilon, found);
     }
     return found;
@@ -310,6 +340,9 @@ export function alike(
   return {
     candidates, source: -1, scores: null,
     logProb: (epsilon, j) => weighs(epsilon)(cosines[j]) - sum(epsilon),
+    weight: (epsilon, j) => weighs(epsilon)(cosines[j]),
+    logZ: sum,
+    isQuick: true,
     logProbs(epsilon) {
       const x = weights(epsilon);
       const z = logSumExp(x);
@@ -348,11 +381,14 @@ export function shifted(
   /** @type {Record<string, number>} */ shape, /** @type {number} */ source, /** @type {[number, number]} */ [low, high],
 ) {
   const top = proposal.reduce((a, b) => Math.max(a, b), -Infinity);
-  const weighs = (/** @type {number} */ epsilon) => {
+  const shapeAt = (/** @type {number} */ epsilon) => {
     const tau = Math.min(1, (shape.firm / epsilon) ** shape.power);
     const from = shape.low * shape.sigma;
     const to = from + Math.min(shape.widest, shape.width + shape.growth * epsilon) * shape.sigma;
-    const least = top / tau - shape.spread;
+    return { tau, from, to, least: top / tau - shape.spread };
+  };
+  const weighs = (/** @type {number} */ epsilon) => {
+    const { tau, from, to, least } = shapeAt(epsilon);
     return (/** @type {number} */ j) =>
       Math.max(proposal[j] / tau, least) + (epsilon * (Math.min(Math.max(shift[j], from), to) - to)) / (2 * (to - from));
   };
@@ -362,14 +398,27 @@ export function shifted(
   };
   /** @type {Map<number, number>} */
   const sums = new Map();
-  const sum = (/** @type {number} */ epsilon, /** @type {Float64Array | undefined} */ x = undefined) => {
+  const sum = (/** @type {number} */ epsilon) => {
     let found = sums.get(epsilon);
-    if (found === undefined) sums.set(epsilon, (found = logSumExp(x ?? weights(epsilon))));
+    if (found === undefined) sums.set(epsilon, (found = added(epsilon)));
     return found;
+  };
+  /** The same as the sum of `weighs`, without a call for each candidate. */
+  const added = (/** @type {number} */ epsilon) => {
+    const { tau, from, to, least } = shapeAt(epsilon);
+    const n = proposal.length;
+    if (scratch.length < n) scratch = new Float64Array(n);
+    const wide = 2 * (to - from);
+    for (let j = 0; j < n; j += 1) {
+      const b = proposal[j] / tau;
+      const s = shift[j];
+      scratch[j] = (b > least ? b : least) + (epsilon * ((s < from ? from : s > to ? to : s) - to)) / wide;
+    }
+    return logSumOfScratch(n);
   };
   const logProbs = (/** @type {number} */ epsilon) => {
     const x = weights(epsilon);
-    const z = sum(epsilon, x);
+    const z = sum(epsilon);
     return x.map((v) => v - z);
   };
   /** Those that are among the likest somewhere, the likest first. */
@@ -379,7 +428,7 @@ export function shifted(
     for (let k = 0; k < 5; k += 1) {
       const epsilon = low * (high / low) ** (k / 4);
       const x = weights(epsilon);
-      const z = sum(epsilon, x);
+      const z = sum(epsilon);
       for (const j of highest(x, SHOWN)) best.set(j, Math.max(best.get(j) ?? -Infinity, x[j] - z));
     }
     return [...best].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SHOWN).map(([j]) => j);
@@ -389,8 +438,10 @@ export function shifted(
   /** @type {Uint32Array | undefined} */
   let order;
   return {
-    candidates, source, scores: null, logProbs,
+    candidates, source, scores: null, logProbs, proposal,
     logProb: (epsilon, j) => weighs(epsilon)(j) - sum(epsilon),
+    weight: (epsilon, j) => weighs(epsilon)(j),
+    logZ: sum,
     get near() {
       return (near ??= likest());
     },

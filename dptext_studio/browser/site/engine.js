@@ -1,38 +1,45 @@
 // @ts-check
 // The mechanisms: from a text to what each of its words is drawn from.
 
-import { Never } from "./blocklist.js";
+import { Blocklist } from "./blocklist.js";
 import { breather } from "./work_slices.js";
 import { AGAIN, content } from "./files.js";
-import { alike, constant, onList, ranked, scored, shifted } from "./distributions.js";
+import { alike, constant, scored, shifted } from "./distributions.js";
 import { namesAndNumbers } from "./names_and_numbers.js";
-import { guarantee } from "./guarantee.js";
+import { guarantee as stateGuarantee } from "./guarantee.js";
+import { custext, diffractor, santext } from "./tables.js";
 import { Language, begins, skeleton, spaced } from "./text.js";
 import { WordPieces, proposals, queries } from "./wordpiece.js";
 
 /** @typedef {import("./distributions.js").Distribution} Distribution */
 /** @typedef {import("./text.js").Document} Document */
 /**
- * @typedef {{options?: Record<string, any>, never?: Never, signal?: AbortSignal}} Choice options of a mechanism, words
- *   never released, and what ends the work between two passes of a model
+ * @typedef {object} Choice
+ * @property {Record<string, any>} [options] of a mechanism
+ * @property {Blocklist} [blocklist] words never released
+ * @property {AbortSignal} [signal] ends the work between two passes of a model
+ * @property {number} [slice] milliseconds after which the page has its turn
+ * @property {Prepared} [like] another text with the same options, of which everything that is the same is used again
  */
 /**
  * @typedef {object} Prepared
  * @property {any} spec the mechanism in core.json, with what the chosen options make of it
- * @property {Never} never
+ * @property {Blocklist} blocklist
  * @property {Document} document
  * @property {(string | null)[]} reasons why each token is kept, null where it is drawn
- * @property {(Distribution | null)[]} laws what each drawn token is drawn from
+ * @property {(Distribution | null)[]} distributions what each drawn token is drawn from
  * @property {boolean[]} known whether a drawn token is drawn by looking at it
  * @property {boolean[]} capitals whether the word at each place begins a sentence or a line
  * @property {string[]} gaps the blanks before each token, and after the last
  * @property {boolean} aligned whether what is released answers to the tokens; where not, the tokens are sentences
  * @property {(Int16Array | null)[]} [vectors] of the sentences, null for an empty one
+ * @property {Table} [table] of a mechanism that draws each word from that word alone
+ * @property {number[]} [rows] of the drawn words in that table, −1 for the others
+ * @property {{scores: string[], proposals: string[]}} [asked] what the model was asked for each token
  * @property {number} ms what the model took
  */
 
 const UNKNOWN = "not in the vocabulary";
-const SPREAD = 400; // words of which the nearest are looked at
 const STEPS = 2 ** 14; // of a coordinate of a sentence's vector from 0 to 1
 
 /** A model behind a worker. */
@@ -79,27 +86,65 @@ class Model {
  * @typedef {object} Table
  * @property {string[]} words
  * @property {Map<string, number>} places
- * @property {(row: number) => Distribution} law
- * @property {(left: number[]) => (row: number) => Distribution} of the law where only the words at these places are left
- * @property {((left: number[]) => number)} [near] how far the nearest other word is then, as a rule
+ * @property {(row: number) => Distribution} distribution
+ * @property {(a: number, b: number) => number} distance of two words in the unit of the guarantee, ∞ where it does not
+ *   compare them
+ * @property {import("./tables.js").TableMaker} maker
  */
 
 /** Words that are never released are in no list here. */
-const NOTHING = new Never([]);
+const NOTHING = new Blocklist([]);
 
 /** What each drawn word is drawn from; null for the others. */
 async function each(
-  /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Distribution} */ law,
-  /** @type {AbortSignal | undefined} */ signal,
+  /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Distribution} */ distribution,
+  /** @type {Choice} */ { signal, slice },
 ) {
-  const breathe = breather(signal);
+  const breathe = breather(signal, slice);
   /** @type {(Distribution | null)[]} */
   const found = [];
   for (const i of tokens.keys()) {
-    found.push(drawn[i] ? law(i) : null);
+    found.push(drawn[i] ? distribution(i) : null);
     await breathe();
   }
   return found;
+}
+
+/** What each word is drawn from, by that word alone. */
+async function byTable(
+  /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {Table} */ table, /** @type {number[]} */ rows,
+  /** @type {Choice} */ { signal, slice, like },
+) {
+  /** @type {Map<number, Distribution>} */
+  const made = new Map();
+  like?.rows?.forEach((row, i) => row >= 0 && made.set(row, /** @type {Distribution} */ (like.distributions[i])));
+  const distribution = (/** @type {number} */ i) => {
+    const row = rows[i];
+    if (row < 0) return constant(table.words);
+    const found = made.get(row) ?? table.distribution(row);
+    made.set(row, found);
+    return found;
+  };
+  return { distributions: await each(document, drawn, distribution, { signal, slice }), table, rows, ms: 0 };
+}
+
+/** What the model is asked for each token, as text. */
+function keysOf(/** @type {ReturnType<typeof queries>} */ all) {
+  /** @type {string[]} */
+  const keys = [];
+  for (const { ids, positions, targets } of all) {
+    const sequence = ids.join();
+    targets.forEach((t, n) => (keys[t] = `${positions[n]}: ${sequence}`));
+  }
+  return keys;
+}
+
+/** @returns {Table} */
+function tableFrom(
+  /** @type {import("./tables.js").TableMaker} */ maker, /** @type {string[]} */ words, /** @type {number[]} */ left,
+) {
+  const places = new Map(words.map((word, i) => [word, i]));
+  return { words, places, distribution: maker.of(left), distance: maker.apart(left), maker };
 }
 
 export class Engine {
@@ -121,10 +166,12 @@ export class Engine {
      * @type {Map<string, Table>} */
     this.tables = new Map();
     /** The last that was made without some words, with how far the nearest other word is there, as a rule.
-     * @type {{of: Table, never: Never, made: Table, distance: number | undefined} | null} */
+     * @type {{of: Table, blocklist: Blocklist, made: Table, distance: number | undefined} | null} */
     this.shorter = null;
     /** @type {Map<string, Promise<void>>} */
     this.loads = new Map();
+    /** @type {Promise<{words: string[], places: Map<string, number>, near: Uint16Array}> | undefined} */
+    this.neighbours = undefined;
   }
 
   /** A mechanism with some of its options. */
@@ -138,12 +185,12 @@ export class Engine {
   }
 
   /** What a mechanism needs, loaded once. */
-  load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ hear = () => {}) {
+  load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ onProgress = () => {}) {
     const key = tableOf(spec);
     let found = this.loads.get(key);
     if (!found) {
-      if (key === "dp-mlm") found = this.loadModel(hear);
-      else found = key === "dp-sentence" ? this.loadBank(hear) : this.loadWords(key, hear);
+      if (key === "dp-mlm") found = this.loadModel(onProgress);
+      else found = key === "dp-sentence" ? this.loadBank(onProgress) : this.loadWords(key, onProgress);
       this.loads.set(key, found);
       found.catch(() => this.loads.delete(key));
     }
@@ -151,15 +198,15 @@ export class Engine {
   }
 
   /** The files of these names. */
-  async fetch(/** @type {string[]} */ names, /** @type {(bytes: number, all: number) => void} */ hear) {
+  async fetch(/** @type {string[]} */ names, /** @type {(bytes: number, all: number) => void} */ onProgress) {
     const files = names.map((name) => this.core.files[name]);
     const all = files.reduce((sum, file) => sum + file.bytes, 0);
     let come = 0;
-    return Promise.all(files.map((file) => content(file, (bytes) => hear((come += bytes), all))));
+    return Promise.all(files.map((file) => content(file, (bytes) => onProgress((come += bytes), all))));
   }
 
-  async loadModel(/** @type {(bytes: number, all: number) => void} */ hear) {
-    const [pieces, wasm, graph, weights] = await this.fetch(["vocabulary", "runtime", "model", "model-weights"], hear);
+  async loadModel(/** @type {(bytes: number, all: number) => void} */ onProgress) {
+    const [pieces, wasm, graph, weights] = await this.fetch(["vocabulary", "runtime", "model", "model-weights"], onProgress);
     const list = lines(pieces);
     const worker = new Model();
     await worker.load(wasm, graph, weights, this.core.files["model-weights"].path);
@@ -168,9 +215,9 @@ export class Engine {
     [this.pieces, this.model] = [new WordPieces(list), worker];
   }
 
-  async loadBank(/** @type {(bytes: number, all: number) => void} */ hear) {
+  async loadBank(/** @type {(bytes: number, all: number) => void} */ onProgress) {
     const [pieces, wasm, graph, weights, sentences, vectors] = await this.fetch(
-      ["vocabulary", "runtime", "encoder", "encoder-weights", "sentences", "vectors"], hear,
+      ["vocabulary", "runtime", "encoder", "encoder-weights", "sentences", "vectors"], onProgress,
     );
     const encoder = new Model();
     await encoder.load(wasm, graph, weights, this.core.files["encoder-weights"].path);
@@ -182,48 +229,55 @@ export class Engine {
     this.bank = { encoder, sentences: found, codes, lengths };
   }
 
-  async loadWords(/** @type {string} */ key, /** @type {(bytes: number, all: number) => void} */ hear) {
+  async loadWords(/** @type {string} */ key, /** @type {(bytes: number, all: number) => void} */ onProgress) {
     const names = key === "diffractor" ? ["list"] : key === "santext" ? ["words", "codes", "nearest"] : ["words", key];
-    const [list, table, nearest] = await this.fetch(names, hear);
+    const [list, table, nearest] = await this.fetch(names, onProgress);
     const words = lines(list);
     const make = key === "diffractor" ? diffractor : key === "santext" ? santext : custext;
-    const made = make(words, table, nearest);
-    this.tables.set(key, { words, places: new Map(words.map((word, i) => [word, i])), law: made.of(all(words)), ...made });
+    this.tables.set(key, tableFrom(make(words, table, nearest), words, all(words)));
+  }
+
+  /** Load the public lists of words that are near each other, once. */
+  loadNeighbours() {
+    this.neighbours ??= this.fetch(["neighbours-words", "neighbours"], () => {}).then(([list, table]) => {
+      const words = lines(list);
+      return { words, places: new Map(words.map((word, i) => [word, i])), near: new Uint16Array(table) };
+    });
+    this.neighbours.catch(() => (this.neighbours = undefined));
+    return this.neighbours;
   }
 
   /** A table without the words that are never released. */
-  without(/** @type {Table} */ table, /** @type {Never} */ never) {
-    if (!never.size) return table;
-    if (this.shorter?.of !== table || this.shorter.never !== never) {
-      const left = leftOf(table.words, never);
+  without(/** @type {Table} */ table, /** @type {Blocklist} */ blocklist) {
+    if (!blocklist.size) return table;
+    if (this.shorter?.of !== table || this.shorter.blocklist !== blocklist) {
+      const left = leftOf(table.words, blocklist);
       const words = left.map((i) => table.words[i]);
-      const places = new Map(words.map((word, i) => [word, i]));
-      const distance = table.near?.(left);
-      this.shorter = { of: table, never, distance, made: { words, places, law: table.of(left), of: table.of } };
+      this.shorter = { of: table, blocklist, distance: table.maker.near?.(left), made: tableFrom(table.maker, words, left) };
     }
     return this.shorter.made;
   }
 
   /** A text with what each of its words is drawn from, at every ε. @returns {Promise<Prepared>} */
   async prepare(
-    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, never = NOTHING, signal } = {},
+    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, blocklist = NOTHING, signal, slice, like } = {},
   ) {
     if (typeof text !== "string") throw new Error("the text is a string");
     let spec = this.spec(mechanism, options);
-    if (never.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
+    if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
     await this.load(spec);
-    if (mechanism === "dp-sentence") return this.bySentence(text, spec, never, signal);
+    if (mechanism === "dp-sentence") return this.bySentence(text, spec, blocklist, { signal, slice, like });
     const document = this.language.parse(text);
     const whole = this.tables.get(tableOf(spec));
-    const table = whole && this.without(whole, never);
-    const near = never.size && whole?.near ? this.shorter?.distance : undefined;
+    const table = whole && this.without(whole, blocklist);
+    const near = blocklist.size && whole?.maker.near ? this.shorter?.distance : undefined;
     if (near !== undefined) spec = { ...spec, guarantee: { ...spec.guarantee, near } };
     const place = (/** @type {import("./text.js").Token} */ t) =>
       t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
     const keeps = spec.options.keep_stopwords;
     const written = keeps ? namesAndNumbers(document, this.core.language.clues) : new Map();
     const reasons = document.tokens.map((t, i) => {
-      if (never.bans(t.text)) return null;
+      if (blocklist.bans(t.text)) return null;
       if (t.kind === "symbol") return "symbol";
       if (t.kind === "punct") return "punctuation";
       if ((t.kind === "number" && table) || !keeps || written.has(i)) return null;
@@ -232,20 +286,15 @@ export class Engine {
     const drawn = reasons.map((r) => r === null);
     const frame = skeleton(document, drawn);
     const known = document.tokens.map((t, i) => drawn[i] && (!table || place(t) !== undefined));
-    const byWord = (/** @type {import("./text.js").Token} */ t) => {
-      const row = place(t);
-      return row === undefined ? constant(table?.words ?? []) : /** @type {Distribution} */ (table?.law(row));
-    };
-    const { laws, ms } = table
-      ? { laws: await each(document, drawn, (i) => byWord(document.tokens[i]), signal), ms: 0 }
-      : await this.byModel(document, drawn, spec, never, signal);
-    return { spec, never, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
+    const made = table
+      ? await byTable(document, drawn, table, document.tokens.map((t, i) => (known[i] ? place(t) ?? -1 : -1)), { signal, slice, like })
+      : await this.byModel(document, drawn, spec, blocklist, { signal, slice, like });
+    return { spec, blocklist, document, reasons, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ...made };
   }
 
   /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
   async bySentence(
-    /** @type {string} */ given, /** @type {any} */ spec, /** @type {Never} */ never,
-    /** @type {AbortSignal | undefined} */ signal,
+    /** @type {string} */ given, /** @type {any} */ spec, /** @type {Blocklist} */ blocklist, /** @type {Choice} */ { signal, slice, like },
   ) {
     const { bank, pieces } = this;
     const { text, removed } = this.language.parse(given);
@@ -256,17 +305,26 @@ export class Engine {
     const none = Array(slots ?? 1).fill([text.length, text.length]);
     const read = slots === null ? (found.length ? found : none) : [...found, ...none].slice(0, slots);
     const tokens = read.map(([start, end]) => ({ text: text.slice(start, end), start, end, kind: "sentence" }));
+    const same = new Map(like?.document.tokens.map((t, i) => [t.text, i]));
+    /** @type {(Int16Array | null)[]} */
     const vectors = [];
     let ms = 0;
     for (const { text: sentence } of tokens) {
       signal?.throwIfAborted();
+      const before = same.get(sentence);
+      if (before !== undefined) {
+        vectors.push(like?.vectors?.[before] ?? null);
+        continue;
+      }
       const made = sentence ? await bank.encoder.ask({ ids: pieces.sequence(sentence, spec.max_length) }) : null;
       ms += made?.ms ?? 0;
       vectors.push(made ? steps(made.found) : null);
     }
-    const left = never.size ? this.sentencesLeft(bank.sentences, never) : all(bank.sentences);
+    const left = blocklist.size ? this.sentencesLeft(bank.sentences, blocklist) : all(bank.sentences);
     const few = left.map((j) => bank.sentences[j]);
-    const laws = vectors.map((own) => {
+    const distributions = vectors.map((own, i) => {
+      const before = same.get(tokens[i].text);
+      if (like && before !== undefined) return like.distributions[before];
       const near = cosines(bank, own);
       const kept = Float64Array.from(left, (j) => near[j]);
       return slots === null
@@ -274,14 +332,14 @@ export class Engine {
         : alike([...few, ""], Float64Array.from([...kept, own ? -1 : 1]), null);
     });
     return {
-      spec, never, document: { text, tokens, removed }, reasons: tokens.map(() => null), laws, known: tokens.map(() => true),
+      spec, blocklist, document: { text, tokens, removed }, reasons: tokens.map(() => null), distributions, known: tokens.map(() => true),
       capitals: [], gaps: ["", ...tokens.slice(1).map(() => " "), ""], aligned: false, vectors, ms,
     };
   }
 
   /** The sentences that hold no word of the list, by their places. */
-  sentencesLeft(/** @type {string[]} */ sentences, /** @type {Never} */ never) {
-    const holds = (/** @type {string} */ s) => never.touches(s) && this.language.parse(s).tokens.some((t) => never.bans(t.text));
+  sentencesLeft(/** @type {string[]} */ sentences, /** @type {Blocklist} */ blocklist) {
+    const holds = (/** @type {string} */ s) => blocklist.touches(s) && this.language.parse(s).tokens.some((t) => blocklist.bans(t.text));
     const left = all(sentences).filter((j) => !holds(sentences[j]));
     if (!left.length) throw new Error("every sentence of the bank holds one of the words that are never released");
     return left;
@@ -290,56 +348,67 @@ export class Engine {
   /** DP-MLM: the model's clipped scores at a query for each word, all in one pass; or how far they are above those that
    * it gives what is public of the text, which are another pass. */
   async byModel(
-    /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Never} */ never,
-    /** @type {AbortSignal | undefined} */ signal,
+    /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Blocklist} */ blocklist,
+    /** @type {Choice} */ { signal, slice, like },
   ) {
     const { model, pieces, candidates } = this;
     if (!model || !pieces) throw new Error("the model is not there");
     const { clip_min: low, clip_max: high } = spec.options;
-    const left = never.size ? leftOf(candidates, never) : null;
+    const left = blocklist.size ? leftOf(candidates, blocklist) : null;
     const few = left ? left.map((j) => candidates[j]) : candidates;
     const places = left ? new Map(few.map((word, j) => [word, j])) : this.placeOf;
     const targets = document.tokens.flatMap((_, i) => (drawn[i] ? [i] : []));
+    const queried = queries(pieces.encode(document), targets, pieces, spec.max_length);
+    const proposing = spec.shape ? proposals(document, drawn, targets, pieces, spec.max_length) : [];
+    const asked = { scores: keysOf(queried), proposals: keysOf(proposing) };
+    const unchanged = (/** @type {"scores" | "proposals"} */ what, /** @type {number} */ t) =>
+      Boolean(like?.asked && asked[what][t] === like.asked[what][t]);
+    const same = (/** @type {number} */ t) => unchanged("scores", t) && unchanged("proposals", t);
     let ms = 0;
-    /** The scores of each target, Float32Array. */
-    const rows = async (/** @type {ReturnType<typeof queries>} */ all, /** @type {number | null} */ mask) => {
+    /** The scores of each target, Float32Array; without a pass where all those of a sequence are known. */
+    const rows = async (
+      /** @type {ReturnType<typeof queries>} */ all, /** @type {number | null} */ mask, /** @type {(t: number) => boolean} */ known,
+    ) => {
       /** @type {Map<number, Float32Array>} */
       const found = new Map();
-      for (const asked of all) {
+      for (const { ids, positions, targets: own } of all) {
+        if (own.every(known)) continue;
         signal?.throwIfAborted();
-        const made = await model.ask({ ids: asked.ids, positions: asked.positions, mask });
+        const made = await model.ask({ ids, positions, mask });
         ms += made.ms;
-        asked.targets.forEach((t, n) => {
+        own.forEach((t, n) => {
           const row = made.found.subarray(n * candidates.length, (n + 1) * candidates.length);
           found.set(t, left ? Float32Array.from(left, (j) => row[j]) : row);
         });
       }
       return found;
     };
-    const scores = await rows(queries(pieces.encode(document), targets, pieces, spec.max_length), pieces.mask);
-    const proposed = spec.shape && (await rows(proposals(document, drawn, targets, pieces, spec.max_length), null));
-    const law = (/** @type {number} */ t) => {
+    const scores = await rows(queried, pieces.mask, same);
+    const proposed = await rows(proposing, null, (t) => unchanged("proposals", t));
+    const distribution = (/** @type {number} */ t) => {
+      const before = like?.distributions[t];
+      if (before && same(t)) return before;
       const row = /** @type {Float32Array} */ (scores.get(t));
       const source = places?.get(document.tokens[t].text.toLowerCase()) ?? -1;
-      if (proposed) {
-        const proposal = Float64Array.from(proposed.get(t));
+      if (spec.shape) {
+        const proposal = before?.proposal && unchanged("proposals", t) ? before.proposal : Float64Array.from(proposed.get(t) ?? []);
         return shifted(few, proposal, proposal.map((b, j) => row[j] - b), spec.shape, source, spec.axis);
       }
       const clipped = Float64Array.from(row, (x) => (Math.min(Math.max(x, low), high) - high) / (2 * (high - low)));
       return scored(few, clipped, source);
     };
-    return { laws: await each(document, drawn, law, signal), ms };
+    return { distributions: await each(document, drawn, distribution, { signal, slice }), asked, ms };
   }
 
-  /** The promise of a rewrite of a prepared text. */
-  promise(/** @type {Prepared} */ prepared, /** @type {number} */ epsilon) {
+  /** The guarantee of a rewrite of a prepared text. */
+  guarantee(/** @type {Prepared} */ prepared, /** @type {number} */ epsilon) {
     /** @type {Record<string, number>} */
     const kept = {};
     prepared.reasons.forEach((r, i) => {
       const of = r ?? (prepared.known[i] ? null : "unknown");
       if (of) kept[of] = (kept[of] ?? 0) + 1;
     });
-    return guarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept, prepared.never.size > 0);
+    return stateGuarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept, prepared.blocklist.size > 0);
   }
 
   /** One rewrite, with fresh randomness: its text, and what became of each token. */
@@ -347,18 +416,18 @@ export class Engine {
     check(prepared.spec, epsilon);
     let text = "";
     const releases = prepared.document.tokens.map((token, i) => {
-      const law = prepared.laws[i];
-      const word = law ? this.written(prepared, i, law.candidates[law.noise().at(epsilon)]) : token.text;
+      const distribution = prepared.distributions[i];
+      const word = distribution ? this.written(prepared, i, distribution.candidates[distribution.noise().at(epsilon)]) : token.text;
       if (prepared.aligned || (text && word)) text += prepared.gaps[i];
       const start = [...text].length;
       text += word;
       return {
-        text: word, start, end: [...text].length, epsilon: law && prepared.known[i] ? epsilon : 0,
-        origin: law ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
+        text: word, start, end: [...text].length, epsilon: distribution && prepared.known[i] ? epsilon : 0,
+        origin: distribution ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
       };
     });
     const { gaps, ms } = prepared;
-    return { text: text + gaps[gaps.length - 1], releases, guarantee: this.promise(prepared, epsilon), ms };
+    return { text: text + gaps[gaps.length - 1], releases, guarantee: this.guarantee(prepared, epsilon), ms };
   }
 
   /** How a word is written at a place; a sentence is written as it is. */
@@ -380,8 +449,8 @@ const tableOf = (/** @type {any} */ { name, options, shape }) =>
 const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 
 /** The places of the words that may be released. */
-function leftOf(/** @type {string[]} */ words, /** @type {Never} */ never) {
-  const left = all(words).filter((j) => !never.bans(words[j]));
+function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
+  const left = all(words).filter((j) => !blocklist.bans(words[j]));
   if (!left.length) throw new Error("the list of words that are never released leaves none");
   return left;
 }
@@ -414,78 +483,4 @@ function cosines(
     for (let a = 0, at = j * wide; a < wide; a += 1, at += 1) product += own[a] * codes[at];
     return product / size / other;
   });
-}
-
-/** CusText: the K words that a word shares with its group, the likest first. */
-function custext(/** @type {string[]} */ words, /** @type {ArrayBuffer} */ table) {
-  // float64 scores of all words, then their places as whole numbers of 16 bits.
-  const size = table.byteLength / 10;
-  const k = size / words.length;
-  const scores = new Float64Array(table, 0, size);
-  const outputs = new Uint16Array(table, 8 * size, size);
-  const law = (/** @type {number} */ row) => {
-    const own = outputs.subarray(row * k, (row + 1) * k);
-    return ranked([...own].map((i) => words[i]), scores.slice(row * k, (row + 1) * k), own.indexOf(row));
-  };
-  return { of: () => law };
-}
-
-/** SanText: the distances of a word to all words, from vectors of whole numbers, axis by axis. */
-function santext(/** @type {string[]} */ words, /** @type {ArrayBuffer} */ table, /** @type {ArrayBuffer} */ nearest) {
-  const codes = new Int8Array(table);
-  const n = words.length;
-  const axes = codes.length / n;
-  const lengths = new Float64Array(n);
-  for (let a = 0; a < axes; a += 1) for (let j = 0; j < n; j += 1) lengths[j] += codes[a * n + j] ** 2;
-  for (let j = 0; j < n; j += 1) lengths[j] = Math.sqrt(lengths[j]);
-  const scoresOf = (/** @type {number} */ row) => {
-    // Products of whole numbers are exact.
-    const products = new Int32Array(n);
-    for (let a = 0; a < axes; a += 1) {
-      const own = codes[a * n + row];
-      for (let j = 0, at = a * n; j < n; j += 1, at += 1) products[j] += own * codes[at];
-    }
-    const scores = new Float64Array(n);
-    for (let j = 0; j < n; j += 1) {
-      const square = products[j] * (-2 / lengths[j]) * (1 / lengths[row]) + 2;
-      scores[j] = j === row ? -0 : Math.sqrt(Math.max(square, 0)) / -2;
-    }
-    return scores;
-  };
-  const distances = new Float64Array(nearest, 0, n);
-  const others = new Uint16Array(nearest, 8 * n, n);
-  return {
-    of(/** @type {number[]} */ left) {
-      const few = left.map((j) => words[j]);
-      return (/** @type {number} */ row) => {
-        const scores = scoresOf(left[row]);
-        return scored(few, Float64Array.from(left, (j) => scores[j]), row);
-      };
-    },
-    /** The median over so many words, spread evenly. */
-    near(/** @type {number[]} */ left) {
-      if (left.length < 2) return 0;
-      const there = new Set(left);
-      const few = Math.min(SPREAD, left.length);
-      const step = (left.length - 1) / (few - 1);
-      const rows = left.length <= SPREAD ? left : Array.from({ length: few }, (_, k) => left[Math.floor(k + 1 < few ? k * step : left.length - 1)]);
-      const found = rows.map((row) => {
-        if (there.has(others[row])) return distances[row];
-        const scores = scoresOf(row);
-        return -2 * left.reduce((best, j) => (j === row ? best : Math.max(best, scores[j])), -Infinity);
-      });
-      found.sort((a, b) => a - b);
-      return (found[(few - 1) >> 1] + found[few >> 1]) / 2;
-    },
-  };
-}
-
-/** 1-Diffractor on one list, whose words these are in their order. */
-function diffractor(/** @type {string[]} */ list) {
-  return {
-    of(/** @type {number[]} */ left) {
-      const few = left.map((j) => list[j]);
-      return (/** @type {number} */ row) => onList(few, row);
-    },
-  };
 }

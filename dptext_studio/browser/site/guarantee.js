@@ -27,6 +27,13 @@ export function number(/** @type {number} */ x) {
   return general(x, 3);
 }
 
+/** A probability for reading. What is merely very likely is never written as certain. */
+export function percent(/** @type {number} */ p) {
+  if (p === 0) return "0%";
+  if (p > 0.995 && p < 1) return ">99%";
+  return p >= 0.0995 ? `${(100 * p).toFixed(0)}%` : p >= 1e-4 ? `${Number((100 * p).toPrecision(2))}%` : "< 0.01%";
+}
+
 /** As Python's format "g" with so many digits. */
 function general(/** @type {number} */ x, /** @type {number} */ digits) {
   const [mantissa, power] = x.toExponential(digits - 1).split("e");

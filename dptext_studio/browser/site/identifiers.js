@@ -6,7 +6,7 @@ import { allUpper, canBegin, cluesOf, first, gapOf, namesAndNumbers, plainForm, 
 import { S, W, anyCase, escaped, isDigit } from "./text.js";
 
 /** @typedef {import("./text.js").Document} Document */
-/** @typedef {{kind: string, text: string, words: number[]}} Telling words: the tokens that tell something */
+/** @typedef {{kind: string, text: string, words: number[]}} PiiSpan words: the tokens that tell something */
 
 const re = (/** @type {string} */ source, flags = "gu") => new RegExp(source, flags);
 const D = "\\p{Nd}";
@@ -50,8 +50,8 @@ function patternOf(/** @type {any} */ given) {
   return made.pattern;
 }
 
-/** What the rules find in a text, in order; no two overlap. @returns {Telling[]} */
-export function telling(/** @type {Document} */ document, /** @type {any} */ given) {
+/** What the rules find in a text, in order; no two overlap. @returns {PiiSpan[]} */
+export function findPii(/** @type {Document} */ document, /** @type {any} */ given) {
   return new Search(document, given).found();
 }
 

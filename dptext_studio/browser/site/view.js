@@ -3,7 +3,7 @@
 
 import { breather } from "./work_slices.js";
 import { SHOWN, highest, logZs } from "./distributions.js";
-import { telling } from "./identifiers.js";
+import { findPii } from "./identifiers.js";
 import { W, escaped, isDigit } from "./text.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
@@ -13,8 +13,8 @@ const N_GRID = 40;
 const FLOOR = -1e4; // ln p of what is impossible
 
 /** The candidates worth showing: the best, those that are released somewhere, and the original word. */
-function chosen(/** @type {number[]} */ best, /** @type {Distribution} */ law, /** @type {import("./distributions.js").Flips} */ flips) {
-  return [...new Set([...best, ...flips.map((f) => f[1]), ...(law.source < 0 ? [] : [law.source])])];
+function chosen(/** @type {number[]} */ best, /** @type {Distribution} */ distribution, /** @type {import("./distributions.js").Flips} */ flips) {
+  return [...new Set([...best, ...flips.map((f) => f[1]), ...(distribution.source < 0 ? [] : [distribution.source])])];
 }
 
 /**
@@ -39,10 +39,10 @@ function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
 }
 
 /** What rules find in a text, equal ones together, with the tokens in which it may still stand. */
-function found(/** @type {import("./engine.js").Engine} */ { core }, /** @type {import("./text.js").Document} */ document) {
+function piiOf(/** @type {import("./engine.js").Engine} */ { core }, /** @type {import("./text.js").Document} */ document) {
   /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[]}>} */
   const out = new Map();
-  for (const { kind, text, words } of telling(document, core.language.clues)) {
+  for (const { kind, text, words } of findPii(document, core.language.clues)) {
     const key = `${kind} ${text.toLowerCase()}`;
     const said = out.get(key) ?? { kind, kinds: core.kinds[kind], text, at: [] };
     said.at = [...new Set([...said.at, ...words])].sort((a, b) => a - b);
@@ -58,13 +58,13 @@ function found(/** @type {import("./engine.js").Engine} */ { core }, /** @type {
  * @param {string} text
  * @param {{c?: string[], flips?: number[][]}[]} tokens
  */
-function foundAmong({ core, language }, text, tokens) {
+function piiAmong({ core, language }, text, tokens) {
   const document = language.parse(text);
   const released = tokens.map((t) => [...new Set(t.flips?.map((f) => f[1]))]);
   const pieces = tokens.map((t) => t.c?.map((c) => c.toLowerCase()) ?? []);
   /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[], among: number[][]}>} */
   const out = new Map();
-  for (const { kind, text, words } of telling(document, core.language.clues)) {
+  for (const { kind, text, words } of findPii(document, core.language.clues)) {
     const key = `${kind} ${text.toLowerCase()}`;
     if (out.has(key)) continue;
     const some = ["name", "place"].includes(kind)
@@ -80,38 +80,40 @@ function foundAmong({ core, language }, text, tokens) {
 }
 
 /**
- * One rewrite for the token view.
+ * One rewrite for the token view, and which candidate each token releases from which ε on.
  * @param {import("./engine.js").Engine} engine
  * @param {Prepared} prepared
  * @param {{run: number, draw: string, epsilon: number}} shown
- * @param {{signal?: AbortSignal, hear?: (share: number) => void}} [watched] what stops it; who is told how far it is
+ * @param {{signal?: AbortSignal, onProgress?: (share: number) => void}} [watched] what stops it; who is told how far it is
  */
-export async function payload(engine, prepared, { run, draw, epsilon }, { signal, hear } = {}) {
-  const { spec, document, reasons, laws, known, capitals, gaps, aligned } = prepared;
+export async function payload(engine, prepared, { run, draw, epsilon }, { signal, onProgress } = {}) {
+  const { spec, document, reasons, distributions, known, capitals, gaps, aligned } = prepared;
   const [low, high, usual] = spec.axis;
   const grid = Array.from({ length: N_GRID }, (_, k) => low * (high / low) ** (k / (N_GRID - 1)));
-  const total = Math.max(0, ...laws.map((law) => law?.candidates.length ?? 0));
+  const total = Math.max(0, ...distributions.map((distribution) => distribution?.candidates.length ?? 0));
+  /** @type {(import("./distributions.js").Flips | null)[]} */
+  const drawnAt = distributions.map(() => null);
   const one = (/** @type {import("./text.js").Token} */ token, /** @type {number} */ i) => {
     const placed = { pre: gaps[i], o: aligned ? token.text : "", a: "keep", why: reasons[i] ?? "" };
-    const law = laws[i];
-    if (!law) return placed;
-    const flips = law.noise().flips(low, high);
-    const n = Math.min(SHOWN, law.candidates.length);
-    const best = law.scores ? highest(law.scores, n) : law.near ?? [];
-    const shown = chosen(best, law, flips);
+    const distribution = distributions[i];
+    if (!distribution) return placed;
+    const flips = (drawnAt[i] = distribution.noise().flips(low, high));
+    const n = Math.min(SHOWN, distribution.candidates.length);
+    const best = distribution.scores ? highest(distribution.scores, n) : distribution.near ?? [];
+    const shown = chosen(best, distribution, flips);
     const place = new Map(shown.map((j, k) => [j, k]));
     const drawn = {
       ...placed,
       a: aligned ? "replace" : "insert",
       why: known[i] ? "" : "not in the vocabulary",
       cap: capitals[i] ? 1 : 0,
-      c: shown.map((j) => engine.written({ ...prepared, capitals: [] }, i, law.candidates[j])),
-      src: place.get(law.source) ?? -1,
+      c: shown.map((j) => engine.written({ ...prepared, capitals: [] }, i, distribution.candidates[j])),
+      src: place.get(distribution.source) ?? -1,
       flips: flips.map(([e, j]) => [e, place.get(j) ?? 0]),
-      ...(law.candidates.length === total ? {} : { total: law.candidates.length }),
+      ...(distribution.candidates.length === total ? {} : { total: distribution.candidates.length }),
     };
-    const { scores } = law;
-    const logProb = (/** @type {number} */ j, /** @type {number} */ at) => Math.max(law.logProb?.(at, j) ?? 0, FLOOR);
+    const { scores } = distribution;
+    const logProb = (/** @type {number} */ j, /** @type {number} */ at) => Math.max(distribution.logProb?.(at, j) ?? 0, FLOOR);
     if (!scores) {
       const exact = (/** @type {number} */ k, /** @type {number} */ at) => logProb(shown[k], at);
       return { ...drawn, exact, lp: shown.map((j) => later((k) => logProb(j, grid[k]))) };
@@ -129,14 +131,16 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
     tokens.push(one(token, i));
     const pause = breathe();
     if (pause) {
-      hear?.(i / document.tokens.length);
+      onProgress?.(i / document.tokens.length);
       await pause;
     }
   }
-  return {
+  const data = {
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
     unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
-    telling: aligned ? found(engine, document) : foundAmong(engine, document.text, tokens),
+    telling: aligned ? piiOf(engine, document) : piiAmong(engine, document.text, tokens),
     tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
+    belief: { why: "" },
   };
+  return { data, flips: drawnAt };
 }

@@ -207,13 +207,13 @@ function spliced(tokens) {
   return out;
 }
 
-// The belief at ε: exact where it was sent, and between two points with interpolated log-odds; null where it is not
-// known. p: of each word; guess: the place of the best guess, of a tie the last, so never the original by luck.
+// The belief at ε: exact where it was sent or the page can work it out, and between two points with interpolated
+// log-odds; null where it is not known. p: of each word; guess: the place of the best guess, of a tie the last, so never the original by luck.
 function believed(belief, eps) {
   const same = (x) => Math.abs(x.eps - eps) <= 1e-9 * eps;
   const { points, now } = belief;
-  let found = now && same(now) ? now : points.find(same);
-  const exact = Boolean(found);
+  let found = belief.exact?.(eps) ?? (now && same(now) ? now : points.find(same));
+  const exact = Boolean(found) && !found.isRough;
   if (!found) {
     const k = upTo(points.map((x) => x.eps), eps);
     if (!k || k === points.length) return null;

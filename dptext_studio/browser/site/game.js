@@ -1,0 +1,210 @@
+// @ts-check
+// The page of the game: a round, the reader's answer, and at the end the ceiling with the player's dots.
+
+import { json } from "./files.js";
+import { number, percent } from "./guarantee.js";
+import { ReaderGame, ceiling, readerGuess, scoreOf, total } from "./reader_game.js";
+import { Language } from "./text.js";
+
+/** @typedef {import("./reader_game.js").Round} Round */
+/** @typedef {import("./reader_game.js").Score} Score */
+
+const SVG = "http://www.w3.org/2000/svg";
+const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [640, 280, 44, 12, 12, 32]; // of the figure
+const POINTS = 41; // of a curve
+
+const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+/** @type {{game: ReaderGame, rounds: Round[], guesses: number[], past: [number, Score][]}} */
+let play;
+
+function element(/** @type {string} */ tag, /** @type {string} */ text, name = "") {
+  const node = document.createElement(tag);
+  node.textContent = text;
+  if (name) node.className = name;
+  return node;
+}
+
+const paragraphs = (/** @type {any} */ into, /** @type {string[]} */ sentences) =>
+  into.replaceChildren(...sentences.map((s) => element("p", s)));
+
+/** ε and score of each round that was played in this game. */
+const played = () =>
+  play.guesses.map((guess, i) => /** @type {[number, Score]} */ ([play.rounds[i].epsilon, scoreOf(play.rounds[i], guess)]));
+
+function head(/** @type {number} */ at) {
+  const { rounds } = play;
+  document.querySelector(".g-head")?.removeAttribute("hidden");
+  get("round").textContent = `Round ${at + 1} of ${rounds.length} · ε = ${number(rounds[at].epsilon)}`;
+  get("rounds").value = at / rounds.length;
+  const score = total(played().map(([, s]) => s));
+  const points = `You ${number(score.players)} · Optimal reader ${score.reader} · Guessing ${number(score.chance)}`;
+  get("points").textContent = score.rounds ? points : "";
+}
+
+function ask() {
+  const at = play.guesses.length;
+  const { lineUp, release } = play.rounds[at];
+  head(at);
+  get("rules").hidden = at > 0 || play.past.length > 0;
+  get("play").hidden = false;
+  get("end").hidden = get("answer").hidden = true;
+  get("which").textContent = `One of ${lineUp.facts.length} texts was rewritten`;
+  get("template").textContent = `${lineUp.before}_____${lineUp.after}`;
+  ["before", "word", "after"].forEach((id, i) => (get(id).textContent = release[i]));
+  get("question").textContent = lineUp.question;
+  get("choices").replaceChildren(...lineUp.facts.map((fact, i) => {
+    const button = element("button", fact);
+    button.setAttribute("type", "button");
+    button.title = `Key ${i + 1}`;
+    button.addEventListener("click", () => guess(i));
+    return button;
+  }));
+}
+
+function guess(/** @type {number} */ chosen) {
+  play.guesses.push(chosen);
+  const at = play.guesses.length - 1;
+  const round = play.rounds[at];
+  const { lineUp: { facts }, posterior, secret, epsilon } = round;
+  head(at);
+  [...get("choices").children].forEach((button, i) => {
+    button.disabled = true;
+    button.setAttribute("aria-pressed", String(i === chosen));
+  });
+  get("verdict").textContent = chosen === secret ? `Right: it was ${facts[secret]}.` : `You said ${facts[chosen]}. It was ${facts[secret]}.`;
+  get("verdict").className = chosen === secret ? "g-right" : "g-wrong";
+  get("believes").textContent = `What the optimal reader believes at ε = ${number(epsilon)}`;
+  get("bars").replaceChildren(...facts.map((fact, i) => {
+    const row = element("li", "", i === secret ? "g-original" : "");
+    const bar = element("i", "");
+    bar.appendChild(document.createElement("b")).style.width = `${100 * posterior[i]}%`;
+    row.append(element("span", i === secret ? `${fact} (the original)` : fact), bar, element("span", percent(posterior[i])));
+    return row;
+  }));
+  paragraphs(get("why"), reasons(round));
+  get("next").textContent = at + 1 === play.rounds.length ? "See the result" : "Next round";
+  get("answer").hidden = false;
+  get("next").focus({ preventScroll: true });
+}
+
+/** What the optimal reader says, and why. */
+function reasons(/** @type {Round} */ round) {
+  const { lineUp: { facts }, posterior, secret, epsilon, release } = round;
+  const first = readerGuess(round);
+  const order = [...posterior.keys()].sort((a, b) => posterior[b] - posterior[a]);
+  const second = order.find((i) => i !== first) ?? first;
+  const says = first === secret ? "is right" : "is wrong this time";
+  return [
+    `The optimal reader says “${facts[first]}”, is ${percent(posterior[first])} sure, and ${says}.`,
+    `Why: the mechanism turns “${facts[first]}” into “${release[1]}” ${number(posterior[first] / posterior[second])} times as ` +
+      `often as “${facts[second]}”. All ${facts.length} texts were equally likely before. The other words are sampled separately ` +
+      "and say nothing about this one.",
+    `The guarantee at ε = ${number(epsilon)} allows no reader to be more than ${percent(ceiling(epsilon, facts.length))} sure.`,
+  ];
+}
+
+function end() {
+  const scores = played();
+  const score = total(scores.map(([, s]) => s));
+  get("play").hidden = true;
+  get("end").hidden = false;
+  document.querySelector(".g-head")?.setAttribute("hidden", "");
+  paragraphs(get("result"), [
+    `You scored ${number(score.players)} points in ${score.rounds} rounds, the optimal reader ${score.reader}. Blind guessing ` +
+      `gets ${number(score.chance)} on average.`,
+    `Without luck: these guesses were right with probability ${percent(score.deserved / score.rounds)} on average, those of the ` +
+      `optimal reader with ${percent(score.certainty / score.rounds)}. No guess does better on the same releases.`,
+    "A few rounds can lie above the ceiling by luck. The dots without luck cannot: that limit is what ε means.",
+  ]);
+  const { game, past } = play;
+  const { epsilons, line_ups: lineUps, take_home: takeHome } = game.data;
+  const k = lineUps[0].facts.length;
+  const levels = [...epsilons].sort((a, b) => a - b).map((epsilon) => {
+    const own = total([...past, ...scores].filter(([e]) => e === epsilon).map(([, s]) => s));
+    const each = lineUps.map((/** @type {any} */ x) => game.expected(x, epsilon));
+    return {
+      epsilon, ceiling: ceiling(epsilon, k), reader: each.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0) / each.length,
+      players: own.players / own.rounds, deserved: own.deserved / own.rounds,
+    };
+  });
+  get("levels").replaceChildren(...levels.map((level) => {
+    const row = document.createElement("tr");
+    row.append(element("th", number(level.epsilon)));
+    for (const p of [level.ceiling, level.reader, level.players, level.deserved]) row.append(element("td", percent(p)));
+    return row;
+  }));
+  get("curve").replaceChildren(curve(levels, k), legend());
+  get("take_home").textContent = takeHome;
+  get("again").focus({ preventScroll: true });
+}
+
+/** @typedef {{epsilon: number, ceiling: number, reader: number, players: number, deserved: number}} Level */
+
+function curve(/** @type {Level[]} */ levels, /** @type {number} */ k) {
+  const [low, high] = [levels[0].epsilon / 2, levels[levels.length - 1].epsilon];
+  const x = (/** @type {number} */ e) => LEFT + ((WIDE - LEFT - RIGHT) * Math.log(e / low)) / Math.log(high / low);
+  const y = (/** @type {number} */ p) => TOP + (HIGH - TOP - BOTTOM) * (1 - p);
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", "Share of right guesses over ε. The table below has the numbers.");
+  const add = (/** @type {string} */ tag, /** @type {Record<string, string | number>} */ attributes, text = "") => {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+    node.textContent = text;
+    svg.append(node);
+  };
+  for (const p of [0, 0.25, 0.5, 0.75, 1]) {
+    add("line", { class: "v-axis", x1: LEFT, x2: WIDE - RIGHT, y1: y(p), y2: y(p) });
+    add("text", { x: LEFT - 6, y: y(p) + 4, "text-anchor": "end" }, percent(p));
+  }
+  for (const { epsilon } of levels) add("text", { x: x(epsilon), y: HIGH - 12, "text-anchor": "middle" }, number(epsilon));
+  add("text", { x: LEFT - 6, y: HIGH - 12, "text-anchor": "end" }, "ε");
+  const line = (/** @type {string} */ name, /** @type {[number, number][]} */ points) =>
+    add("polyline", { class: name, points: points.map(([e, p]) => `${x(e)},${y(p)}`).join(" ") });
+  line("g-chance", [[low, 1 / k], [high, 1 / k]]);
+  line("v-curve", Array.from({ length: POINTS }, (_, i) => {
+    const e = low * (high / low) ** (i / (POINTS - 1));
+    return /** @type {[number, number]} */ ([e, ceiling(e, k)]);
+  }));
+  line("g-reader", levels.map(({ epsilon, reader }) => /** @type {[number, number]} */ ([epsilon, reader])));
+  for (const { epsilon, players, deserved } of levels.filter((l) => l.players >= 0)) {
+    add("circle", { class: "g-lucky", cx: x(epsilon), cy: y(players), r: 6 });
+    add("rect", { class: "g-deserved", x: x(epsilon) - 5, y: y(deserved) - 5, width: 10, height: 10 });
+  }
+  return svg;
+}
+
+function legend() {
+  const list = element("ul", "", "g-legend");
+  for (const [name, said] of [
+    ["v-curve", "Ceiling of the guarantee, e^ε / (e^ε + k − 1)"], ["g-reader", "Optimal reader, on average"],
+    ["g-chance", "Blind guessing"], ["g-lucky", "Your guesses, share right"], ["g-deserved", "Your guesses, without luck"],
+  ]) list.append(element("li", said, name));
+  return list;
+}
+
+function begin(/** @type {[number, Score][]} */ past) {
+  play = { game: play.game, rounds: play.game.rounds(), guesses: [], past };
+  ask();
+}
+
+async function start() {
+  const [data, core] = await Promise.all([json("game.json"), json("core.json")]);
+  play = { game: new ReaderGame(data, new Language(core.language, core.visible)), rounds: [], guesses: [], past: [] };
+  paragraphs(get("rules"), data.rules);
+  get("status").hidden = true;
+  get("next").addEventListener("click", () => (play.guesses.length < play.rounds.length ? ask() : end()));
+  get("again").addEventListener("click", () => begin([...play.past, ...played()]));
+  addEventListener("keydown", (event) => {
+    const choice = get("choices").children[Number(event.key) - 1];
+    if (choice && !event.ctrlKey && !event.metaKey && !event.altKey && !get("play").hidden) choice.click();
+  });
+  begin([]);
+  if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {});
+}
+
+Object.assign(window, { readerGame: start().then(() => play.game) });
+/** @type {any} */ (window).readerGame.catch((/** @type {any} */ problem) => {
+  get("status").textContent = `This page could not start. ${problem?.message ?? problem}`;
+});
