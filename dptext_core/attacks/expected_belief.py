@@ -107,6 +107,9 @@ def _enumerate_releases(m: Mechanism, question: BeliefQuestion) -> ExpectedSucce
     tables = [m.distribution(p, places[0]) for p in question.prepared]
     if any(t.draws is not None for t in tables):
         return None
+    if all(t.candidates is tables[0].candidates for t in tables):
+        joint = question.prior[:, None] * np.stack([t.probs for t in tables])
+        return ExpectedSuccess(math.fsum(joint.max(axis=0).tolist()), 0.0, 0)
     best: dict[str, float] = {}
     for table, weight in zip(tables, question.prior, strict=True):
         for word, p in zip(table.candidates, table.probs.tolist(), strict=True):
@@ -122,12 +125,12 @@ def _estimate_success(
     uniforms = stream.at("belief").words(draws) / 2.0**64
     places = np.minimum(np.searchsorted(np.cumsum(weights), uniforms, side="right"), np.flatnonzero(weights)[-1])
     chosen = np.bincount(places, minlength=len(weights))
-    values: list[float] = []
+    seen: list[RewriteResult] = []
     for j, n in enumerate(chosen.tolist()):
-        task.report(j, len(weights))
         if n:
-            seen = m.rewrites(question.prepared[j], n, stream=stream.at("belief", j), task=task.quiet)
-            log = _log_likelihood(m, question, seen, task)
-            values += [float(_posterior(log[:, b], weights).max()) for b in range(n)]
+            seen += m.rewrites(question.prepared[j], n, stream=stream.at("belief", j), task=task.quiet)
+    # All releases in one call: what the mechanism states of a text is worked out once.
+    log = _log_likelihood(m, question, seen, task)
+    values = [float(_posterior(log[:, b], weights).max()) for b in range(draws)]
     task.report(1, 1)
     return ExpectedSuccess(float(np.mean(values)), standard_error(values) or 0.0, draws)
