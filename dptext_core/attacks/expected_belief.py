@@ -67,7 +67,7 @@ def _posterior(log_likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.exp(joint - logsumexp(joint))
 
 
-def _expected(
+def expected_success(
     variants: Sequence[Mechanism],
     question: BeliefQuestion,
     draws: int | None,
@@ -75,6 +75,25 @@ def _expected(
     stream: NoiseStream,
     task: Task,
 ) -> tuple[ExpectedSuccess, ...] | None:
+    """Return the optimal reader's expected success under each variant: enumerated, or estimated from releases.
+
+    Parameters
+    ----------
+    variants : sequence of Mechanism
+        The question's mechanism at the ε that are wanted.
+    question : BeliefQuestion
+    draws : int or None
+        Releases of each estimate. None: enumerate where possible, else estimate if that takes no model pass. 0: none.
+    many : bool
+        Whether an estimate is too slow because there are many variants.
+    stream : NoiseStream
+    task : Task
+
+    Returns
+    -------
+    tuple of ExpectedSuccess or None
+        None where nothing was asked for, or where an estimate would be too slow.
+    """
     if draws is not None:
         draws = check_whole_number("draws", draws, least=0)
     if draws == 0:
