@@ -67,8 +67,8 @@ EPSILONS: dict[str, tuple[float, ...]] = {
     "dp-paraphrase": (20.0, 30.0),
     "dp-prompt": (20.0, 30.0),
 }
-#: Sampled releases of each text, where every one of them takes a pass of a model.
-RELEASES = {"dp-sentence": 16, "dp-paraphrase": 4, "dp-prompt": 4}
+#: Sampled releases of each text, where the certainty is estimated. Texts differ far more than these estimates err.
+RELEASES = {"dp-mlm": 24, "dp-mlm-prior": 24, "dp-sentence": 16, "dp-paraphrase": 4, "dp-prompt": 4}
 #: Mechanisms whose certainty another one's is.
 SAME = {"tem": "TEM has SanText's distribution below ε 21.6, so its certainty is SanText's."}
 

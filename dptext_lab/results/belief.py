@@ -10,6 +10,7 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.support.statistics import NORMAL, standard_error
 
+from .curves import title
 from .measurement import Measurement
 from .paired_comparison import unpack
 from .rows import Row, six_digits
@@ -63,3 +64,29 @@ def as_results(rows: Iterable[BeliefRow]) -> Results:
             kind = measure(metric).task
             found.append(Row(setting, row.data, kind, metric, value, *ends, row.texts, seeds, point, (), packed))
     return Results({}, (), tuple(found))
+
+
+def certainty_ranges(rows: Iterable[BeliefRow], data: str) -> dict[str, tuple[float, float]]:
+    """Return the smallest and the largest certainty that was measured of each mechanism on a data set."""
+    found: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        if row.data == data:
+            low, high = found.get(row.mechanism, (1.0, 0.0))
+            found[row.mechanism] = min(low, row.certainty), max(high, row.certainty)
+    return found
+
+
+def outside(rows: Iterable[BeliefRow], data: str, at: float = LEVEL) -> str:
+    """Return which mechanisms have no ε at this certainty, with how near they come; "" for none."""
+    said = []
+    for name, (low, high) in certainty_ranges(rows, data).items():
+        if low > at:
+            said.append(f"{title(name)} (never below {low:.0%})")
+        elif high < at:
+            said.append(f"{title(name)} (never above {high:.0%})")
+    return f"Outside this level at every measured ε: {', '.join(said)}." if said else ""
+
+
+def refusals() -> dict[str, str]:
+    """Return why some mechanisms have no such rows, by their names."""
+    return dict(MEASUREMENT.whole().get("about", {}).get("refused", {}))

@@ -17,7 +17,7 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
 from dptext_core.mechanisms.setting import Setting
 
-from . import attacker_rows, equal_privacy
+from . import attacker_rows, belief, equal_privacy
 from . import summary as store
 from .curves import title
 from .differences import LEAST, LEVEL, full_options, labels
@@ -26,7 +26,12 @@ from .selection import LevelPoint, Versus, at_level, smallest_detectable, versus
 from .summary import Results
 
 #: Levels of the measures of privacy that a page offers; of others the quarters of the way between their ends.
-LEVELS = {"attack_best": (0.3, 0.5, 0.7), "n_w": (0.1, 0.3, 0.5), "s_w": (50.0, 20.0, 10.0)}
+LEVELS = {
+    "attack_best": (0.3, 0.5, 0.7),
+    belief.METRIC: belief.LEVELS,
+    "n_w": (0.1, 0.3, 0.5),
+    "s_w": (50.0, 20.0, 10.0),
+}
 #: What a judge may be: what is useful, and how near the texts are.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
@@ -70,15 +75,15 @@ class BoardEntry:
 
 @dataclass(frozen=True)
 class Board:
-    """The settings in their order. stop_words: whether they keep stop words. left_out: settings without points near.
-    detectable: the difference to the first that would be significant with a probability of 80%; None where no error is
-    known."""
+    """The settings in their order. stop_words: whether they keep stop words; None: some do. left_out: settings without
+    points near. detectable: the difference to the first that would be significant with a probability of 80%; None where
+    no error is known."""
 
     data: str
     judge: str
     privacy: str
     at: float
-    stop_words: bool
+    stop_words: bool | None
     entries: tuple[BoardEntry, ...]
     left_out: tuple[str, ...]
     whole: Row | None
@@ -156,6 +161,11 @@ def bundled() -> Rows:
     return Rows(bundled_summaries())
 
 
+def at_equal_belief() -> Rows:
+    """Return what was measured at the same certainty of the optimal reader: other texts than those of the grid."""
+    return Rows((belief.as_results(belief.bundled()),))
+
+
 def bundled_summaries() -> Iterator[Results]:
     yield attacker_rows.of_reader()
     for one in (*store.added_summaries(), equal_privacy.bundled("equal"), store.bundled()):
@@ -174,10 +184,12 @@ def board(
     judge: str,
     privacy: str = attacker_rows.BEST,
     at: float = 0.3,
-    stop_words: bool = True,
+    stop_words: bool | None = True,
     every: bool = True,
 ) -> Board:
     """Return the leaderboard of a data set by one judge, where ``privacy`` is ``at``.
+
+    stop_words: only settings that keep them, or only others; None: all of them.
 
     every: all settings; else of each mechanism those that were measured there, and where none was, of those that can be
     read between two points the one with most.
@@ -186,7 +198,7 @@ def board(
     span = _span(privacy, list(hidden.values()))
     lines: dict[str, list[tuple[Row, Row]]] = {}
     for setting, row in rows.of(data, judge).items():
-        if setting in hidden and _keeps_stop_words(row) == stop_words:
+        if setting in hidden and stop_words in (None, _keeps_stop_words(row)):
             lines.setdefault(setting.key(), []).append((hidden[setting], row))
     placed: list[LevelPoint] = []
     out: list[str] = []

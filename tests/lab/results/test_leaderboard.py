@@ -181,7 +181,9 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
-    assert leaderboard_text.answer(clear, "SST-2")[1] == "1 other is significantly lower."
+    assert clear.detectable == pytest.approx((1.96 + 0.8416) * math.hypot(0.01, 0.01) / 1.96, rel=1e-3)
+    doubt = leaderboard_text.answer(clear, "SST-2")[1]
+    assert doubt == "1 other is significantly lower. A difference of 2.0 points is detected with 80% power."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
     assert not none.entries and said.endswith("no setting has points near on SST-2.")
