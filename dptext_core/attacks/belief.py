@@ -34,7 +34,7 @@ from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from .alternatives import suggest_alternatives
 from .base import as_rewrites, made_by
-from .expected_belief import ExpectedSuccess, _expected, _log_likelihood, _posterior
+from .expected_belief import ExpectedSuccess, _log_likelihood, _posterior, expected_success
 from .which_text import promised_losses
 
 #: Alternatives at most, the original among them: each is read by the mechanism.
@@ -197,7 +197,7 @@ def belief(
     stream = NoiseStream(seed)
     releases = _releases(mechanism, variants, question, result, epsilons is not None, stream)
     found = question.given(releases[0], task=task) if epsilons is None else question.along(releases, task=task)
-    expected = _expected(variants, question, draws, epsilons is not None, stream, task.child(0.6, 1))
+    expected = expected_success(variants, question, draws, epsilons is not None, stream, task.child(0.6, 1))
     return dataclasses.replace(found, expected=expected if expected is None or epsilons is not None else expected[0])
 
 

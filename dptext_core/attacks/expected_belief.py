@@ -69,7 +69,7 @@ def _posterior(log_likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.exp(joint - logsumexp(joint))
 
 
-def _expected(
+def expected_success(
     variants: Sequence[Mechanism],
     question: BeliefQuestion,
     draws: int | None,
@@ -77,6 +77,25 @@ def _expected(
     stream: NoiseStream,
     task: Task,
 ) -> tuple[ExpectedSuccess, ...] | None:
+    """Return the optimal reader's expected success under each variant: enumerated, or estimated from releases.
+
+    Parameters
+    ----------
+    variants : sequence of Mechanism
+        The question's mechanism at the ε that are wanted.
+    question : BeliefQuestion
+    draws : int or None
+        Releases of each estimate. None: enumerate where possible, else estimate if that takes no model pass. 0: none.
+    many : bool
+        Whether an estimate is too slow because there are many variants.
+    stream : NoiseStream
+    task : Task
+
+    Returns
+    -------
+    tuple of ExpectedSuccess or None
+        None where nothing was asked for, or where an estimate would be too slow.
+    """
     if draws is not None:
         draws = check_whole_number("draws", draws, least=0)
     if draws == 0:
@@ -117,6 +136,8 @@ def _deciding_place(m: Mechanism, question: BeliefQuestion) -> np.ndarray | None
     tables = [m.distribution(p, places[0]) for p in question.prepared]
     if any(t.draws is not None for t in tables):
         return None
+    if all(t.candidates is tables[0].candidates for t in tables):
+        return np.stack([t.probs for t in tables], axis=1)
     index: dict[str, int] = {}
     at = [[index.setdefault(word, len(index)) for word in t.candidates] for t in tables]
     found = np.zeros((len(index), len(tables)))
@@ -190,13 +211,12 @@ def _estimate_success(
     uniforms = stream.at("belief").words(draws) / 2.0**64
     places = np.minimum(np.searchsorted(np.cumsum(weights), uniforms, side="right"), np.flatnonzero(weights)[-1])
     chosen = np.bincount(places, minlength=len(weights))
-    values: list[list[float]] = [[] for _ in releases]
+    seen: list[RewriteResult] = []
     for j, n in enumerate(chosen.tolist()):
-        task.report(j, len(weights))
         if n:
-            seen = m.rewrites(question.prepared[j], n * most, stream=stream.at("belief", j), task=task.quiet)
-            log = _log_likelihood(m, question, seen, task).reshape(len(weights), n, most).cumsum(axis=2)
-            for own, r in zip(values, releases, strict=True):
-                own += [float(_posterior(log[:, b, r - 1], weights).max()) for b in range(n)]
+            seen += m.rewrites(question.prepared[j], n * most, stream=stream.at("belief", j), task=task.quiet)
+    # All releases in one call: what the mechanism states of a text is worked out once.
+    log = _log_likelihood(m, question, seen, task).reshape(len(weights), draws, most).cumsum(axis=2)
+    values = [[float(_posterior(log[:, b, r - 1], weights).max()) for b in range(draws)] for r in releases]
     task.report(1, 1)
     return [ExpectedSuccess(float(np.mean(own)), standard_error(own) or 0.0, draws) for own in values]

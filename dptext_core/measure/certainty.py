@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from ..attacks.alternatives import suggest_alternatives
-from ..attacks.belief import Belief, BeliefQuestion, _other_words, fact_spans
-from ..attacks.expected_belief import DRAWS, _expected
+from ..attacks.belief import Belief, BeliefQuestion, fact_spans
+from ..attacks.expected_belief import DRAWS, expected_success
 from ..attacks.which_text import content_words
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
@@ -143,10 +143,10 @@ class FactReader:
             The mechanism has no formula for whole rewrites, with the reason.
         """
         question, chances = self.question(mechanism, prepared.text, task.quiet), require_likelihood(mechanism)
-        found = _expected([mechanism], question, None, False, stream, task)
+        found = expected_success([mechanism], question, None, False, stream, task)
         if found is None:
             slow = chances.in_turn or chances.states_pieces
-            found = _expected([mechanism], question, DRAWS_SLOW if slow else DRAWS, False, stream, task)
+            found = expected_success([mechanism], question, DRAWS_SLOW if slow else DRAWS, False, stream, task)
             assert found is not None
         (expected,) = found
         return TargetFigure(expected.value, expected.interval, expected.draws or None)

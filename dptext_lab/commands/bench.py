@@ -23,6 +23,7 @@ BENCHES = {
     "equal-privacy": "measurements.equal_privacy",
     "queries": "measurements.queries",
     "reader": "measurements.reader",
+    "belief": "measurements.belief",
     "two-texts": "measurements.two_texts",
     "polish": "measurements.polish",
     "composition": "measurements.composition",

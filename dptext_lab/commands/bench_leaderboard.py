@@ -2,6 +2,7 @@
 
 python -m dptext_core bench leaderboard --judge accuracy --at 0.3
 python -m dptext_core bench leaderboard --judges
+python -m dptext_core bench leaderboard --privacy belief --at 0.5
 python -m dptext_core bench leaderboard --check mine.jsonl --data DIR --rerun 3
 """
 
@@ -17,10 +18,10 @@ from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.text.cells import to_csv
 
-from ..results import attacker_rows
+from ..results import attacker_rows, belief
 from ..results import summary as store
 from ..results.data_titles import title
-from ..results.leaderboard import Rows, board, bundled_summaries
+from ..results.leaderboard import Rows, at_equal_belief, board, bundled_summaries
 from ..results.leaderboard_text import (
     agreement,
     answer,
@@ -61,7 +62,11 @@ def main(argv: Sequence[str] = ()) -> int:
         return contributed.main(args.check, args.data, args.stopwords, args.rerun)
     if args.rerun or args.data or args.stopwords:
         raise ConfigError("--data, --stopwords and --rerun go with --check.")
-    rows = Rows((*(attacker_rows.with_attackers(store.read(path)) for path in args.rows or ()), *bundled_summaries()))
+    if args.privacy == belief.METRIC:
+        rows = at_equal_belief()
+    else:
+        own = (attacker_rows.with_attackers(store.read(path)) for path in args.rows or ())
+        rows = Rows((*own, *bundled_summaries()))
     known = rows.data_sets()
     if args.set not in known:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")
@@ -79,9 +84,9 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError(f"--at: {privacy} is between {bounds.low:g} and {bounds.high:g}, not {args.at:g}.")
     if args.judges and args.format == "latex":
         raise ConfigError("--judges prints CSV or JSON.")
-    ranking = board(
-        rows, args.set, judge, privacy, steps[1] if args.at is None else args.at, not args.draw_stop_words, args.every
-    )
+    stop_words = None if privacy == belief.METRIC else not args.draw_stop_words
+    at = steps[1] if args.at is None else args.at
+    ranking = board(rows, args.set, judge, privacy, at, stop_words, args.every)
     name = title(args.set)
     for missing in rows.unknown(args.set):
         print(
@@ -105,7 +110,9 @@ def main(argv: Sequence[str] = ()) -> int:
             where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
             apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
             print(f"{e.place:3d}  {with_interval(e, judge):>16s}  {e.label}, {where}{apart}")
-        if ranking.left_out:
+        if privacy == belief.METRIC:
+            print(belief.outside(belief.bundled(), args.set, ranking.at), file=sys.stderr)
+        elif ranking.left_out:
             print(f"Without points near: {join_names(ranking.left_out)}.", file=sys.stderr)
     elif args.format == "json":
         print(json.dumps(table(ranking), ensure_ascii=False, indent=1))

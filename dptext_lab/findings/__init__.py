@@ -6,17 +6,18 @@ where they stand, and what decides are below its name in ``claims.toml``. All co
 their number (Holm); a difference counts where it is then beyond chance and at least as large as matters.
 """
 
-from .evidence import AGREES, DISAGREES, MISSING, OPEN, PARTLY
+from .evidence import CONTRADICTED, INCONCLUSIVE, MISSING, NOT_COMPARABLE, REPLICATED, VERDICTS
 from .runs import Runs
 from .verdicts import CLAIMS, ClaimFinding, bundled, findings
 
 __all__ = [
-    "AGREES",
     "CLAIMS",
-    "DISAGREES",
+    "CONTRADICTED",
+    "INCONCLUSIVE",
     "MISSING",
-    "OPEN",
-    "PARTLY",
+    "NOT_COMPARABLE",
+    "REPLICATED",
+    "VERDICTS",
     "ClaimFinding",
     "Runs",
     "bundled",

@@ -75,10 +75,11 @@ class Claim:
         return ", ".join(filter(None, (self.paper, self.place)))
 
     @property
-    def replication(self) -> str:
-        """Why this is none, where a paper makes the claim; "" where none does."""
+    def differences(self) -> str:
+        """Return what differs from the paper that makes the claim; "" where none does."""
         apart = APART.get(self.paper)
-        return "" if apart is None else f"{apart[0].upper()}{apart[1:]}. So the verdict is of the direction alone."
+        said = "The verdict is about the direction of the effect."
+        return "" if apart is None else f"{apart[0].upper()}{apart[1:]}. {said}"
 
     def against_itself(self) -> str:
         """Return where the paper says something else, with both places; "" where it does not. Counted in its own

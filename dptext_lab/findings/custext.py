@@ -9,7 +9,7 @@ from ..results import mappings, queries
 from ..results.differences import LEAST, Difference, full_options, half, value_text
 from ..results.rows import Row
 from .base import EQUAL, ClaimOutcome, claim
-from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction
+from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs, paper_values, trend
 
 PAPER = "CusText"
@@ -139,7 +139,7 @@ def mappings_alone(runs: Runs) -> ClaimOutcome:
     agreed = all(row.words > 0.9 if m == "aggressive" else row.occurrences < 0.01 for (_, m), row in ours.items())
     gaps = [abs(ours[at].words - x) for at, x in theirs.items() if at[1] == "balanced" and at in ours]
     return ClaimOutcome(
-        AGREES if agreed and max(gaps) < 0.005 else PARTLY if agreed else DISAGREES,
+        CONTRADICTED if not agreed else REPLICATED if max(gaps) < 0.005 else NOT_COMPARABLE,
         f"balanced, share of words alone: up to {100 * max(gaps):.1f} points above the paper's",
         (
             *(
@@ -353,7 +353,7 @@ def queries_by_k(runs: Runs) -> ClaimOutcome:
     numbers.append("Measured by: python -m dptext_core bench queries.")
     small = max(factor(found) for found in lines.values())
     return ClaimOutcome(
-        AGREES if alike == len(lines) else PARTLY if 2 * alike >= len(lines) else DISAGREES,
+        REPLICATED if alike == len(lines) else CONTRADICTED,
         f"up to {small:.0f} times as many" if math.isfinite(small) else "never for the smallest K, at the smallest p₀",
         tuple(numbers),
         "With K words p₀ is at least 1/K, and there all words are alike and no number of answers is enough. The nearer "

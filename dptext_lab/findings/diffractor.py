@@ -16,7 +16,7 @@ from ..results.differences import Difference, half, value_text
 from ..results.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
 from ..results.rows import Row
 from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
-from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction, sentence_with_figure
+from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs, paper_values
 
 PAPER = "1-Diffractor"
@@ -117,7 +117,7 @@ def more_lists(runs: Runs) -> ClaimOutcome:
         f"ε {b.epsilon:g}: {value_text(b)} and {value_text(a)}" for a, b in zip(few[::2], few[1::2], strict=True)
     )
     return ClaimOutcome(
-        conjunction(more.verdict, DISAGREES) if stays.no else more.verdict,
+        CONTRADICTED if stays.no else more.verdict,
         more.effect,
         (
             more.sentence("S_w with L1 against L0, geometric and TEM noise"),
@@ -191,11 +191,9 @@ def sixty_percent(runs: Runs) -> ClaimOutcome:
             add("their mean", choice, 1 - sum(r.value for r in known) / 2, sum(map(half, known)) / 2)
     if not rows:
         return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
-    verdict = conjunction(*(tally.verdict for name, tally in each.items() if tally.n and name != "their mean"))
-    if verdict != AGREES and AGREES in (tally.verdict for tally in each.values()):
-        verdict = PARTLY
+    verdicts = {tally.verdict for name, tally in each.items() if tally.n and name != "their mean"}
     return ClaimOutcome(
-        verdict,
+        verdicts.pop() if len(verdicts) == 1 else NOT_COMPARABLE,
         "; ".join(f"{name} {tally.effect}" for name, tally in each.items() if tally.n),
         (
             *(f"Words that change at ε 1, {name}: {', '.join(x)}." for name, x in shown.items() if x),
@@ -237,7 +235,7 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
         return ClaimOutcome(missing="bench deniability --out assets/benchmarks/deniability.json")
     low_noise = [f"{noise} {100 * share:.0f}%" for noise, (share, _, _) in ours.items()]
     return ClaimOutcome(
-        sentence_with_figure(sentence.verdict, figure.verdict),
+        conjunction(sentence.verdict, figure.verdict),
         f"the sentence {sentence.effect}; the figure {figure.effect}",
         (
             f"Words that change at ε 1 with 1-Diffractor: {', '.join(low_noise)}.",
@@ -279,8 +277,8 @@ def tight_range(runs: Runs) -> ClaimOutcome:
     span = {m: high - low for m, (low, high) in widths.items()}
     ratio = {m: high / low for m, (low, high) in widths.items()}
     others = [m for m in widths if m != NAME]
-    narrow = AGREES if all(1.2 * span[NAME] < span[m] for m in others) else DISAGREES
-    factor = AGREES if all(1.2 * ratio[NAME] < ratio[m] for m in others) else DISAGREES
+    narrow = REPLICATED if all(1.2 * span[NAME] < span[m] for m in others) else CONTRADICTED
+    factor = REPLICATED if all(1.2 * ratio[NAME] < ratio[m] for m in others) else CONTRADICTED
     outside = [names[m] for m in ends if m not in widths]
     listed = "; ".join(
         f"{names[m]} {low:.4g} and {high:.4g} (factor {high / low:.1f}{'' if m in exact else ', from draws'})"

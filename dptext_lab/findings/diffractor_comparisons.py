@@ -15,7 +15,7 @@ from ..results.rows import Row
 from .base import EQUAL, METRIC_DP, TITLES, ClaimOutcome, claim
 from .diffractor import GEOMETRIC, LISTS, NAME, PAPER, TEM, single_list_runs
 from .dp_mlm import GUESS
-from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction
+from .evidence import CONTRADICTED, MISSING, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs, paper_values, share_lost, title_with_noise
 
 
@@ -40,7 +40,7 @@ def one_dimension_wins(runs: Runs) -> ClaimOutcome:
     compared = ", ".join(f"{title(r.mechanism)} at ε {r.epsilon:g}" for r in rows if r.mechanism != NAME)
     without = [title(m) for m in METRIC_DP if all(r.mechanism != m for r in rows)]
     return ClaimOutcome(
-        PARTLY if without and utility.verdict == AGREES else utility.verdict,
+        conjunction(utility.verdict, MISSING) if without else utility.verdict,
         utility.effect,
         (
             utility.sentence(f"Accuracy on SST-2 at the same ε, geometric L2 against {compared}"),
@@ -245,7 +245,7 @@ def speed(runs: Runs) -> ClaimOutcome:
         return ClaimOutcome(missing="bench words --out FILE")
     faster = [rates[first].value / rates[name].value for name in others]
     return ClaimOutcome(
-        AGREES if min(faster) > 2 else PARTLY if min(faster) > 0.9 and max(faster) > 2 else DISAGREES,
+        REPLICATED if min(faster) > 2 else CONTRADICTED,
         f"{min(faster):.1f} to {max(faster):.1f} times as fast",
         (
             "Tokens a processor second, text in and text out, warm, median of rounds that take turns: "
@@ -274,7 +274,7 @@ def little_memory(runs: Runs) -> ClaimOutcome:
     if not mine or not others:
         return ClaimOutcome(missing="bench memory")
     return ClaimOutcome(
-        AGREES if max(mine) < min(others) / 5 else PARTLY if max(mine) < min(others) else DISAGREES,
+        REPLICATED if max(mine) < min(others) / 5 else CONTRADICTED,
         f"{max(mine):.1f} MiB against {min(others):.0f} and more",
         (
             "MiB for 1,000 words, ours (the paper's): "

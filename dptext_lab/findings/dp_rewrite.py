@@ -9,7 +9,7 @@ from typing import Any
 from ..results import case_study
 from ..results.differences import Difference
 from .base import ClaimOutcome, claim
-from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction, sentence_with_figure
+from .evidence import CONTRADICTED, INCONCLUSIVE, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, paper_values
 
 PAPER = "DP-Rewrite"
@@ -54,10 +54,10 @@ def memorises(runs: Runs) -> ClaimOutcome:
     ]
     nearer = sum(r["nearest"] > r["own"] for r in across)
     most = max(r["verbatim"] for r in across)
-    sentence = AGREES if nearer == len(across) else PARTLY if nearer else DISAGREES
+    sentence = REPLICATED if nearer == len(across) else INCONCLUSIVE if nearer else CONTRADICTED
     gaps = sorted(r["nearest"] - r["own"] for r in across)
     return ClaimOutcome(
-        sentence_with_figure(sentence, AGREES if most > 0.01 else DISAGREES),
+        conjunction(sentence, REPLICATED if most > 0.01 else CONTRADICTED),
         f"nearer to a training text in {nearer} of {len(across)}, by {gaps[0]:+.2f} to {gaps[-1]:+.2f}; word for word "
         f"{100 * most:.1f}% at most",
         (

@@ -13,10 +13,14 @@ from dptext_core.support.statistics import NORMAL, holm
 
 from ..results.differences import LEVEL, POWER, Difference, difference_text
 
-AGREES, PARTLY, DISAGREES = "agrees", "partly", "disagrees"
-
-
-OPEN, MISSING = "cannot be told", "not measured"
+#: The verdict of a claim whose rows are there.
+REPLICATED, CONTRADICTED = "replicated", "contradicted"
+INCONCLUSIVE, NOT_COMPARABLE = "inconclusive (underpowered)", "not comparable"
+VERDICTS = (REPLICATED, CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE)
+#: What stands in its place where no row is there.
+MISSING = "not measured"
+#: One comparison in so many may contradict a claim that is replicated.
+ONE_IN = 20
 
 
 @dataclass
@@ -93,19 +97,16 @@ class ClaimEvidence:
 
     @property
     def verdict(self) -> str:
-        """Agrees where at least half are for it and none against. Disagrees where none is for it, and more than one in
-        twenty are against it or half are shown to be too small to matter; with less than that it cannot be told."""
+        """Contradicted where more than one comparison in twenty is significantly against the claim, or where half of
+        them are shown to be too small to matter. Replicated where at least half are significantly for it. Else
+        inconclusive: the comparisons are too few, or of too few texts, to decide."""
         if not self.n:
             return MISSING
-        if self.same:
-            if self.no:
-                return PARTLY if 2 * self.yes >= self.n else DISAGREES
-            return AGREES if 2 * self.yes >= self.n else OPEN
-        if self.yes and self.no:
-            return PARTLY
-        if self.yes:
-            return AGREES if 2 * self.yes >= self.n else PARTLY
-        return DISAGREES if 20 * self.no > self.n or 2 * self.small >= self.n else OPEN
+        if ONE_IN * self.no > self.n:
+            return CONTRADICTED
+        if 2 * self.yes >= self.n:
+            return REPLICATED
+        return CONTRADICTED if not self.same and 2 * self.small >= self.n else INCONCLUSIVE
 
     @property
     def effect(self) -> str:
@@ -136,31 +137,26 @@ class ClaimEvidence:
 
 
 def conjunction(*verdicts: str) -> str:
-    """Return the verdict of a claim that says several things at once: a part that is refuted refutes it, one that is
-    open or not measured leaves it open, and it agrees where all parts do."""
+    """Return the verdict of a claim that says several things at once: a contradicted part contradicts it, and it is
+    replicated where all parts are. A part that is not comparable comes before one that is inconclusive or missing."""
     distinct = set(verdicts)
     if len(distinct) == 1:
         return verdicts[0]
-    if DISAGREES in distinct:
-        return DISAGREES
-    return OPEN if distinct & {OPEN, MISSING} else PARTLY
+    order = (CONTRADICTED, NOT_COMPARABLE, INCONCLUSIVE)
+    return next((verdict for verdict in order if verdict in distinct), INCONCLUSIVE)
 
 
 def shared_verdict(*tallies: ClaimEvidence) -> str:
-    """Return the verdict of a claim that is looked at under several settings, none of which it names: the one that all
-    share.
+    """Return the verdict of a claim that is looked at under several settings, none of which it names.
 
-    Where they part, or lie beyond doubt on opposite sides of no difference, the setting decides and not the mechanism:
-    that cannot be told. Settings without comparisons do not count."""
+    Where it is replicated under one and contradicted under another, or contradicted on opposite sides of no difference,
+    the setting decides and not the mechanism: not comparable. An inconclusive setting leaves the claim inconclusive.
+    Settings without comparisons do not count."""
     there = [tally for tally in tallies if tally.n]
     verdicts = {tally.verdict for tally in there}
     sides = {sign for tally in there if tally.same for sign in (1, -1) if tally.significant(sign)}
     if not verdicts:
         return MISSING
-    return verdicts.pop() if len(verdicts) == 1 and len(sides) < 2 else OPEN
-
-
-def sentence_with_figure(sentence: str, parenthesis: str) -> str:
-    """Return the verdict of a sentence with a figure in its parenthesis: where the sentence holds and the figure does
-    not, a part of it does; where the sentence does not hold, the figure cannot save it."""
-    return PARTLY if sentence == AGREES != parenthesis else sentence
+    if len(sides) == 2 or {REPLICATED, CONTRADICTED} <= verdicts:
+        return NOT_COMPARABLE
+    return verdicts.pop() if len(verdicts) == 1 else INCONCLUSIVE

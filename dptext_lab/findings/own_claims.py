@@ -17,7 +17,7 @@ from ..results.differences import labels, value_text
 from ..results.public_prior import PriorRow
 from ..results.rows import Row
 from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
-from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction
+from .evidence import CONTRADICTED, INCONCLUSIVE, ONE_IN, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs
 
 #: Mechanisms whose candidates are few and near, or fit the context, and those that reach over the whole space.
@@ -58,7 +58,7 @@ def clipping_range(runs: Runs) -> ClaimOutcome:
     )
     rise = at[paper, last].n_w - at[paper, first].n_w
     return ClaimOutcome(
-        AGREES if rise > 0.5 else DISAGREES,
+        REPLICATED if rise > 0.5 else CONTRADICTED,
         f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
         tuple(numbers),
         "Words whose scores are above the upper end are tied, and no ε tells them apart: among them is mostly the word "
@@ -103,10 +103,14 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
         f"less fluent in {len(less)}."
     )
     numbers.append("Measured by: python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out FILE.")
-    together = set(nearer) & set(fluent)
+    farther = [c for c in cells if found[(*c, "cosine")].significance < 0]
+    together, against = set(nearer) & set(fluent), {*less, *farther}
+    verdict = REPLICATED if len(together) == len(cells) else INCONCLUSIVE
+    if ONE_IN * len(against) > len(cells):
+        verdict = CONTRADICTED
     gains = sorted(found[(*c, "cosine")].difference or 0.0 for c in cells)
     return ClaimOutcome(
-        AGREES if len(together) == len(cells) else PARTLY if nearer or fluent else DISAGREES,
+        verdict,
         f"cosine {gains[len(gains) // 2]:+.2f} ({gains[0]:+.2f} to {gains[-1]:+.2f})",
         tuple(numbers),
         "Where the private signal fades, DP-MLM draws among all words alike, and the prior among those that fit. A "

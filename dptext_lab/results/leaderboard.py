@@ -3,8 +3,8 @@
 Equal ε is not equal privacy. So settings are compared where a measured probability is the same: by default that the
 strongest attacker names a replaced word, else that a word is unchanged (N_w), or that one attacker succeeds. A setting
 with a point there is shown with it; one with points on both sides is interpolated, and says so. Only settings that
-replace the same words are compared: those that keep stop words, or those that replace them too. All comparisons with
-the first are corrected for their number (Holm).
+replace the same words are compared: those that keep stop words, or those that replace them too. Comparisons with the
+first hold whichever setting is first (:mod:`.selection`).
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.support.statistics import holm
 
-from . import attacker_rows, equal_privacy
+from . import attacker_rows, belief, equal_privacy
 from . import summary as store
 from .curves import title
-from .differences import LEAST, LEVEL, PAIRED, Difference, full_options, half, labels
+from .differences import LEAST, LEVEL, full_options, labels
 from .rows import BASELINE, Row
+from .selection import LevelPoint, Versus, at_level, smallest_detectable, versus_first
 from .summary import Results
 
 #: Levels of the measures of privacy that a page offers; of others the quarters of the way between their ends.
-LEVELS = {"attack_best": (0.3, 0.5, 0.7), "n_w": (0.1, 0.3, 0.5), "s_w": (50.0, 20.0, 10.0)}
-#: As near to a level as a point counts as being there, as a share of the measure's own range.
-NEAR = 0.02
-#: As far apart as two points may be for what lies between them to be said, as a share of the range.
-APART = 0.35
+LEVELS = {
+    "attack_best": (0.3, 0.5, 0.7),
+    belief.METRIC: belief.LEVELS,
+    "n_w": (0.1, 0.3, 0.5),
+    "s_w": (50.0, 20.0, 10.0),
+}
 #: What a judge may be: what is useful, and how near the texts are.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
@@ -45,11 +45,13 @@ FIRST = ("attack_best", "attack_best_few", "attack_two_texts", "n_w", "attack_ba
 
 @dataclass(frozen=True)
 class BoardEntry:
-    """One setting on a board. low, high: the 95% interval. privacy: the measured value of the point, or the level.
+    """One setting on a board. low, high: the 95% interval, with the error of equal privacy where that is known.
+    privacy: the measured value of the point, or the level.
 
-    between: the two ε that it lies between, () where it was measured there. p: of no difference to the first,
-    corrected; None for the first. is_significant: whether the difference is significant and large enough to matter.
-    different_words: in 100 draws of a word. strongest: the strongest attacker at this point, where it was measured.
+    between: the two ε that it lies between, () where it was measured there. p: of no difference to the first
+    (Tukey); None for the first, and where an error is not known. is_significant: whether the difference is significant
+    and large enough to matter. different_words: in 100 draws of a word. strongest: the strongest attacker at this
+    point, where it was measured.
     """
 
     place: int
@@ -73,17 +75,20 @@ class BoardEntry:
 
 @dataclass(frozen=True)
 class Board:
-    """The settings in their order. stop_words: whether they keep stop words. left_out: settings without points near."""
+    """The settings in their order. stop_words: whether they keep stop words; None: some do. left_out: settings without
+    points near. detectable: the difference to the first that would be significant with a probability of 80%; None where
+    no error is known."""
 
     data: str
     judge: str
     privacy: str
     at: float
-    stop_words: bool
+    stop_words: bool | None
     entries: tuple[BoardEntry, ...]
     left_out: tuple[str, ...]
     whole: Row | None
     every: bool = True
+    detectable: float | None = None
 
     @property
     def first(self) -> BoardEntry | None:
@@ -151,13 +156,14 @@ class Rows:
         return tuple(float(f"{low + share * (high - low):.2g}") for share in (0.25, 0.5, 0.75))
 
 
-#: The row of privacy, the row that is judged, and the two ε that it was interpolated between, () where it was measured.
-_Placed = tuple[Row, Row, tuple[float, ...]]
-
-
 def bundled() -> Rows:
     """Return what the page shows: the points at equal privacy, and the results, with your own."""
     return Rows(bundled_summaries())
+
+
+def at_equal_belief() -> Rows:
+    """Return what was measured at the same certainty of the optimal reader: other texts than those of the grid."""
+    return Rows((belief.as_results(belief.bundled()),))
 
 
 def bundled_summaries() -> Iterator[Results]:
@@ -178,10 +184,12 @@ def board(
     judge: str,
     privacy: str = attacker_rows.BEST,
     at: float = 0.3,
-    stop_words: bool = True,
+    stop_words: bool | None = True,
     every: bool = True,
 ) -> Board:
     """Return the leaderboard of a data set by one judge, where ``privacy`` is ``at``.
+
+    stop_words: only settings that keep them, or only others; None: all of them.
 
     every: all settings; else of each mechanism those that were measured there, and where none was, of those that can be
     read between two points the one with most.
@@ -190,46 +198,51 @@ def board(
     span = _span(privacy, list(hidden.values()))
     lines: dict[str, list[tuple[Row, Row]]] = {}
     for setting, row in rows.of(data, judge).items():
-        if setting in hidden and _keeps_stop_words(row) == stop_words:
+        if setting in hidden and stop_words in (None, _keeps_stop_words(row)):
             lines.setdefault(setting.key(), []).append((hidden[setting], row))
-    placed: list[_Placed] = []
+    placed: list[LevelPoint] = []
     out: list[str] = []
     names = labels([pairs[0][1] for pairs in lines.values()])
     for name, pairs in lines.items():
-        found = _at(pairs, at, span)
+        found = at_level(pairs, at, span)
         if found is None:
             out.append(names[name])
         else:
-            placed.append(found)
+            # Of one pair of texts it is not known how much another pair would differ.
+            placed.append(replace(found, error=None) if privacy == attacker_rows.TWO_TEXTS else found)
     if not every:
         placed = _one_each(placed, lines)
         # Of a mechanism's one setting its own name says what it is, where nothing else than its defaults is asked for.
-        unlike = {row.setting.key() for _, row, between in placed if between and not _has_default_options(row)}
-        names = labels([row for _, row, _ in placed]) | {key: names[key] for key in unlike}
-        stand = {row.mechanism for _, row, _ in placed}
+        unlike = {x.score.setting.key() for x in placed if x.between and not _has_default_options(x.score)}
+        names = labels([x.score for x in placed]) | {key: names[key] for key in unlike}
+        stand = {x.score.mechanism for x in placed}
         others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
         out = [title(m) for m in others if m not in stand]
     sign = measure(judge).better
-    placed.sort(key=lambda x: -sign * x[1].value)
-    compared = _against_first([row for _, row, _ in placed], sign)
+    placed.sort(key=lambda x: -sign * x.score.value)
+    compared = versus_first(placed, sign)
     entries = [
         _entry(place, found, comparison, names, words, privacy, at)
-        for place, (found, comparison) in enumerate(zip(placed, compared, strict=True), 1)
+        for place, (found, comparison) in enumerate(zip(placed, (None, *compared), strict=bool(placed)), 1)
     ]
-    return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
+    whole = rows.whole.get((data, judge))
+    least = smallest_detectable(compared)
+    return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), whole, every, least)
 
 
 def _entry(
     place: int,
-    placed: _Placed,
-    comparison: tuple[float | None, bool],
+    placed: LevelPoint,
+    versus: Versus | None,
     names: Mapping[str, str],
     words: Mapping[Setting, Row],
     privacy: str,
     at: float,
 ) -> BoardEntry:
-    (there, row, between), (p, is_significant), which = placed, comparison, placed[1].setting.key()
-    best = privacy == attacker_rows.BEST
+    row, between, which = placed.score, placed.between, placed.score.setting.key()
+    best, half = privacy == attacker_rows.BEST, placed.half
+    low, high = (row.low, row.high) if half is None else (row.value - half, row.value + half)
+    p = None if versus is None else versus.p
     return BoardEntry(
         place=place,
         setting=which,
@@ -237,33 +250,34 @@ def _entry(
         mechanism=row.mechanism,
         epsilon=row.epsilon or 0.0,
         value=row.value,
-        low=row.low,
-        high=row.high,
-        privacy=at if between else there.value,
+        low=low,
+        high=high,
+        privacy=at if between else placed.privacy.value,
         n=row.n,
         seeds=row.seeds,
         point="" if between else row.point,
         between=between,
         p=p,
-        is_significant=is_significant,
+        is_significant=p is not None
+        and versus is not None
+        and p < LEVEL
+        and versus.difference >= LEAST.get(row.metric, 0.0),
         different_words=None if (other := words.get(row.setting)) is None else other.value,
         strongest=attacker_rows.strongest_attacker(row.mechanism, row.epsilon, row.data) if best else "",
     )
 
 
-def _one_each(placed: Sequence[_Placed], lines: Mapping[str, Sequence[object]]) -> list[_Placed]:
+def _one_each(placed: Sequence[LevelPoint], lines: Mapping[str, Sequence[object]]) -> list[LevelPoint]:
     """Return of each mechanism the settings that were measured at the level, else the interpolated one with most
     points."""
-    measured = {row.mechanism for _, row, between in placed if not between}
+    measured = {x.score.mechanism for x in placed if not x.between}
     most: dict[str, Row] = {}
-    for _, row, _ in placed:
-        chosen = most.setdefault(row.mechanism, row)
-        if _points(lines, row) > _points(lines, chosen):
-            most[row.mechanism] = row
+    for x in placed:
+        chosen = most.setdefault(x.score.mechanism, x.score)
+        if _points(lines, x.score) > _points(lines, chosen):
+            most[x.score.mechanism] = x.score
     return [
-        (a, row, between)
-        for a, row, between in placed
-        if not between or (row.mechanism not in measured and row is most[row.mechanism])
+        x for x in placed if not x.between or (x.score.mechanism not in measured and x.score is most[x.score.mechanism])
     ]
 
 
@@ -284,36 +298,3 @@ def _span(privacy: str, rows: Sequence[Row]) -> float:
     if math.isfinite(wide) or not rows:
         return wide
     return max(r.value for r in rows) - min(r.value for r in rows)
-
-
-def _at(pairs: list[tuple[Row, Row]], at: float, span: float) -> _Placed | None:
-    """Return one setting where privacy is ``at``; None without points near."""
-    nearest = min(pairs, key=lambda pair: abs(pair[0].value - at))
-    if abs(nearest[0].value - at) <= NEAR * span:
-        return (*nearest, ())
-    ordered = sorted(pairs, key=lambda pair: pair[0].value)
-    for (a, x), (b, y) in pairwise(ordered):
-        if a.value <= at <= b.value and b.value - a.value <= APART * span:
-            share = (at - a.value) / (b.value - a.value)
-            middle = x.value + share * (y.value - x.value)
-            wide = max(half(x), half(y))
-            low, high = (None, None) if x.low is None or y.low is None else (middle - wide, middle + wide)
-            anywhere, seeds = x.setting.at(None), min(x.seeds, y.seeds)
-            made = replace(x, setting=anywhere, value=middle, low=low, high=high, seeds=seeds, point="")
-            low_epsilon, high_epsilon = sorted((float(x.epsilon or 0.0), float(y.epsilon or 0.0)))
-            return a, made, (low_epsilon, high_epsilon)
-    return None
-
-
-def _against_first(rows: Sequence[Row], sign: int) -> list[tuple[float | None, bool]]:
-    """Return p of no difference to the first, corrected for all, and whether the difference is significant."""
-    if not rows:
-        return []
-    first, found = rows[0], []
-    for row in rows[1:]:
-        known = PAIRED(first, row) if PAIRED is not None and first.point and row.point else None
-        wide = math.hypot(half(first), half(row)) if known is None else (known.high - known.low) / 2
-        gap = first.value - row.value if known is None else known.difference
-        found.append(Difference(sign * gap, wide, None if known is None else known.p, LEAST.get(row.metric, 0.0)))
-    corrected = holm([c.chance for c in found])
-    return [(None, False)] + [(p, p < LEVEL and c.difference >= c.least) for p, c in zip(corrected, found, strict=True)]

@@ -9,12 +9,19 @@ from typing import Any
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
 
+from .differences import POWER, difference_text
 from .latex import tabular
 from .leaderboard import Board, BoardEntry, Rows, board
 
 
 def score_text(value: float, metric: str) -> str:
     return f"{value:{measure(metric).digits}}"
+
+
+def points_text(difference: float, metric: str) -> str:
+    """Return the size of a difference in the unit of its metric."""
+    said = difference_text(difference, metric).removeprefix("+")
+    return said.replace("1.0 points", "1 point")
 
 
 def with_interval(entry: BoardEntry, metric: str) -> str:
@@ -26,6 +33,7 @@ def with_interval(entry: BoardEntry, metric: str) -> str:
 #: Levels of privacy in plain words.
 _LEVELS = {
     "attack_best": "the strongest attacker recovers {}% of the replaced words",
+    "belief": "the optimal reader is {}% certain of a word",
     "attack_best_few": "the strongest of same word, Bayes-optimal guess and language model recovers {}% of the "
     "replaced words",
     "attack_two_texts": "{}% of rewrites are distinguished from those of a text with one other word",
@@ -75,13 +83,19 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     sentence = f"{where}, {first.label}{bare} preserves the most on {title_of_data}: {kept}{whole}."
     told = [e for e in ranking.entries[1:] if e.is_significant]
     near = ranking.together
-    if not near:
+    if ranking.detectable is None:
+        doubt = "The error of equal privacy is not known here, so no difference is called significant."
+    elif not near:
         doubt = f"{_beaten_text(len(told))}."
     else:
         some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
         names = some[0] if len(some) == 1 else f"{join_names(some[:-1], among=some)} and {some[-1]}"
         doubt = f"{first.label} and {names} are not significantly different."
         doubt += f" {_beaten_text(len(told))}." if told else ""
+    if ranking.detectable is not None:
+        doubt += (
+            f" A difference of {points_text(ranking.detectable, ranking.judge)} is detected with {POWER:.0%} power."
+        )
     between = [e for e in ranking.entries if e.between]
     if between:
         doubt += f" {len(between)} of {len(ranking.entries)} values are interpolated between two measured points."
@@ -194,7 +208,7 @@ def table(ranking: Board) -> list[dict[str, Any]]:
             "measured": e.privacy,
             "epsilon": None if e.between else e.epsilon,
             "between": " and ".join(f"{x:g}" for x in e.between),
-            "p to the first (Holm)": e.p,
+            "p to the first (Tukey)": e.p,
             "told from the first": e.is_significant,
             "n": e.n,
             "seeds": e.seeds,
@@ -244,6 +258,6 @@ def to_latex(ranking: Board, title_of_data: str) -> str:
     ]
     caption = (
         f"{name} on {title_of_data} when {level_text(ranking.privacy, ranking.at)}, with 95% intervals; p of no "
-        "difference to the first, corrected by Holm's method."
+        "difference to the first by Tukey's method."
     )
     return tabular(columns, rows, caption, f"tab:{ranking.data}-{ranking.judge}".replace("_", "-"))

@@ -128,7 +128,7 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
         finding.numbers[0],
         finding.of.turns,
         finding.itself,
-        finding.of.replication,
+        finding.of.differences,
     ):
         assert said in text
     assert not at.dataframe[1:]

@@ -109,6 +109,11 @@ _ALL = (
         about="F1 above always guessing the most frequent class, in hundredths of a percentage point.",
         digits="+.0f",
     ),
+    _use(
+        "label_kept",
+        "Label recognised",
+        about="Share of rewritten texts that a classifier trained on original texts classifies correctly.",
+    ),
     _near(
         "cosine",
         "Cosine to the original",
@@ -179,6 +184,12 @@ _ALL = (
         high=100,
         about="Expected number, the mean over the words that are drawn.",
         digits=".1f",
+    ),
+    _attacked(
+        "belief",
+        "Certainty of the optimal reader",
+        about="How often a reader is right about the rarest content word of a text, among 8 public alternatives. The "
+        "reader knows every other word, the mechanism and its ε. No reader with the same knowledge does better.",
     ),
     _attacked(
         "attack_best",

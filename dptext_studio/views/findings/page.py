@@ -9,7 +9,17 @@ import streamlit as st
 from dptext_core import DPTextError
 from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
-from dptext_lab.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, ClaimFinding, Runs, bundled, tables
+from dptext_lab.findings import (
+    CONTRADICTED,
+    INCONCLUSIVE,
+    MISSING,
+    NOT_COMPARABLE,
+    REPLICATED,
+    ClaimFinding,
+    Runs,
+    bundled,
+    tables,
+)
 from dptext_lab.results import leaderboard, leaderboard_text
 from dptext_lab.results import summary as results
 from dptext_lab.results.data_titles import title as title_of_data
@@ -23,20 +33,20 @@ from ...components.style import add_style
 from ...components.text import literal
 
 ICONS = {
-    AGREES: (":material/check_circle:", "green"),
-    PARTLY: (":material/contrast:", "orange"),
-    DISAGREES: (":material/cancel:", "red"),
-    OPEN: (":material/help:", "gray"),
+    REPLICATED: (":material/check_circle:", "green"),
+    CONTRADICTED: (":material/cancel:", "red"),
+    INCONCLUSIVE: (":material/help:", "gray"),
+    NOT_COMPARABLE: (":material/contrast:", "orange"),
     MISSING: (":material/pending:", "gray"),
 }
 #: What a verdict means, of a claim and our runs.
 MEANS = {
-    AGREES: "Our runs agree: at least half of the comparisons support it significantly, none contradict it.",
-    PARTLY: "Our runs agree with a part of it, or with the sentence and not with its figure.",
-    DISAGREES: "Our runs disagree, or show that a difference is too small to matter.",
-    OPEN: "Our runs do not tell: the differences are within doubt, or hang on a setting that the claim does not name, "
-    "or what was measured cannot be set side by side.",
-    MISSING: "Not measured yet. The claim says which command would.",
+    REPLICATED: "At least half of the comparisons support the claim significantly.",
+    CONTRADICTED: "More than one comparison in twenty is significantly against the claim, or a figure in it is wrong, "
+    "or the difference is too small to matter.",
+    INCONCLUSIVE: "Too few comparisons are significant. More texts or seeds could decide.",
+    NOT_COMPARABLE: "The result depends on a setting that the claim does not name, or models and data differ too much.",
+    MISSING: "No row was measured. The claim shows the command that measures it.",
 }
 CLAIM = "claim_"
 
@@ -187,7 +197,7 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
     if finding.numbers:
         st.markdown("\n".join("- " + literal(line) for line in finding.numbers))
     for heading, said in (
-        ("Not a replication.", of.replication),
+        ("What differs from the paper.", of.differences),
         ("The paper against itself.", finding.itself),
         ("Likely reason.", finding.reason),
         ("What would change it.", of.turns),
@@ -208,9 +218,9 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
 def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
     st.markdown("### Claims of the papers, and what our runs say")
     st.caption(
-        "An effect is that of the means, with its range over the comparisons where there are several. The verdict "
-        "counts significant differences: open a claim to see them. Models, classifiers or data differ from each "
-        "paper's, so that a verdict is of the direction, and none is a replication."
+        "The effect is the median difference, with its range over several comparisons. The verdict counts "
+        "significant differences: open a claim to see them. Models, classifiers or data differ from each paper's, so "
+        "“replicated” is about the direction of an effect."
     )
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):

@@ -106,13 +106,6 @@ def headline(sign: int, put: Callable):
     return rows + [row(m, "sst2", "accuracy", e, 0.6) for m in dp_mlm.GENERATORS for e in (10.0, 25.0)]
 
 
-def generators(sign: int, put: Callable):
-    fast = {"dp-mlm": 10 if sign > 0 else 1, "dp-paraphrase": 10 if sign > 0 else 1, "dp-prompt": 5}
-    timed = tuple(row(m, "builtin", "tokens_per_second", 50.0, 100.0 * n, 10.0) for m, n in fast.items())
-    put(speeds, "bundled", lambda: timed)
-    return []
-
-
 def in_file(put: Callable, rows):
     """The rows of ``bench equal-privacy``, in the place of those that come with the program."""
     put(equal_privacy, "bundled", lambda what: Results({"crossings": []}, (), tuple(rows)))
@@ -400,7 +393,6 @@ CLAIMS = {
     dp_mlm.dp_mlm_gains: gains,
     dp_mlm.dp_mlm_plus: plus,
     dp_mlm.dp_mlm_headline: headline,
-    dp_mlm.dp_mlm_speed: generators,
     diffractor.one_list_is_best: one_list,
     diffractor.more_lists: two_lists,
     diffractor.noises_differ: noises,
@@ -454,7 +446,7 @@ def nothing_else(monkeypatch):
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.name)
 def test_a_claims_verdict_follows_its_rows(claim, nothing_else):
-    for sign, verdict in ((1, f.AGREES), (-1, f.DISAGREES)):
+    for sign, verdict in ((1, f.REPLICATED), (-1, f.CONTRADICTED)):
         rows = CLAIMS[claim](sign, nothing_else)
         found = claim.look(f.Runs(rows))
         assert found.verdict == verdict, found
@@ -470,7 +462,8 @@ def test_a_claim_without_rows_is_not_measured_and_says_what_would(claim, nothing
 
 
 def test_every_claim_is_tested_here_and_stands_once():
-    assert set(f.CLAIMS) == {*CLAIMS, own_claims.clipping_range, own_claims.starts_from_what_is_public}
+    others = (own_claims.clipping_range, own_claims.starts_from_what_is_public, dp_mlm.dp_mlm_speed)
+    assert set(f.CLAIMS) == {*CLAIMS, *others}
     assert len({c.name for c in f.CLAIMS}) == len(f.CLAIMS) == len({c.claim for c in f.CLAIMS})
 
 
@@ -503,7 +496,7 @@ def test_judges_that_did_not_look_are_named_and_leave_it_open(nothing_else):
         ],
     )
     found = own_claims.judges_agree.look(f.Runs([]))
-    assert found.verdict == f.OPEN
+    assert found.verdict == f.INCONCLUSIVE
     assert "Not measured there: Accuracy, bag of words, chrF without case, BLEU without case." in found.numbers
 
 
@@ -517,7 +510,7 @@ def test_only_systems_with_the_same_kind_of_range_are_set_beside_each_other():
     narrow = [row("dp-mlm", "sst2", "accuracy", e, 0.5, clip="paper") for e in epsilons]
     alone = dp_mlm.dp_mlm_headline.look(f.Runs(narrow + theirs))
     assert alone.verdict == f.MISSING and alone.missing
-    for mine, verdict in ((0.7, f.OPEN), (0.9, f.AGREES), (0.5, f.DISAGREES)):
+    for mine, verdict in ((0.7, f.INCONCLUSIVE), (0.9, f.REPLICATED), (0.5, f.CONTRADICTED)):
         tuned = [row("dp-mlm", "sst2", "accuracy", e, mine) for e in epsilons]
         found = dp_mlm.dp_mlm_headline.look(f.Runs(narrow + tuned + theirs))
         assert found.verdict == verdict
@@ -527,7 +520,7 @@ def test_only_systems_with_the_same_kind_of_range_are_set_beside_each_other():
         assert "4 against" in unlike, "it is said, and decides nothing"
 
 
-def test_a_claim_that_flips_with_the_range_cannot_be_told_and_shows_both():
+def test_a_claim_that_flips_with_the_range_is_not_comparable_and_shows_both():
     whole = printed_scores("DP-MLM", "baseline")[None]
 
     def at(clip: str, more: float):
@@ -539,11 +532,11 @@ def test_a_claim_that_flips_with_the_range_cannot_be_told_and_shows_both():
 
     unprotected = row("baseline", "sst2", "accuracy", None, 0.85)
     for paper, tuned, verdict in (
-        (0.3, -0.3, f.OPEN),
-        (0.3, 0.0, f.OPEN),
-        (0.0, 0.0, f.AGREES),
-        (0.3, 0.3, f.DISAGREES),
-        (-0.3, 0.3, f.OPEN),
+        (0.3, -0.3, f.NOT_COMPARABLE),
+        (0.3, 0.0, f.NOT_COMPARABLE),
+        (0.0, 0.0, f.REPLICATED),
+        (0.3, 0.3, f.CONTRADICTED),
+        (-0.3, 0.3, f.NOT_COMPARABLE),
     ):
         found = dp_mlm.dp_mlm_keeps_utility.look(f.Runs([unprotected, *at("paper", paper), *at("tuned", tuned)]))
         assert found.verdict == verdict, (paper, tuned)
@@ -557,34 +550,26 @@ def test_verdicts_under_several_settings():
         differences.Difference(0.0, 0.1),
     )
     one, other, open_ = (evidence.ClaimEvidence(comparisons=[c]) for c in (yes, no, unsure))
-    assert evidence.shared_verdict(one, one) == evidence.shared_verdict(one, evidence.ClaimEvidence()) == f.AGREES
-    assert evidence.shared_verdict(one, other) == evidence.shared_verdict(one, open_) == f.OPEN
+    assert evidence.shared_verdict(one, one) == evidence.shared_verdict(one, evidence.ClaimEvidence()) == f.REPLICATED
+    assert evidence.shared_verdict(one, other) == f.NOT_COMPARABLE
+    assert evidence.shared_verdict(one, open_) == evidence.shared_verdict(other, open_) == f.INCONCLUSIVE
     assert (
-        evidence.shared_verdict(other, other) == f.DISAGREES
+        evidence.shared_verdict(other, other) == f.CONTRADICTED
         and evidence.shared_verdict(evidence.ClaimEvidence()) == f.MISSING
     )
     above, below = (evidence.ClaimEvidence(True, [c]) for c in (yes, no))
-    assert above.verdict == below.verdict == evidence.shared_verdict(above, above) == f.DISAGREES
-    assert evidence.shared_verdict(above, below) == f.OPEN, "refuted on opposite sides"
-
-
-def test_a_sentence_without_its_figure_is_a_part():
-    assert evidence.sentence_with_figure(f.AGREES, f.AGREES) == f.AGREES
-    assert (
-        evidence.sentence_with_figure(f.AGREES, f.DISAGREES)
-        == evidence.sentence_with_figure(f.AGREES, f.OPEN)
-        == f.PARTLY
-    )
-    assert [evidence.sentence_with_figure(v, f.AGREES) for v in (f.DISAGREES, f.OPEN, f.MISSING)] == [
-        f.DISAGREES,
-        f.OPEN,
-        f.MISSING,
-    ]
+    assert above.verdict == below.verdict == evidence.shared_verdict(above, above) == f.CONTRADICTED
+    assert evidence.shared_verdict(above, below) == f.NOT_COMPARABLE, "contradicted on opposite sides"
 
 
 @pytest.mark.parametrize(
     ("geometric", "tem", "verdict"),
-    [(0.462, 0.246, f.PARTLY), (0.40, 0.38, f.AGREES), (0.40, 0.1, f.PARTLY), (0.7, 0.8, f.DISAGREES)],
+    [
+        (0.462, 0.246, f.CONTRADICTED),
+        (0.40, 0.38, f.REPLICATED),
+        (0.40, 0.1, f.NOT_COMPARABLE),
+        (0.7, 0.8, f.CONTRADICTED),
+    ],
 )
 def test_sixty_percent_is_held_against_both_noises_and_their_mean(geometric, tem, verdict):
     rows = [
@@ -605,7 +590,7 @@ def test_fewer_words_change_than_under_mahalanobis_noise_though_not_by_its_figur
         ends = np.stack([n_w - 0.001, n_w + 0.001], axis=1)
         return DeniabilityCurve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
 
-    for kept, verdict in ((0.21, f.PARTLY), (0.08, f.AGREES), (0.5, f.DISAGREES)):
+    for kept, verdict in ((0.21, f.CONTRADICTED), (0.08, f.REPLICATED), (0.5, f.CONTRADICTED)):
         nothing_else(
             diffractor,
             "measured_deniability",
@@ -622,7 +607,7 @@ def test_fewer_words_change_than_under_mahalanobis_noise_though_not_by_its_figur
 
 @pytest.mark.parametrize(
     ("nearest", "own", "verbatim", "verdict"),
-    [(0.3, 0.2, 0.0, f.PARTLY), (0.3, 0.2, 0.3, f.AGREES), (0.2, 0.3, 0.3, f.DISAGREES)],
+    [(0.3, 0.2, 0.0, f.CONTRADICTED), (0.3, 0.2, 0.3, f.REPLICATED), (0.2, 0.3, 0.3, f.CONTRADICTED)],
 )
 def test_nearer_to_what_was_learned_is_not_yet_learned_by_heart(nothing_else, nearest, own, verbatim, verdict):
     nothing_else(
@@ -644,33 +629,28 @@ def test_nearer_to_what_was_learned_is_not_yet_learned_by_heart(nothing_else, ne
     assert dp_rewrite.memorises.look(f.Runs([])).verdict == verdict
 
 
-def test_speeds_whose_rounds_overlap_cannot_be_told(nothing_else):
-    def timed(half: float):
-        values = {"dp-mlm": 450.0, "dp-paraphrase": 450.0, "dp-prompt": 300.0}
-        return lambda: tuple(row(m, "builtin", "tokens_per_second", 50.0, x, half) for m, x in values.items())
-
-    nothing_else(speeds, "bundled", timed(10.0))
-    assert dp_mlm.dp_mlm_speed.look(f.Runs([])).verdict == f.AGREES
-    nothing_else(speeds, "bundled", timed(150.0))
+def test_speeds_of_other_models_are_not_comparable(nothing_else):
+    values = {"dp-mlm": 450.0, "dp-paraphrase": 450.0, "dp-prompt": 300.0}
+    timed = tuple(row(m, "builtin", "tokens_per_second", 50.0, x, 150.0) for m, x in values.items())
+    nothing_else(speeds, "bundled", lambda: timed)
     found = dp_mlm.dp_mlm_speed.look(f.Runs([]))
-    assert found.verdict == f.OPEN and found.effect == (
-        "not a replication: DP-MLM 1.5 times (0.7 to 4.0); DP-Paraphrase 1.5 times (0.7 to 4.0)"
-    )
-    nothing_else(speeds, "bundled", lambda: timed(1.0)()[:2])
+    assert found.verdict == f.NOT_COMPARABLE
+    assert found.effect == "DP-MLM 1.5 times (0.7 to 4.0); DP-Paraphrase 1.5 times (0.7 to 4.0)"
+    nothing_else(speeds, "bundled", lambda: timed[:2])
     assert dp_mlm.dp_mlm_speed.look(f.Runs([])).missing == "bench words --out FILE"
 
 
 def test_who_has_no_point_at_an_epsilon_of_the_others_is_named():
     rows = [r for r in five(1, lambda *_: None) if r.mechanism != "tem"]
     found = diffractor_comparisons.one_dimension_wins.look(f.Runs(rows))
-    assert found.verdict == f.PARTLY and "Without a point at an ε of 1-Diffractor's: TEM." in found.numbers
+    assert found.verdict == f.INCONCLUSIVE and "Without a point at an ε of 1-Diffractor's: TEM." in found.numbers
 
 
-def test_every_claim_of_a_paper_says_why_it_is_no_replication():
+def test_every_claim_of_a_paper_says_what_differs():
     assert {c.paper for c in f.CLAIMS} == {*base.APART, base.OURS}
     for c in f.CLAIMS:
-        assert bool(c.replication) == (c.paper != base.OURS)
-        assert not c.replication or c.replication.endswith("So the verdict is of the direction alone.")
+        assert bool(c.differences) == (c.paper != base.OURS)
+        assert not c.differences or c.differences.endswith("The verdict is about the direction of the effect.")
 
 
 def test_quotations_stand_in_their_papers():
@@ -751,7 +731,7 @@ def test_one_difference_of_many_is_not_beyond_doubt():
         evidence.ClaimEvidence(comparisons=[one]),
         evidence.ClaimEvidence(comparisons=[one] * 1 + [differences.Difference(0.0, 0.04)] * 9),
     )
-    assert alone.verdict == f.AGREES and many.verdict == f.OPEN
+    assert alone.verdict == f.REPLICATED and many.verdict == f.INCONCLUSIVE
     paired = dataclasses.replace(one, p=1e-6)
     assert evidence.ClaimEvidence(comparisons=[paired, differences.Difference(0.0, 0.04)]).yes == 1
 
@@ -781,10 +761,10 @@ def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it
     exact = [differences.Difference(x, 0.0, None, 0.01, "n_w") for x in (0.0001, 0.1)]
     tally = evidence.ClaimEvidence(comparisons=exact)
     assert (tally.yes, tally.small, tally.no) == (1, 1, 0)
-    assert evidence.ClaimEvidence(comparisons=exact[:1]).verdict == f.DISAGREES, "shown to be too small"
+    assert evidence.ClaimEvidence(comparisons=exact[:1]).verdict == f.CONTRADICTED, "shown to be too small"
     same = evidence.ClaimEvidence(True, exact[:1])
-    assert same.verdict == f.AGREES and evidence.ClaimEvidence(True, exact[1:]).verdict == f.DISAGREES
-    assert evidence.ClaimEvidence(True, [differences.Difference(0.0, 0.04, None, 0.01)]).verdict == f.OPEN
+    assert same.verdict == f.REPLICATED and evidence.ClaimEvidence(True, exact[1:]).verdict == f.CONTRADICTED
+    assert evidence.ClaimEvidence(True, [differences.Difference(0.0, 0.04, None, 0.01)]).verdict == f.INCONCLUSIVE
 
 
 def test_verdicts_count_both_sides():
@@ -793,32 +773,33 @@ def test_verdicts_count_both_sides():
         differences.Difference(-0.1, 0.01),
         differences.Difference(0.0, 0.1),
     )
-    assert evidence.ClaimEvidence(comparisons=[yes, no]).verdict == f.PARTLY
-    assert evidence.ClaimEvidence(comparisons=[yes, unsure]).verdict == f.AGREES
-    assert evidence.ClaimEvidence(comparisons=[yes, unsure, unsure]).verdict == f.PARTLY
-    assert evidence.ClaimEvidence(comparisons=[no, unsure]).verdict == f.DISAGREES
-    assert (
-        evidence.ClaimEvidence(comparisons=[unsure]).verdict == f.OPEN and evidence.ClaimEvidence().verdict == f.MISSING
-    )
+    assert evidence.ClaimEvidence(comparisons=[yes, no]).verdict == f.CONTRADICTED
+    assert evidence.ClaimEvidence(comparisons=[yes, unsure]).verdict == f.REPLICATED
+    assert evidence.ClaimEvidence(comparisons=[yes, unsure, unsure]).verdict == f.INCONCLUSIVE
+    assert evidence.ClaimEvidence(comparisons=[yes] * 19 + [no]).verdict == f.REPLICATED, "one in twenty may be against"
+    assert evidence.ClaimEvidence(comparisons=[yes] * 18 + [no]).verdict == f.CONTRADICTED
+    assert evidence.ClaimEvidence(comparisons=[no, unsure]).verdict == f.CONTRADICTED
+    assert evidence.ClaimEvidence(comparisons=[unsure]).verdict == f.INCONCLUSIVE
+    assert evidence.ClaimEvidence().verdict == f.MISSING
 
 
-def test_a_claim_of_several_parts_is_refuted_by_one_and_left_open_by_one():
-    assert evidence.conjunction(f.AGREES, f.DISAGREES) == evidence.conjunction(f.DISAGREES, f.OPEN) == f.DISAGREES
-    assert (
-        evidence.conjunction(f.AGREES, f.OPEN)
-        == evidence.conjunction(f.AGREES, f.MISSING)
-        == evidence.conjunction(f.PARTLY, f.OPEN)
-        == f.OPEN
-    )
-    assert evidence.conjunction(f.AGREES, f.PARTLY) == f.PARTLY and evidence.conjunction(f.AGREES, f.AGREES) == f.AGREES
-    assert evidence.conjunction(f.MISSING, f.MISSING) == f.MISSING
+def test_a_claim_of_several_parts_is_contradicted_by_one_and_replicated_by_all():
+    yes, no, unsure, other = f.REPLICATED, f.CONTRADICTED, f.INCONCLUSIVE, f.NOT_COMPARABLE
+    assert evidence.conjunction(yes, no) == evidence.conjunction(no, unsure) == evidence.conjunction(no, other) == no
+    assert evidence.conjunction(yes, other) == evidence.conjunction(other, unsure) == other
+    assert evidence.conjunction(yes, unsure) == evidence.conjunction(yes, f.MISSING) == unsure
+    assert evidence.conjunction(yes, yes) == yes and evidence.conjunction(f.MISSING, f.MISSING) == f.MISSING
+
+
+def test_every_bundled_claim_has_one_of_four_verdicts():
+    assert {found.verdict for found in f.bundled()} == set(f.VERDICTS)
 
 
 def test_paired_outcomes_decide_where_rows_have_them():
     rows = [
         row("custext", "reviews", m, 1.0, 0.5 + 0.02 * (m == "f1_adaptive"), 0.05) for m in ("f1_static", "f1_adaptive")
     ]
-    assert shared_claims.adaptive_beats_static.look(f.Runs(rows)).verdict == f.OPEN
+    assert shared_claims.adaptive_beats_static.look(f.Runs(rows)).verdict == f.INCONCLUSIVE
 
     @dataclasses.dataclass
     class Known:
@@ -827,7 +808,7 @@ def test_paired_outcomes_decide_where_rows_have_them():
         high: float = 0.025
         p: float = 1e-4
 
-    assert shared_claims.adaptive_beats_static.look(f.Runs(rows, paired=lambda a, b: Known())).verdict == f.AGREES
+    assert shared_claims.adaptive_beats_static.look(f.Runs(rows, paired=lambda a, b: Known())).verdict == f.REPLICATED
 
 
 # --- rows
@@ -872,24 +853,24 @@ def test_each_lists_space_is_told_from_the_number_of_lists(nothing_else):
 
 def test_the_clipping_range_follows_its_rows(monkeypatch):
     found = own_claims.clipping_range.look(f.Runs([]))
-    assert found.verdict == f.DISAGREES and len(found.numbers) >= 6, "11 points are no half"
+    assert found.verdict == f.CONTRADICTED and len(found.numbers) >= 6, "11 points are no half"
     rows = own_claims.clipping.bundled()
     rising = [dataclasses.replace(r, n_w=0.9 if r.epsilon == 250 else r.n_w) for r in rows]
     monkeypatch.setattr(own_claims.clipping, "bundled", lambda: tuple(rising))
-    assert own_claims.clipping_range.look(f.Runs([])).verdict == f.AGREES
+    assert own_claims.clipping_range.look(f.Runs([])).verdict == f.REPLICATED
     flat = [dataclasses.replace(r, n_w=0.1, cosine=0.5) for r in rows]
     monkeypatch.setattr(own_claims.clipping, "bundled", lambda: tuple(flat))
-    assert own_claims.clipping_range.look(f.Runs([])).verdict == f.DISAGREES
+    assert own_claims.clipping_range.look(f.Runs([])).verdict == f.CONTRADICTED
 
 
 def test_the_bundled_mappings_agree_with_the_papers_order():
     found = custext.mappings_alone.look(f.Runs([]))
-    assert found.verdict == f.PARTLY and "the paper 0.12%" in " ".join(found.numbers)
+    assert found.verdict == f.NOT_COMPARABLE and "the paper 0.12%" in " ".join(found.numbers)
 
 
 def test_memory_stands_beside_the_papers_table():
     found = diffractor_comparisons.little_memory.look(f.Runs([]))
-    assert found.verdict == f.AGREES and "MVC" in found.numbers[0] and "(206.89)" in found.numbers[0]
+    assert found.verdict == f.REPLICATED and "MVC" in found.numbers[0] and "(206.89)" in found.numbers[0]
 
 
 @pytest.mark.slow
@@ -926,11 +907,11 @@ def public_means(gain: float, ratio: float) -> tuple[PriorRow, ...]:
 @pytest.mark.parametrize(
     ("gain", "ratio", "verdict"),
     [
-        (0.1, 0.5, f.AGREES),
-        (0.01, 0.5, f.PARTLY),
-        (0.1, 1.5, f.PARTLY),
-        (0.01, 1.0, f.DISAGREES),
-        (-0.1, 2.0, f.DISAGREES),
+        (0.1, 0.5, f.REPLICATED),
+        (0.01, 0.5, f.INCONCLUSIVE),
+        (0.1, 1.5, f.CONTRADICTED),
+        (0.01, 1.0, f.INCONCLUSIVE),
+        (-0.1, 2.0, f.CONTRADICTED),
     ],
 )
 def test_a_public_prior_is_better_where_both_differences_are_beyond_chance(monkeypatch, gain, ratio, verdict):
@@ -942,12 +923,13 @@ def test_a_public_prior_is_better_where_both_differences_are_beyond_chance(monke
     assert f"2 (× {ratio:.2f})" in second and "50.0% (+3.0 points)" in third
 
 
-def test_one_cell_that_is_not_better_makes_it_a_part(monkeypatch):
+def test_one_cell_that_is_not_better_makes_it_inconclusive(monkeypatch):
     rows = list(public_means(0.1, 0.5))
     rows[0] = dataclasses.replace(rows[0], p=0.06)
     monkeypatch.setattr(own_claims.public_prior, "bundled", lambda: tuple(rows))
     found = own_claims.starts_from_what_is_public.look(f.Runs([]))
-    assert found.verdict == f.PARTLY and "in 1 of 2 cells, more fluent in 2, and less fluent in 0" in found.numbers[3]
+    assert found.verdict == f.INCONCLUSIVE
+    assert "in 1 of 2 cells, more fluent in 2, and less fluent in 0" in found.numbers[3]
 
 
 def test_the_figure_of_the_public_prior_has_its_lines():
@@ -974,10 +956,10 @@ def test_the_table_of_claims_is_there_in_both_forms():
     assert "ε" not in latex and r"$\varepsilon$" in latex and not re.search(r"(?<![\\$])[%_#]", latex)
 
 
-def test_the_table_of_what_changed_has_todays_verdicts():
+def test_the_table_of_verdicts_is_that_of_the_bundled_claims():
     text = (Path(__file__).parents[3] / "docs/measurements/benchmarks.md").read_text(encoding="utf-8")
     today = {found.name: found.verdict for found in f.bundled()}
-    rows = re.findall(r"^\| [^|]*\((`[^)|]*`)\) \|[^|]*\|[^|]*\| \*\*([^*|]*)\*\* \|", text, re.MULTILINE)
+    rows = re.findall(r"^\| [^|]*\((`[^)|]*`)\) \| \*\*([^*|]*)\*\* \|", text, re.MULTILINE)
     assert len(rows) > 20
     for names, said in rows:
         assert [today[name] for name in re.findall(r"`(\w+)`", names)] == said.split("; "), names

@@ -6,10 +6,13 @@ import csv
 import dataclasses
 import io
 import json
+import math
 from functools import partial
 
+import numpy as np
 import plotly.graph_objects as go
 import pytest
+from scipy import stats
 
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
@@ -78,7 +81,7 @@ def test_what_is_read_between_two_points_is_as_uncertain_as_the_less_certain_one
         rows = [
             r
             for e, n_w, x, half in zip((50.0, 100.0), (0.2, 0.4), (0.6, 0.7), halves, strict=True)
-            for r in (row("mvc", "n_w", e, n_w), row("mvc", "accuracy", e, x, half or 0.0))
+            for r in (row("mvc", "n_w", e, n_w, 0.0), row("mvc", "accuracy", e, x, half or 0.0))
         ]
         rows = [
             dataclasses.replace(r, low=None, high=None)
@@ -178,7 +181,9 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
-    assert leaderboard_text.answer(clear, "SST-2")[1] == "1 other is significantly lower."
+    assert clear.detectable == pytest.approx((1.96 + 0.8416) * math.hypot(0.01, 0.01) / 1.96, rel=1e-3)
+    doubt = leaderboard_text.answer(clear, "SST-2")[1]
+    assert doubt == "1 other is significantly lower. A difference of 2.0 points is detected with 80% power."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
     assert not none.entries and said.endswith("no setting has points near on SST-2.")
@@ -297,7 +302,10 @@ def test_comparisons_with_the_first_are_corrected_for_their_number():
     few = board(table_of(*rows[:4]), "sst2", "accuracy", at=0.3)
     many = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert few.entries[1].p is not None and many.entries[1].p is not None
-    assert many.entries[1].p == pytest.approx(min(1.0, 11 * few.entries[1].p))
+    z = 0.036 / math.hypot(0.01, 0.01) * 1.96
+    assert [few.entries[1].p, many.entries[1].p] == pytest.approx(
+        [stats.studentized_range.sf(z * math.sqrt(2), k, np.inf) for k in (2, 12)], rel=1e-3
+    )
 
 
 def test_a_board_is_a_table_for_a_file_and_for_a_paper():

@@ -1,0 +1,274 @@
+"""How sure the optimal reader is of one word of a text, and what the rewrites preserve, at each ε of every mechanism.
+
+In each text the fact is the rarest content word that has 7 public alternatives, the same for all mechanisms: words of
+one public list, else the nearest words of a space in which no mechanism samples. The expected success of the optimal
+reader is enumerated where a mechanism allows it, else estimated from sampled releases. One pass of a model for each
+alternative serves every ε. The same texts are rewritten with five seeds: cosine to the original, and whether a
+classifier trained on original texts recognises the label.
+
+Lines are appended to a file, one for each text, so that a run that was stopped continues. A file is for one version
+and one list of stop words.
+
+    python -m dptext_core bench belief --data DIR --stopwords FILE --lines belief.jsonl
+    python -m dptext_core bench belief --lines belief.jsonl --out assets/benchmarks/belief.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dptext_core.attacks.alternatives import suggest_alternatives
+from dptext_core.attacks.belief import BeliefQuestion
+from dptext_core.attacks.expected_belief import DRAWS, expected_success
+from dptext_core.attacks.which_text import content_words
+from dptext_core.errors import InputError, NoDistribution
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.likelihood import require_likelihood
+from dptext_core.mechanisms.registry import get_mechanism, mechanisms
+from dptext_core.models import sentence_encoder
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.task import UNWATCHED
+
+from ..results.belief import MEASUREMENT, BeliefRow, as_results
+from ..results.measurement import markdown
+from ..results.paired_comparison import pack
+from ..results.rows import six_digits
+from ..results.tasks import tasks_of
+from ..runner import data_sets, tasks
+from ..runner.grid import SIZES
+from ..runner.options import named_options, options_in, parser, which_stop_words
+
+SETS = ("sst2", "snips", "reviews")
+#: Alternatives to the fact; with the original there are 8.
+OTHERS = 7
+TEXTS, SEEDS = 200, (1, 2, 3, 4, 5)
+#: Texts that are measured by all mechanisms before any mechanism reads more.
+BLOCK = 10
+#: ε of each mechanism: from near guessing to certainty, with steps around a certainty of 50%.
+EPSILONS: dict[str, tuple[float, ...]] = {
+    "dp-mlm": (10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 100.0),
+    "dp-mlm-prior": (5.0, 10.0, 15.0, 20.0, 30.0, 50.0),
+    "santext": (10.0, 13.0, 15.0, 16.0, 18.0, 20.0),
+    "santext-plus": (10.0, 13.0, 15.0, 16.0, 18.0, 20.0),
+    "custext": (0.01, 1.0, 5.0, 20.0),
+    "diffractor": (0.02, 0.3, 1.0, 3.0),
+    "dp-sentence": (10.0, 25.0, 50.0, 200.0),
+    "dp-paraphrase": (20.0, 30.0),
+    "dp-prompt": (20.0, 30.0),
+}
+#: Sampled releases of each text, where the certainty is estimated. Texts differ far more than these estimates err.
+RELEASES = {"dp-mlm": 24, "dp-mlm-prior": 24, "dp-sentence": 16, "dp-paraphrase": 4, "dp-prompt": 4}
+#: Mechanisms whose certainty another one's is.
+SAME = {"tem": "TEM has SanText's distribution below ε 21.6, so its certainty is SanText's."}
+
+
+@dataclass(frozen=True)
+class FactText:
+    """A text with the fact in question. number: its place in the order of the data set."""
+
+    number: int
+    text: str
+    word: str
+    alternatives: tuple[str, ...]
+    label: str
+
+
+def fact_texts(data: data_sets.Data, n: int, planner: Mechanism) -> list[FactText]:
+    """Return the first n test texts that have a fact, in an order that depends on their numbers alone.
+
+    planner: cuts a text into words and knows their ranks; its own word space gives no alternatives.
+    """
+    order = sorted(data.test, key=lambda i: hashlib.sha256(f"belief {i - data.test[0]}".encode()).digest())
+    labels = next((data.targets[t.target] for t in tasks_of(data.name) if t.role == "utility"), None)
+    found: list[FactText] = []
+    for i in order:
+        text = data.texts[i][0]
+        for word in content_words(planner, text):
+            try:
+                others = suggest_alternatives(word, planner, OTHERS)
+            except InputError:
+                continue
+            if len(others) == OTHERS:
+                found.append(FactText(len(found), text, word, tuple(others), "" if labels is None else labels[i]))
+                break
+        if len(found) == n:
+            break
+    return found
+
+
+def refusals(names: Iterable[str]) -> dict[str, str]:
+    """Return why mechanisms without a certainty have none, by their names."""
+    found = dict(SAME)
+    for name in names:
+        try:
+            require_likelihood(get_mechanism(name))
+        except NoDistribution as error:
+            found[name] = str(error)
+    return found
+
+
+@dataclass(frozen=True)
+class Judges:
+    """What judges the rewrites of a data set: the label by a classifier trained on original texts, and the encoder."""
+
+    train_x: np.ndarray
+    train_y: Sequence[str]
+
+    @classmethod
+    def of(cls, data: data_sets.Data) -> Judges:
+        """Train on the data set's training texts."""
+        task = next(t for t in tasks_of(data.name) if t.role == "utility")
+        labels = data.targets[task.target]
+        texts = [data.texts[i][0] for i in data.train]
+        return cls(sentence_encoder.embed(texts), [labels[i] for i in data.train])
+
+    def cosines_and_labels(self, originals: Sequence[str], rewrites: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+        """Return of each rewrite its cosine to its original, and the recognised label."""
+        distinct = list(dict.fromkeys([*originals, *rewrites]))
+        at = {text: i for i, text in enumerate(distinct)}
+        x = sentence_encoder.embed(distinct)
+        one, other = (x[[at[t] for t in texts]] for texts in (originals, rewrites))
+        return np.clip((one * other).sum(axis=1), -1, 1), tasks.classify(self.train_x, self.train_y, other)
+
+
+def measure_block(m: Mechanism, data: str, texts: Sequence[FactText], judges: Judges) -> Iterator[dict[str, Any]]:
+    """Yield the line of each text: what it has at every ε."""
+    epsilons = EPSILONS[m.name]
+    variants = [m.replace(epsilon=e) for e in epsilons]
+    certainties, releases, rewrites = [], [], []
+    for t in texts:
+        question = BeliefQuestion.make(m, t.text, t.word, t.alternatives)
+        stream = NoiseStream(0).at(data, t.number)
+        draws = RELEASES.get(m.name)
+        expected = expected_success(variants, question, draws, False, stream, UNWATCHED)
+        if expected is None:
+            expected = expected_success(variants, question, DRAWS, False, stream, UNWATCHED)
+        assert expected is not None
+        certainties.append([e.value for e in expected])
+        releases.append(max(e.draws for e in expected))
+        for seed in SEEDS:
+            sweep = m.sweep(question.prepared[0], epsilons, stream=NoiseStream(seed).at(data, t.number))
+            rewrites += [r.text for r in sweep.results]
+    shape = len(texts), len(SEEDS), len(epsilons)
+    originals = [t.text for t in texts for _ in range(shape[1] * shape[2])]
+    cosines, labels = judges.cosines_and_labels(originals, rewrites)
+    truths = np.array([t.label for t in texts], object)[:, None, None]
+    cosine = cosines.reshape(shape).mean(axis=1)
+    right = (np.array(labels, object).reshape(shape) == truths).mean(axis=1)
+    for i, t in enumerate(texts):
+        yield {
+            "mechanism": m.name,
+            "options": named_options(m),
+            "data": data,
+            "text": t.number,
+            "releases": releases[i],
+            "epsilons": list(epsilons),
+            "certainty": [round(x, 5) for x in certainties[i]],
+            "cosine": [round(x, 5) for x in cosine[i].tolist()],
+            "label": [round(x, 5) for x in right[i].tolist()],
+        }
+
+
+# --- the file of lines
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a file, without a last one that was cut off; none where there is no file."""
+    if not path.is_file():
+        return []
+    whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
+    return [json.loads(line) for line in whole.splitlines() if line]
+
+
+def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[BeliefRow]:
+    """Return a row for each mechanism, data set and ε, of the first texts without a gap."""
+    groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+    for line in lines:
+        groups.setdefault((line["data"], line["mechanism"]), {})[line["text"]] = line
+    rows = []
+    for (data, name), by_text in groups.items():
+        n = next(i for i in range(len(by_text) + 1) if i not in by_text)
+        some = [by_text[i] for i in range(n)]
+        for k, epsilon in enumerate(some[0]["epsilons"] if some else ()):
+            x = {what: [line[what][k] for line in some] for what in ("certainty", "cosine", "label")}
+            means = (six_digits(float(np.mean(values))) for values in x.values())
+            packed = (
+                pack(x["certainty"], short=True),
+                pack(x["cosine"], -1, 1, short=True),
+                pack(x["label"], steps=len(SEEDS), short=True),
+            )
+            releases = max(line["releases"] for line in some)
+            rows.append(BeliefRow(name, some[0]["options"], data, epsilon, n, releases, len(SEEDS), *means, *packed))
+    return rows
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure what the file of lines lacks, block by block."""
+    done = {(x["mechanism"], x["data"], x["text"]) for x in read_lines(args.lines)}
+    folder, n = args.data, args.texts
+    loaded = {}
+    for name in args.sets:
+        size = SIZES[name]
+        data = data_sets.load(name, folder, size.n_train, size.n_test, size.max_words)
+        planner = get_mechanism("santext", **options_in(args, "santext"))
+        loaded[name] = fact_texts(data, n, planner), Judges.of(data)
+    names = args.mechanism or list(EPSILONS)
+    args.lines.parent.mkdir(parents=True, exist_ok=True)
+    with args.lines.open("a", encoding="utf-8") as file:
+        for start in range(0, n, BLOCK):
+            for name, (texts, judges) in loaded.items():
+                for mechanism in names:
+                    block = [t for t in texts[start : start + BLOCK] if (mechanism, name, t.number) not in done]
+                    if not block:
+                        continue
+                    began = time.process_time()
+                    m = get_mechanism(mechanism, **options_in(args, mechanism))
+                    for line in measure_block(m, name, block, judges):
+                        file.write(json.dumps(line) + "\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                    seconds = time.process_time() - began
+                    print(f"{name} {mechanism}: texts {start} to {start + BLOCK}, {seconds:.0f} CPU s", flush=True)
+
+
+def table(rows: Sequence[BeliefRow]) -> str:
+    """Return a Markdown table: a line for each mechanism and ε of a data set."""
+    found: dict[tuple, dict[str, str]] = {}
+    for row in as_results(rows).rows:
+        half = (row.high or 0.0) - row.value
+        digits = ".2f"
+        key = row.data, row.mechanism, f"{row.epsilon:g}", str(row.n)
+        found.setdefault(key, {})[row.metric] = f"{row.value:{digits}} ± {half:{digits}}"
+    metrics = ("belief", "cosine", "label_kept")
+    lines = [(*key, *(cells.get(m, "") for m in metrics)) for key, cells in found.items()]
+    return markdown(("data", "mechanism", "ε", "texts", "certainty", "cosine", "label recognised"), lines)
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """Run the command ``bench belief``."""
+    takes = parser("belief", __doc__, "data", "stopwords", "out")
+    takes.add_argument("--lines", type=Path, required=True, metavar="FILE", help="what was measured, a line for a text")
+    takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
+    takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
+    takes.add_argument("--mechanism", action="append", choices=EPSILONS, metavar="NAME", help="default: all")
+    args = takes.parse_args(argv)
+    if args.data is not None:
+        run(args)
+    rows = rows_of(read_lines(args.lines))
+    print(table(rows))
+    without = refusals(spec.name for spec in mechanisms() if spec.name not in EPSILONS)
+    texts = {d: dict(Counter({r.mechanism: r.texts for r in rows if r.data == d})) for d in SETS}
+    about = MEASUREMENT.about(stopwords=which_stop_words(args), alternatives=OTHERS + 1, texts=texts, refused=without)
+    MEASUREMENT.write(args.out, rows, about)
+    return 0

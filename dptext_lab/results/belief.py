@@ -1,0 +1,92 @@
+"""Rows of `bench belief`: how sure the optimal reader is of one fact, and what a release preserves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.support.statistics import NORMAL, standard_error
+
+from .curves import title
+from .measurement import Measurement
+from .paired_comparison import unpack
+from .rows import Row, six_digits
+from .summary import Results
+
+#: The metric of privacy of these rows, and the level at which mechanisms are compared.
+METRIC, LEVEL = "belief", 0.5
+LEVELS = (0.3, 0.5, 0.7)
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefRow:
+    """A mechanism at one ε on a data set. texts: how many, the first of the data set's order, which all mechanisms
+    share. releases: that estimate the certainty in each text, 0 where it was enumerated everywhere. seeds: rewrites of
+    each text that are judged. certainty: expected success of the optimal reader; cosine: to the original; label: share
+    of rewrites whose label is recognised by a classifier trained on original texts, "" where there is none. Each of the
+    three is a mean; its plural holds what every text has, as ``paired_comparison.pack`` writes it."""
+
+    mechanism: str
+    options: dict[str, Any]
+    data: str
+    epsilon: float
+    texts: int
+    releases: int
+    seeds: int
+    certainty: float
+    cosine: float
+    label: float
+    certainties: str
+    cosines: str
+    labels: str
+
+
+MEASUREMENT = Measurement("belief", BeliefRow, "belief.json")
+bundled = MEASUREMENT.bundled
+
+
+def as_results(rows: Iterable[BeliefRow]) -> Results:
+    """Return the rows as a summary: the certainty, the cosine and the utility of each setting."""
+    found = []
+    for row in rows:
+        setting = Setting(row.mechanism, row.options, row.epsilon).ordered()
+        point = f"belief-{row.mechanism}-{row.epsilon:g}"
+        for metric, value, packed, seeds in (
+            (METRIC, row.certainty, row.certainties, 1),
+            ("cosine", row.cosine, row.cosines, row.seeds),
+            ("label_kept", row.label, row.labels, row.seeds),
+        ):
+            half = NORMAL * (standard_error(unpack(packed)) or 0.0)
+            ends = min(value, six_digits(value - half)), max(value, six_digits(value + half))
+            kind = measure(metric).task
+            found.append(Row(setting, row.data, kind, metric, value, *ends, row.texts, seeds, point, (), packed))
+    return Results({}, (), tuple(found))
+
+
+def certainty_ranges(rows: Iterable[BeliefRow], data: str) -> dict[str, tuple[float, float]]:
+    """Return the smallest and the largest certainty that was measured of each mechanism on a data set."""
+    found: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        if row.data == data:
+            low, high = found.get(row.mechanism, (1.0, 0.0))
+            found[row.mechanism] = min(low, row.certainty), max(high, row.certainty)
+    return found
+
+
+def outside(rows: Iterable[BeliefRow], data: str, at: float = LEVEL) -> str:
+    """Return which mechanisms have no ε at this certainty, with how near they come; "" for none."""
+    said = []
+    for name, (low, high) in certainty_ranges(rows, data).items():
+        if low > at:
+            said.append(f"{title(name)} (never below {low:.0%})")
+        elif high < at:
+            said.append(f"{title(name)} (never above {high:.0%})")
+    return f"Outside this level at every measured ε: {', '.join(said)}." if said else ""
+
+
+def refusals() -> dict[str, str]:
+    """Return why some mechanisms have no such rows, by their names."""
+    return dict(MEASUREMENT.whole().get("about", {}).get("refused", {}))

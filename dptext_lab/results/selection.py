@@ -1,0 +1,202 @@
+"""Settings at one level of privacy, and which of them differ significantly from the best.
+
+The best of several settings is chosen by looking at their scores, so a comparison with it must hold for whichever is
+first. Tukey's method does that: with k equal settings, the probability that any difference to the first is called
+significant is at most 5%. Hsu's comparison with the best has narrower limits, but it says of ties that one of them is
+not the best. Differences are paired by texts, and their errors differ, so the limits are those of Tukey and Kramer.
+
+Equal privacy is itself measured. Its error, times the slope of the score over privacy, is part of every interval:
+text by text where both are known for the same texts, else as an independent error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from dptext_core.support.statistics import NORMAL, boundary
+
+from .differences import LEVEL, POWER, half
+from .paired_comparison import compare, unpack
+from .rows import Row
+
+#: As near to a level as a point counts as being there, as a share of the measure's own range.
+NEAR = 0.02
+#: As far apart as two points may be for what lies between them to be said, as a share of the range.
+APART = 0.35
+#: So near to the level, as a share of the range, privacy needs no slope of the score.
+_EXACT = 1e-3
+#: Standard normal values over which the range's distribution is integrated.
+_GRID = np.linspace(-8.0, 8.0, 641)
+
+
+def range_tail(z: float, k: int) -> float:
+    """Return Tukey's p of a difference of z standard errors, of the largest among k equal settings."""
+    from scipy.special import ndtr
+
+    if k < 2 or z <= 0:
+        return 1.0
+    density = np.exp(-(_GRID**2) / 2) / math.sqrt(2 * math.pi)
+    inside = density * (ndtr(_GRID + math.sqrt(2) * z) - ndtr(_GRID)) ** (k - 1)
+    return float(np.clip(1 - k * inside.sum() * (_GRID[1] - _GRID[0]), 0.0, 1.0))
+
+
+def critical(k: int, level: float = LEVEL) -> float:
+    """Return how many standard errors a significant difference has, among k settings."""
+    return boundary(lambda z: range_tail(z, k) <= level, 0.0, 20.0, steps=40)[1]
+
+
+@dataclass(frozen=True)
+class LevelPoint:
+    """One setting at a level of privacy.
+
+    privacy, score: its rows there; where ``between`` names two ε, both are interpolated between them. error: the
+    standard error that equal privacy adds to the score; None where it is not known. outcomes: what each text has, less
+    what its privacy differs from the level times the slope; None where that is not known. runs: the score of each seed.
+    """
+
+    privacy: Row
+    score: Row
+    between: tuple[float, ...]
+    error: float | None
+    outcomes: np.ndarray | None
+    runs: tuple[float, ...] = ()
+
+    @property
+    def half(self) -> float | None:
+        """Half of the 95% interval of the score at the level; None where it is not known."""
+        if self.score.low is None or self.score.high is None or self.error is None:
+            return None
+        own = half(self.score)
+        if self.outcomes is not None and len(self.outcomes) > 1:
+            own = max(own, NORMAL * float(self.outcomes.std(ddof=1)) / math.sqrt(len(self.outcomes)))
+        return math.hypot(own, NORMAL * self.error)
+
+
+def at_level(pairs: Sequence[tuple[Row, Row]], at: float, span: float) -> LevelPoint | None:
+    """Return a setting at a level of privacy, from its rows of privacy and score at each ε; None without points near.
+
+    span: the range of the measure of privacy.
+    """
+    ordered = sorted(pairs, key=lambda pair: pair[0].value)
+    slopes = [
+        ((y.value - x.value) / (b.value - a.value), (a.value, b.value))
+        for (a, x), (b, y) in pairwise(ordered)
+        if b.value > a.value
+    ]
+    slope = min(slopes, key=lambda s: _distance(at, s[1]), default=(None,))[0]
+    near = min(pairs, key=lambda pair: abs(pair[0].value - at))
+    texts = all(p.texts for p, _ in pairs)
+    if not texts and abs(near[0].value - at) <= NEAR * span:
+        return _measured(near[0], near[1], slope, at, span)
+    for low, high in pairwise(ordered):
+        if low[0].value <= at <= high[0].value and high[0].value - low[0].value <= APART * span:
+            return _between(low, high, at)
+    return None
+
+
+def _distance(at: float, ends: tuple[float, float]) -> float:
+    return max(ends[0] - at, at - ends[1], 0.0)
+
+
+def _measured(privacy: Row, score: Row, slope: float | None, at: float, span: float) -> LevelPoint:
+    """Return a measured point near the level."""
+    away = math.hypot(half(privacy) / NORMAL, privacy.value - at)
+    if privacy.low is None or (slope is None and away > _EXACT * span):
+        error = None
+    else:
+        error = 0.0 if slope is None else abs(slope) * away
+    outcomes = unpack(score.texts) if score.texts else None
+    return LevelPoint(privacy, score, (), error, outcomes, score.runs)
+
+
+def _between(low: tuple[Row, Row], high: tuple[Row, Row], at: float) -> LevelPoint:
+    """Return the point on the line through two points."""
+    (a, x), (b, y) = low, high
+    share = (at - a.value) / (b.value - a.value) if b.value > a.value else 0.0
+    slope = (y.value - x.value) / (b.value - a.value) if b.value > a.value else 0.0
+    middle = x.value + share * (y.value - x.value)
+    wide = max(half(x), half(y))
+    ends = (None, None) if x.low is None or y.low is None else (middle - wide, middle + wide)
+    made = replace(
+        x, setting=x.setting.at(None), value=middle, low=ends[0], high=ends[1], seeds=min(x.seeds, y.seeds), point=""
+    )
+    epsilons = tuple(sorted((float(x.epsilon or 0.0), float(y.epsilon or 0.0))))
+    outcomes = _mixed(x, y, share)
+    runs = tuple((1 - share) * p + share * q for p, q in zip(x.runs, y.runs, strict=True)) if _alike(x, y) else ()
+    private = _mixed(a, b, share)
+    if outcomes is not None and private is not None and len(private) == len(outcomes):
+        return LevelPoint(a, made, epsilons, 0.0, outcomes - slope * (private - private.mean()), runs)
+    if a.low is None or b.low is None:
+        return LevelPoint(a, made, epsilons, None, outcomes, runs)
+    return LevelPoint(a, made, epsilons, abs(slope) * max(half(a), half(b)) / NORMAL, outcomes, runs)
+
+
+def _alike(x: Row, y: Row) -> bool:
+    return len(x.runs) == len(y.runs)
+
+
+def _mixed(x: Row, y: Row, share: float) -> np.ndarray | None:
+    """Return what each text has between two rows; None where they do not say it, or of other texts."""
+    if not x.texts or not y.texts:
+        return None
+    one, other = unpack(x.texts), unpack(y.texts)
+    return (1 - share) * one + share * other if one.shape == other.shape else None
+
+
+# --- compared with the first
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A setting against the first. difference: how much higher the first is, in the direction that is better. error:
+    its standard error. p: Tukey's, of no difference; None where an error is not known."""
+
+    difference: float
+    error: float
+    p: float | None
+
+
+def versus_first(points: Sequence[LevelPoint], sign: int = 1) -> list[Versus]:
+    """Return every setting after the first against it. sign: −1 where less is better."""
+    found = []
+    for other in points[1:]:
+        difference, error = _difference(points[0], other)
+        if error is None:
+            found.append(Versus(sign * difference, math.inf, None))
+            continue
+        z = abs(difference) / error if error > 0 else math.inf if difference else 0.0
+        found.append(Versus(sign * difference, error, range_tail(z, len(points))))
+    return found
+
+
+def _difference(a: LevelPoint, b: LevelPoint) -> tuple[float, float | None]:
+    difference = a.score.value - b.score.value
+    if a.error is None or b.error is None:
+        return difference, None
+    if a.outcomes is not None and b.outcomes is not None and a.score.metric == b.score.metric:
+        n = min(len(a.outcomes), len(b.outcomes))
+        # Of two sets of texts the smaller one is the beginning of the other only where both come from one measurement.
+        if len(a.outcomes) == len(b.outcomes) or a.privacy.texts:
+            found = compare(a.outcomes[:n], b.outcomes[:n], a.runs, b.runs)
+            own = (found.high - found.low) / 2 / NORMAL
+            return difference, math.hypot(own, a.error, b.error)
+    halves = half(a.score), half(b.score)
+    if not all(halves) and not (a.score.low == a.score.high and b.score.low == b.score.high):
+        return difference, None
+    return difference, math.hypot(*halves, NORMAL * a.error, NORMAL * b.error) / NORMAL
+
+
+def smallest_detectable(versus: Sequence[Versus], power: float = POWER) -> float | None:
+    """Return the difference to the first that is called significant with this probability, the median over the
+    settings; None where no error is known."""
+    from scipy.special import ndtri
+
+    errors = [v.error for v in versus if v.p is not None and v.error > 0]
+    if not errors:
+        return None
+    return (critical(len(versus) + 1) + float(ndtri(power))) * float(np.median(errors))
