@@ -27,14 +27,15 @@ class ScoreSummary(TypedDict):
 
 class MechanismSteps(TypedDict):
     """``steps``: sentences with places for numbers. ``low``, ``high``: the range that scores are cut to. ``axis``: the
-    ends of the axis of scores before they are cut. ``unit``: how much of that axis one unit of ``s`` of the tokens is,
-    where the cut scores are all that ``s`` comes from; its end is ``high`` at ``s`` 0. ``scored``: for each token;
-    None where nothing was scored."""
+    ends of the axis of scores before they are cut. ``scale``: how much of that axis noise of size 1 is. ``unit``: the
+    same where the cut scores are all that ``s`` of the tokens comes from; its end is ``high`` at ``s`` 0. ``scored``:
+    for each token; None where nothing was scored."""
 
     steps: list[str]
     low: NotRequired[float]
     high: NotRequired[float]
     axis: NotRequired[tuple[float, float]]
+    scale: NotRequired[float]
     unit: NotRequired[float]
     scored: NotRequired[list[ScoreSummary | None]]
 
@@ -45,10 +46,11 @@ def mechanism_steps(mechanism: Mechanism, result: RewriteResult) -> MechanismSte
     clipping: Any = mechanism.clipping
     if clipping is None or not mechanism.clips_alone:  # type: ignore[attr-defined]
         return made
+    low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))
+    made["scale"] = 2 * (high - low)
     logits = {k: x for k, u in enumerate(result.units) if u.drawn and (x := result.logits(k)) is not None}
     if not logits:
         return made
-    low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))
     first = min(low, *(float(x.min()) for x in logits.values()))
     last = max(high, *(float(x.max()) for x in logits.values()))
     scored: list[ScoreSummary | None] = [None] * len(result.units)
@@ -58,5 +60,5 @@ def mechanism_steps(mechanism: Mechanism, result: RewriteResult) -> MechanismSte
         scored[k] = {"bars": [int(n) for n in counts], "tied": int((x >= high).sum())}
     made |= {"low": low, "high": high, "axis": (first, last), "scored": scored}
     if "sweep" in result.can:
-        made["unit"] = 2 * (high - low)
+        made["unit"] = made["scale"]
     return made

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.mechanisms import recommended
 from dptext_lab.results import total_budget
 
+from ...components.shell import draw_when_open
 from ...components.text import literal
 from ...server import runs
 from ...server.session import session
@@ -16,6 +19,7 @@ from .layout import WIDE, drawer_button, options_drawer
 from .releases import download_button
 from .text_input import offer_title
 
+state = st.session_state
 #: Cards of families: the mechanism that each begins with, and what it does in a few words.
 FAMILIES = {
     "dp-mlm": ("Language model", "a word that fits the sentence"),
@@ -44,8 +48,10 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
             )
         with out, st.container(key="play_does"):
             share.popover(run, result, epsilon, void)
-        with further.popover("More", width="stretch", key="play_others"), st.container(width=WIDE):
-            more(result)
+        others = further.popover("More", width="stretch", key="play_others", on_change="rerun")
+        draw_when_open(others, WIDE, partial(more, result))
+        if "play_tools" in state:
+            state.play_tools = state.play_tools  # Streamlit forgets what is not drawn
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")
     if session().chosen:

@@ -78,7 +78,7 @@ def numbers_of(run: runs.Run, view: Mapping[str, Any]) -> TourNumbers | None:
         held.start(key, lambda task: _work(run, task), "Working out the tour")
     if held.is_running(patience=0.0):
         return None
-    return held.take_result() if held.error is None else None
+    return held.result if held.error is None else None
 
 
 def follow() -> None:
