@@ -42,6 +42,7 @@ const TOUR_STEPS = [
 ];
 const LAST_STEP = TOUR_STEPS.length - 1;
 const COVERED = 3; // up to this step the view shows the note, and no rewrite of it
+const SMALL = ["", "one", "two", "three", "four", "five"];
 const GOAL = 0.5; // the challenge of the last step: certainty below, meaning above
 
 // A probability in words that suit small ones.
@@ -388,7 +389,7 @@ class TourView {
       bar.style.transform = `scaleX(${told.p[j]})`;
       put(value, share(told.p[j]));
     });
-    put(this.note, told ? `Nobody crossed out “${told.words[0]}”, so the other ${told.words.length - 1} are ruled out.` : "");
+    put(this.note, told ? `Nobody crossed out “${told.words[0]}”, so the other ${SMALL[told.words.length - 1] ?? told.words.length - 1} organs are ruled out.` : "");
     put(this.said, `${crossed.length} places crossed out`);
     put(this.act, this.bare ? "Cross out again" : "Show the original");
     this.act.setAttribute("aria-pressed", String(this.bare));

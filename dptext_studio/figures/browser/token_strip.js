@@ -3,6 +3,8 @@
 // script in files that stand alone. So export nothing but mount, import nothing, and request nothing.
 // Text reaches the page through textContent or an attribute, never as markup.
 
+const NARROW = 640; // px up to which the chosen word is in a sheet
+
 // One module serves every strip of the page: these survive a switch of pages.
 const memory = new Map();
 const strips = new WeakMap();
@@ -70,6 +72,8 @@ class Strip {
     this.wide = 0;
     this.sized = new ResizeObserver(() => {
       const wide = this.ui.text.clientWidth;
+      // On a wide screen what it opens is in sight.
+      this.panel.ui.certain.disabled = el.clientWidth > NARROW;
       if (wide === this.wide) return;
       this.wide = wide;
       this.reserveSoon();
@@ -275,8 +279,8 @@ class Strip {
       this.panel.paint(this.eps);
       this.tour.paintGoals(this.eps);
       this.paintAttack();
-      this.paintOdds();
     }
+    this.paintOdds();
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
     if (this.rises) this.clearOfSheet();

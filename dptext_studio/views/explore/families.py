@@ -15,7 +15,7 @@ from ...components.text import literal
 from ...server import runs
 from ...server.session import session
 from . import share
-from .layout import WIDE, drawer_button, options_drawer
+from .layout import WIDE, drawer_button, hide_until_open
 from .releases import download_button
 from .text_input import offer_title
 
@@ -54,6 +54,7 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
             state.play_tools = state.play_tools  # Streamlit forgets what is not drawn
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")
+    hide_until_open("play_options", "play_options_open")
     if session().chosen:
         st.rerun(scope="app")
 
@@ -64,7 +65,7 @@ def more(result: dpt.RewriteResult) -> None:
         download_button(result)
     st.toggle("Marks, originals and copying", key="play_tools", help="This shows them above the text.")
     with st.container(horizontal=True, gap="small"):
-        options_drawer()
+        drawer_button("Advanced", "play_advanced", "play_options_open")
         drawer_button("Analyses", "play_far_button", "play_far_open")
     for spec in dpt.mechanisms():
         if spec.name not in FAMILIES:

@@ -32,7 +32,7 @@ def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]
         mechanism = type(run.mechanism)(result.config)
         held.start(key, lambda task: best.attack_words(mechanism, result, task=task), "Guessing the words")
     if held.is_running(patience=0.0):
-        return {"eps": epsilon, "why": "The attackers are guessing …"}
+        return {"eps": epsilon, "why": "The attackers are guessing. This takes some seconds."}
     if held.error is not None:
         return {"eps": epsilon, "why": held.failure_text("Stopped.")}
     return guesses_view(held.result, epsilon)
