@@ -114,7 +114,8 @@ class AttackMarks(TypedDict):
 class AttackGuesses(TypedDict):
     """What the strongest attacker guesses of a release. ``eps``: that of the release. ``why``: why there is nothing,
     or nothing yet; the others are missing then. ``name``: the attacker. ``words``: its guess for each attacked token.
-    ``right``: those of them that are right. ``of``: how many words were attacked."""
+    ``right``: those of them that are right. ``of``: how many words were attacked. ``pending``: whether others, which
+    take longer, still guess."""
 
     eps: float
     why: NotRequired[str]
@@ -122,6 +123,7 @@ class AttackGuesses(TypedDict):
     words: NotRequired[dict[str, str]]
     right: NotRequired[list[int]]
     of: NotRequired[int]
+    pending: NotRequired[bool]
 
 
 class CosineAt(TypedDict):

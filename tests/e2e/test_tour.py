@@ -154,13 +154,13 @@ def test_on_a_phone_by_touch(open_app: Callable, scheme: str) -> None:
         page.get_by_role("button", name="Next").click()
         step_is(page, k)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        title, nav, text = (page.locator(s).first.bounding_box() for s in (".tour h1", ".tour .nav", ".strip .text"))
+        title, nav, text = (page.locator(s).first.bounding_box() for s in (".tour h1", ".tour .nav", ".strip .reader .bar"))
         assert title["y"] + title["height"] <= nav["y"] and nav["y"] + nav["height"] <= text["y"]
     seen.assert_clean()
 
 
 def test_no_link_begins_the_tour(open_app: Callable) -> None:
-    seen = opened(open_app, tour=True, query="?m=custext&eps=5")
+    seen = opened(open_app, tour=True, query="?mechanism=custext&epsilon=5")
     settled(seen.page)
     assert seen.page.locator(":root[data-tour]").count() == 0
     seen.assert_clean()

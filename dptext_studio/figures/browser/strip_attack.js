@@ -33,7 +33,7 @@ class StripAttack {
     if (!data.stage) return;
     const eps = data.live ? this.eps : data.eps;
     const found = this.guessesAt(eps);
-    const now = `${this.guessing}${this.dragging}${found ? eps : ""}${this.guesses?.why ?? ""}`;
+    const now = `${this.guessing}${this.dragging}${found ? eps : ""}${this.guesses?.why ?? ""}${found?.pending}`;
     if (this.shownGuesses === now) return;
     this.shownGuesses = now;
     put(ui.attack, this.guessing ? "Hide the attack" : "Show the attack");
@@ -61,7 +61,8 @@ class StripAttack {
   // The mark above the text, and what it means.
   keySaid(found) {
     if (found) {
-      return ["named", `${found.right.length} of ${found.of} words. ${GUESSER[found.name] ?? `By “${found.name}”.`}`];
+      const more = found.pending ? " Others still guess." : "";
+      return ["named", `${found.right.length} of ${found.of} words. ${GUESSER[found.name] ?? `By “${found.name}”.`}${more}`];
     }
     if (this.guessing) return ["attack", this.guesses?.why && !this.dragging ? this.guesses.why : "Release the slider to attack this text."];
     return ["orange", this.aligned ? "= replaced" : "= drawn"];

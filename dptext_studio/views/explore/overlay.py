@@ -12,7 +12,10 @@ from ...figures.token_payload import AttackGuesses
 from ...server import runs
 from ...server.session import session
 
-PLACE = "guesses"
+#: All attackers, and those that need no second look at the text, whose guesses are shown until then.
+PLACE, QUICK = "guesses", "first guesses"
+#: Seconds that the quick ones have before the others begin.
+LATER = 0.3
 #: What the browser's snapshot says the words are marked by, while the guesses lie over the text.
 MARK = "guesses"
 
@@ -27,15 +30,28 @@ def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]
     if view.get("tint") != MARK or not is_possible(run):
         return None
     epsilon = run.payload["eps"] if run.spread else float(result.config.epsilon)
-    held, key = session().at(PLACE), (run.number, result.config)
+    all_of_them = _attack(run, result, quick=False)
+    if isinstance(all_of_them, best.AttackedWords):
+        return guesses_view(all_of_them, epsilon)
+    first = _attack(run, result, quick=True)
+    if isinstance(first, best.AttackedWords) and not all_of_them:
+        return {**guesses_view(first, epsilon), "pending": True}
+    return {"eps": epsilon, "why": all_of_them or "The attackers are guessing …"}
+
+
+def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.AttackedWords | str:
+    """Return what the attackers found, or those that are quick; a sentence on why not, "" as long as they guess."""
+    held, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
     if held.asked != key:
         mechanism = type(run.mechanism)(result.config)
-        held.start(key, lambda task: best.attack_words(mechanism, result, task=task), "Guessing the words")
+
+        def work(task: dpt.Task) -> best.AttackedWords:
+            return best.attack_words(mechanism, result, quick=quick, task=task)
+
+        held.start(key, work, "Guessing the words", after=0.0 if quick else LATER)
     if held.is_running(patience=0.0):
-        return {"eps": epsilon, "why": "The attackers are guessing. This takes some seconds."}
-    if held.error is not None:
-        return {"eps": epsilon, "why": held.failure_text("Stopped.")}
-    return guesses_view(held.result, epsilon)
+        return ""
+    return held.result if held.error is None else held.failure_text("Stopped.")
 
 
 def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
@@ -55,4 +71,5 @@ def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
 
 def follow() -> None:
     """Have the page run again when they are there."""
-    session().at(PLACE).follow()
+    for place in (QUICK, PLACE):
+        session().at(place).follow()
