@@ -35,7 +35,8 @@ _tell = st.components.v2.component(
 // Where the page has not heard of ε yet, its buttons take no press: by mouse they cannot be reached then.
 function wait(event) {
   const presses = event.type === "click" || event.key === "Enter" || event.key === " ";
-  if (presses && document.documentElement.hasAttribute("data-behind") && event.target.closest("[class*=st-key-play_does]")) {
+  const behind = document.documentElement.hasAttribute("data-behind");
+  if (presses && behind && event.target.closest("[class*=st-key-play_does]")) {
     event.preventDefault();
     event.stopImmediatePropagation();
   }

@@ -7,7 +7,8 @@ import streamlit as st
 from .style import read_beside
 
 _HTML = """<section class="tour" aria-label="Tour" hidden><div aria-live="polite"><h1></h1><p class="say"></p></div>
-<div class="nav"><span class="dots" role="group" aria-label="Steps"></span><button type="button" class="skip">Skip</button>
+<div class="nav"><span class="dots" role="group" aria-label="Steps"></span>
+<button type="button" class="skip">Skip</button>
 <button type="button" class="back">Back</button><button type="button" class="next">Next</button></div></section>"""
 
 _mount = st.components.v2.component(

@@ -1,4 +1,4 @@
-"""The tour of the first screen, the attack over the text, ε in words: by pointer, touch and keyboard, with real numbers."""
+"""The tour of the first screen, the attack over the text, and ε in words, by pointer, touch and keyboard."""
 
 from __future__ import annotations
 
@@ -154,7 +154,8 @@ def test_on_a_phone_by_touch(open_app: Callable, scheme: str) -> None:
         page.get_by_role("button", name="Next").click()
         step_is(page, k)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        title, nav, text = (page.locator(s).first.bounding_box() for s in (".tour h1", ".tour .nav", ".strip .reader .bar"))
+        parts = (".tour h1", ".tour .nav", ".strip .reader .bar")
+        title, nav, text = (page.locator(s).first.bounding_box() for s in parts)
         assert title["y"] + title["height"] <= nav["y"] and nav["y"] + nav["height"] <= text["y"]
     seen.assert_clean()
 

@@ -49,9 +49,9 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
         with out, st.container(key="play_does"):
             share.popover(run, result, epsilon, void)
         others = further.popover("More", width="stretch", key="play_others", on_change="rerun")
-        draw_when_open(others, WIDE, partial(more, result))
         if "play_tools" in state:
             state.play_tools = state.play_tools  # Streamlit forgets what is not drawn
+        draw_when_open(others, WIDE, partial(more, result))
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")
     hide_until_open("play_options", "play_options_open")

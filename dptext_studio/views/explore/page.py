@@ -70,12 +70,15 @@ def follow_link() -> None:
     """Set the controls to what a link asks for, before they are made. The text stays."""
     mine = session()
     query, mine.query = mine.query, None
-    setting, problem = links.from_query(query or {})
+    asked, example = links.without_example(query or {})
+    setting, problem = links.from_query(asked)
     if query is not None:
         mine.link_problem = problem or ""
     with st.container():  # there in any case, so that the text box does not move, and keeps the cursor
         if mine.link_problem:
             st.warning(literal(mine.link_problem))
+    if example is not None:
+        state.play_text = example.text
     if setting is not None:
         state.update(links.widget_state(setting, "play"))
         state.play_mechanism, state.play_budget_on = setting.mechanism, False
@@ -174,7 +177,8 @@ def result_view() -> None:
     )
     for place in (belief, meaning, tour, overlay):
         place.follow()
-    address.show_query(links.link_of_run(run.inputs, epsilon)[0] | hidden_controls.to_query())
+    example = links.example_to_query(run.inputs.text)
+    address.show_query(links.link_of_run(run.inputs, epsilon)[0] | example | hidden_controls.to_query())
 
 
 def further_panels(

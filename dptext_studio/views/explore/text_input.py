@@ -36,10 +36,7 @@ def keep_what_fits(text: str) -> None:
 
 
 def use_example() -> None:
-    chosen = state.play_example
-    # Nothing stays chosen: a second click on an example would only take the choice back.
-    state.play_example = None
-    if chosen:
+    if chosen := state.play_example:
         use_text(next(e.text for e in examples() if e.title == chosen))
 
 
@@ -115,6 +112,7 @@ def headline(play_tour: Callable[[], None]) -> None:
     st.html(f"<style>:root {{ --play-examples: {shown}; }}</style>")
     with st.container(key="play_about", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} {DRAG}", width="stretch")
+        state.play_example = mine.title if mine else None  # a second click takes nothing back
         st.pills(
             "Examples",
             [e.title for e in examples()],
