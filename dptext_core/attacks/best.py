@@ -136,38 +136,79 @@ def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.
     return StrongestAttack(name, shares[name], low, high, chance, pooled.words, shares)
 
 
-def guesses(
-    mechanism: Mechanism, result: RewriteResult, only: Collection[int] | None = None, *, task: Task = UNWATCHED
-) -> tuple[dict[str, list[bool]], dict[str, str]]:
-    """Return whether each attacker recovers each sampled word of a release from the release, by attacker, and why
-    others could not run.
+@dataclass(frozen=True)
+class AttackedWords(Private):
+    """What each attacker makes of the sampled words of one release.
 
-    only: the words that begin there in the original, where not all count. The lists are empty where none was drawn.
-    Raises NoDistribution where the mechanism writes a new text.
+    places: the attacked steps. words: by attacker its guess for each of them, "" where it has none. hits: whether that
+    is right. left_out: why other attackers could not run.
+    """
+
+    places: tuple[int, ...]
+    words: Mapping[str, list[str]]
+    hits: Mapping[str, list[bool]]
+    left_out: Mapping[str, str]
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def strongest(self) -> str:
+        """The name of the attacker that is right most often. Raises ValueError where no word was sampled."""
+        return strongest({name: float(np.mean(found)) for name, found in self.hits.items() if found})
+
+
+def attack_words(
+    mechanism: Mechanism,
+    result: RewriteResult,
+    only: Collection[int] | None = None,
+    *,
+    quick: bool = False,
+    task: Task = UNWATCHED,
+) -> AttackedWords:
+    """Guess each sampled word of a release, by every attacker.
+
+    only: the words that begin there in the original, where not all count. There are no guesses where none was drawn.
+    quick: leave out the attackers that read a text several times. Raises NoDistribution where the mechanism writes a
+    new text.
     """
     require_alignment(mechanism, "leaves no word in whose place another stands")
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
     drawn = choose_places([i for i, s in enumerate(steps) if s.by_looking and (only is None or s.span[0] in only)])
     # Nobody sees which of the others were drawn without looking: they are read, too.
     places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.by_looking])}
-    hits["same-word"] = [steps[i].replacement.casefold() == steps[i].original.casefold() for i in drawn]
+    words = {"same-word": [steps[i].replacement for i in drawn]}
     near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
-    hits["nearest-words"] = [_is_same(near[i].neighbours[:1], steps[i].original) for i in drawn]
+    words["nearest-words"] = ["".join(near[i].neighbours[:1]) for i in drawn]
     try:
+        if quick:
+            raise NoDistribution("It takes longer.")
         found = {w.step: w for w in reader.read_releases(mechanism, result, only=places, task=task).words}
     except NoDistribution as reason:
         left_out |= dict.fromkeys(("best-guess", "reader"), str(reason))
     else:
-        hits["best-guess"] = [_is_same((found[i].alone,), steps[i].original) for i in drawn]
+        words["best-guess"] = [found[i].alone for i in drawn]
     named = {g.step: g for g in mask_inference.attack(mechanism, result, only=drawn, task=task.quiet).guesses}
+    words["language-model"] = ["".join(named[i].guesses[:1]) for i in drawn]
+    if "reader" not in left_out:
+        words["reader"] = [found[i].word for i in drawn]
+    for name, guessed in words.items():
+        hits[name] = [word.casefold() == steps[i].original.casefold() for word, i in zip(guessed, drawn, strict=True)]
+    # Their own rank of the original counts, where they have one.
     hits["language-model"] = [named[i].rank == 1 for i in drawn]
     if "reader" not in left_out:
         hits["reader"] = [found[i].rank == 1 for i in drawn]
-    return hits, left_out
+    return AttackedWords(tuple(drawn), words, hits, left_out)
 
 
-def _is_same(guessed: Sequence[str], original: str) -> bool:
-    return any(word.casefold() == original.casefold() for word in guessed)
+def guesses(
+    mechanism: Mechanism, result: RewriteResult, only: Collection[int] | None = None, *, task: Task = UNWATCHED
+) -> tuple[Mapping[str, list[bool]], Mapping[str, str]]:
+    """Return whether each attacker recovers each sampled word of a release, by attacker, and why others could not run.
+
+    Parameters and errors as in :func:`attack_words`.
+    """
+    found = attack_words(mechanism, result, only, task=task)
+    return found.hits, found.left_out
 
 
 def choose_places(places: Sequence[int], most: int = WORDS) -> list[int]:
@@ -204,7 +245,7 @@ def ask(
         Where the bundled language model is not there.
     """
     together: dict[str, list[bool]] = {}
-    left_out: dict[str, str] = {}
+    left_out: Mapping[str, str] = {}
     results = as_rewrites(results)
     for k, result in enumerate(results):
         hits, left_out = guesses(mechanism, result, only, task=task.child(k, k + 1, len(results)))
@@ -236,7 +277,7 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
         No text is left, or the mechanism writes a new text.
     """
     together: dict[str, list[list[bool]]] = {}
-    left_out: dict[str, str] = {}
+    left_out: Mapping[str, str] = {}
     results = as_rewrites(results)
     for k, result in enumerate(results):
         hits, left_out = guesses(mechanism, result, task=task.child(k, k + 1, len(results)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from ..attacks.alternatives import suggest_alternatives
-from ..attacks.belief import Belief, BeliefQuestion, fact_spans
+from ..attacks.belief import Belief, BeliefQuestion, _other_words, fact_spans
 from ..attacks.expected_belief import DRAWS, expected_success
 from ..attacks.which_text import content_words
 from ..errors import InputError

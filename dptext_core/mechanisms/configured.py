@@ -26,8 +26,8 @@ class ConfiguredBase(ABC):
     notion: ClassVar[str]
     summary: ClassVar[str] = ""
     #: How one piece is drawn, in up to four short steps for a reader. ``{n}`` stands for how many can be drawn,
-    #: ``{noise}`` for 1/ε; of clipped scores ``{low}``, ``{high}`` for the range, ``{tied}`` for how many tie at its
-    #: upper end.
+    #: ``{noise}`` for 1/ε, and of clipped scores for the noise on their own scale; ``{low}``, ``{high}`` for their
+    #: range, ``{tied}`` for how many tie at its upper end.
     steps: ClassVar[tuple[str, ...]] = ()
     config_cls: ClassVar[type]
     needs: ClassVar[tuple[str, ...]] = ()

@@ -17,6 +17,7 @@ from dptext_core import Setting, words
 from dptext_core.mechanisms import codec, recommended
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
+from dptext_core.support.assets import Example, examples
 from dptext_core.support.checks import mask_path, shorten_repr
 from dptext_core.words.lists import CONFIGURATIONS
 
@@ -25,6 +26,9 @@ from ..server.runs import Inputs
 from ..server.session import session
 from . import controls
 from .controls import MAX_LISTS
+
+#: The parameter of an address that names a bundled example.
+EXAMPLE = "example"
 
 
 def to_query(setting: Setting) -> dict[str, str]:
@@ -108,6 +112,24 @@ def from_query(
             f"{refused}: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
         )
     return Setting(name, options, epsilon), None
+
+
+def without_example(params: Mapping[str, str]) -> tuple[dict[str, str], Example | None]:
+    """Return the parameters of an address without the example that it names, and that example."""
+    query = dict(params)
+    name = query.pop(EXAMPLE, "")
+    return query, next((e for e in examples() if _slug(e) == name), None)
+
+
+def example_to_query(text: str) -> dict[str, str]:
+    """Return the parameter of an address that names a bundled example, where the text is one. The first one, with which
+    the page begins, needs none."""
+    found = next((e for e in examples()[1:] if e.text == text), None)
+    return {} if found is None else {EXAMPLE: _slug(found)}
+
+
+def _slug(example: Example) -> str:
+    return example.title.lower().replace(" ", "-")
 
 
 def several_to_query(settings: Sequence[Setting]) -> dict[str, str]:

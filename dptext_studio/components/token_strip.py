@@ -18,7 +18,8 @@ import streamlit as st
 
 from ..figures import browser
 from ..figures.belief_view import BeliefView
-from ..figures.token_payload import Payload, ProbabilitiesAt, Similarity
+from ..figures.token_payload import AttackGuesses, Payload, ProbabilitiesAt, Similarity
+from ..figures.tour_view import TourNumbers
 from .text import number
 
 #: Facts whose alternatives a visitor may name, and letters of each list.
@@ -34,7 +35,8 @@ _tell = st.components.v2.component(
 // Where the page has not heard of ε yet, its buttons take no press: by mouse they cannot be reached then.
 function wait(event) {
   const presses = event.type === "click" || event.key === "Enter" || event.key === " ";
-  if (presses && document.documentElement.hasAttribute("data-behind") && event.target.closest(".st-key-play_does")) {
+  const behind = document.documentElement.hasAttribute("data-behind");
+  if (presses && behind && event.target.closest("[class*=st-key-play_does]")) {
     event.preventDefault();
     event.stopImmediatePropagation();
   }
@@ -61,7 +63,7 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
     run, eps, token = (number(raw.get(name)) for name in ("run", "eps", "token"))
     if run is None or eps is None:
         return None
-    tint, fact = raw.get("tint"), raw.get("fact")
+    tint, fact, step = raw.get("tint"), raw.get("fact"), number(raw.get("step"))
     return {
         "run": int(run),
         "eps": float(eps),
@@ -70,6 +72,7 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
         "tint": tint if isinstance(tint, str) else "",
         "fact": fact if isinstance(fact, str) else "",
         "others": _read_others(raw.get("others")),
+        "step": 0 if step is None else int(step),
     }
 
 
@@ -113,11 +116,11 @@ def token_strip(
 
     Returns:
         The newest view ``{"run": int, "eps": float, "token": int | None, "copies": list, "tint": str, "fact": str,
-        "others": dict}`` or None before the first.
+        "others": dict, "step": int}`` or None before the first.
         ``run`` may be older than the payload's, when the user has not moved since. ``token`` is the chosen index in
         ``tokens``. ``copies`` are all that left by copying so far, each as (draw, run, ε). ``tint``: what the
         words are marked by. ``fact``: the one that was named where no word can be chosen. ``others``: the alternatives
-        that were named for a fact.
+        that were named for a fact. ``step``: that of the tour, 0 outside of it.
     """
     result = _mount(key=key, data={**payload, "key": key}, on_view_change=on_view_change or _ignore)
     return _read_view(result.get("view"))
@@ -129,12 +132,15 @@ def send_state(
     here: ProbabilitiesAt | None,
     meaning: Similarity | None,
     belief: BeliefView | None = None,
+    tour: TourNumbers | None = None,
+    guesses: AttackGuesses | None = None,
     *,
     key: str,
 ) -> None:
-    """Send which ε the page has heard of, what is known at it, how much of the meaning is kept, and what a reader
-    believes: beside the payload of the strip, which is much longer and need not be sent again. In the fragment of the
-    strip, after it."""
+    """Send which ε the page has heard of, what is known at it, how much of the meaning is kept, what a reader believes,
+    the numbers of the tour, and what an attacker guesses: beside the payload of the strip, which is much longer and
+    need not be sent again. In the fragment of the strip, after it."""
     lp = {} if here is None else here["lp"]
     known = {"key": key, "run": payload["run"], "eps": epsilon, "lp": lp, "meaning": meaning, "belief": belief}
+    known |= {"tour": tour, "guesses": guesses}
     _tell(key=f"{key}_here", data=known)

@@ -28,14 +28,15 @@ class ScoreSummary(TypedDict):
 
 class MechanismSteps(TypedDict):
     """``steps``: sentences with places for numbers. ``low``, ``high``: the range that scores are cut to. ``axis``: the
-    ends of the axis of scores before they are cut. ``unit``: how much of that axis one unit of ``s`` of the tokens is,
-    where the cut scores are all that ``s`` comes from; its end is ``high`` at ``s`` 0. ``scored``: for each token;
-    None where nothing was scored."""
+    ends of the axis of scores before they are cut. ``scale``: how much of that axis noise of size 1 is. ``unit``: the
+    same where the cut scores are all that ``s`` of the tokens comes from; its end is ``high`` at ``s`` 0. ``scored``:
+    for each token; None where nothing was scored."""
 
     steps: list[str]
     low: NotRequired[float]
     high: NotRequired[float]
     axis: NotRequired[tuple[float, float]]
+    scale: NotRequired[float]
     unit: NotRequired[float]
     scored: NotRequired[list[ScoreSummary | None]]
 
@@ -47,13 +48,14 @@ def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteRes
     if clipping is None or not mechanism.clips_alone:  # type: ignore[attr-defined]
         return made
     low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))
+    made["scale"] = 2 * (high - low)
     if "sweep" not in result.can:
         return made | _scores(result, low, high)
     # No score depends on what was drawn.
     key = "steps", low, high, tuple(u.drawn for u in result.units)
     made |= kept_with(prepared, key, lambda: _scores(result, low, high))
     if "scored" in made:
-        made["unit"] = 2 * (high - low)
+        made["unit"] = made["scale"]
     return made
 
 

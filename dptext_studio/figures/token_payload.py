@@ -6,6 +6,8 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from .belief_view import Exactness
 from .mechanism_steps import MechanismSteps
+from .odds_view import OddsView
+from .tour_view import TourStory
 
 Flips = list[tuple[float, int]]
 Action = Literal["replace", "keep", "insert", "delete", "whole"]
@@ -109,14 +111,37 @@ class AttackMarks(TypedDict):
     guess: NotRequired[str]
 
 
+class AttackGuesses(TypedDict):
+    """What the strongest attacker guesses of a release. ``eps``: that of the release. ``why``: why there is nothing,
+    or nothing yet; the others are missing then. ``name``: the attacker. ``words``: its guess for each attacked token.
+    ``right``: those of them that are right. ``of``: how many words were attacked. ``pending``: whether others, which
+    take longer, still guess."""
+
+    eps: float
+    why: NotRequired[str]
+    name: NotRequired[str]
+    words: NotRequired[dict[str, str]]
+    right: NotRequired[list[int]]
+    of: NotRequired[int]
+    pending: NotRequired[bool]
+
+
+class CosineAt(TypedDict):
+    """The cosine of the text at one ε to the original."""
+
+    eps: float
+    cosine: float
+
+
 class Similarity(TypedDict):
     """How much of the meaning is kept. ``at``: values of ε, ascending. ``cosine``: of the text that is released from
     each on, with the original. ``all``: whether every text on the axis is among them. Both lists are empty where
-    nothing can measure it."""
+    nothing can measure it. ``now``: the cosine at the ε where the slider rests, where it is not among them."""
 
     at: list[float]
     cosine: list[float]
     all: bool
+    now: NotRequired[CosineAt]
 
 
 class ProbabilitiesAt(TypedDict):
@@ -156,7 +181,10 @@ class Payload(TypedDict):
 
     Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
     beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
-    whether ε moves once without the user. ``belief``: set where the page says what a reader believes: whether it can.
+    what the tour shows. ``belief``: set where the page says what a reader believes: whether it can. ``odds``: how to say the
+    guarantee in odds. ``tools``: whether marks, originals and copying are offered beside the text; they are, where it
+    is missing. ``attackable``: whether an attacker's guesses can be laid over the text. ``mechanism``:
+    its name: after another one, the browser says that scales of ε differ.
     """
 
     run: int
@@ -183,7 +211,11 @@ class Payload(TypedDict):
     here: NotRequired[ProbabilitiesAt]
     stage: NotRequired[bool]
     how: NotRequired[MechanismSteps]
-    tour: NotRequired[bool]
+    tour: NotRequired[TourStory]
     belief: NotRequired[Exactness]
+    odds: NotRequired[OddsView]
+    tools: NotRequired[bool]
+    mechanism: NotRequired[str]
+    attackable: NotRequired[bool]
     tokens: list[PayloadToken]
     tail: str

@@ -45,7 +45,7 @@ class Session:
     Compare shows, with the number of each; columns_new: until its controls show them. word: where the word begins in
     the text that Compare shows. compared: that text, and the one that it was edited from. beside: what Compare showed
     last, and for what. points: of the trade-off, as they are measured; tried: what they are measured for. chosen_in,
-    chosen_word: the text in which a word was last chosen, and that word. followed: the prompts that were followed.
+    chosen_word: the text in which a word was last chosen, and that word. tours: how often the tour was asked for.
     bring: what was just opened and is to be brought into sight. chosen: the mechanism that a card has just chosen.
     """
 
@@ -86,7 +86,7 @@ class Session:
     tried: PlotRequest | None = None
     chosen_in: str | None = None
     chosen_word: str | None = None
-    followed: set[str] = field(default_factory=set)
+    tours: int = 0
     bring: str = ""
     chosen: str = ""
 

@@ -391,8 +391,6 @@ def main() -> None:
             payload |= {"cmd": {"n": state.command, "eps": 20.0}}
         if state.broken:
             payload |= {"tokens": [{"pre": "", "o": "doctor", "a": "replace"}]}
-        if variant == "tour":
-            payload = payload | {"stage": True, "tour": state.run == 1}
         if variant == "sequential":
             seen = (state.get("strip") or {}).get("view") or {}
             payload = at_one_eps(payload, scores, seen.get("eps", 50.0))

@@ -50,10 +50,13 @@ def strip_text(page) -> str:
     return page.locator(".strip .text").inner_text()
 
 
-def opened(open_app: Callable, **options):
-    """Explore, with a rewrite: a fresh page, or with ``open_once`` perhaps that of another test's."""
+def opened(open_app: Callable, tour: bool = False, **options):
+    """Explore, with a rewrite: a fresh page, or with ``open_once`` perhaps that of another test's. tour: whether the
+    tour, which begins by itself, goes on."""
     seen = open_app(APP, **options)
-    seen.page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    seen.page.locator(".strip .text button").first.wait_for(state="attached", timeout=LONG)
+    if not tour and seen.page.locator(":root[data-tour]").count():
+        seen.page.get_by_role("button", name="Skip", exact=True).click()
     if not seen.reused:
         # The box stands empty for a moment, and what is typed into it then would be lost.
         seen.page.wait_for_function("document.querySelector('textarea')?.value", timeout=LONG)

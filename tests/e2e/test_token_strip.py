@@ -619,46 +619,6 @@ def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open) 
     opened.assert_clean()
 
 
-#: Writes down whether ε has moved by itself; and presses something again and again, as a visitor does.
-TOURED = """new MutationObserver(() => {
-  if (document.documentElement.hasAttribute("data-dragging")) window.toured = true;
-}).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-dragging"] });
-"""
-PRESSES = "setInterval(() => window.dispatchEvent(new PointerEvent('pointerdown')), 200);"
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    "how", ["nobody", "a visitor presses something", "another text comes", "reduced motion", "a setting"]
-)
-def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, how: str) -> None:
-    motion = "reduce" if how == "reduced motion" else "no-preference"
-    script = TOURED + (PRESSES if how.startswith("a visitor") else "")
-    opened = open_app(HARNESS, "?variant=tour", script=script, reduced_motion=motion)
-    page = opened.page
-    page.locator(".text .word").first.wait_for()
-    if how.startswith("another"):
-        # At once, before it would begin. A button is pressed by no pointer here, as a text comes that was typed.
-        page.get_by_role("button", name="New run").evaluate("e => e.click()")
-    if how == "nobody":
-        page.wait_for_function("window.toured")
-        page.locator(":root:not([data-dragging])").wait_for(state="attached")
-        assert shown_words(page) == expected_words(make_payload(1)[0], 50.0), "it comes back"
-        return opened.assert_clean()
-    if how == "a setting":
-        # It comes while ε moves: that of a file, which was dropped on the page.
-        page.wait_for_function("window.toured")
-        page.get_by_role("button", name="ε = 20").evaluate("e => e.click()")
-        page.locator(":root:not([data-dragging])").wait_for(state="attached", timeout=3000)
-        page.wait_for_timeout(300)
-        assert shown_words(page) == expected_words(make_payload(1)[0], 20.0), "and stays"
-        return opened.assert_clean()
-    page.wait_for_timeout(2000)  # it would begin after 1.5 seconds
-    assert not page.evaluate("window.toured")
-    opened.assert_clean()
-
-
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme", "query"), [(390, "light", ""), (320, "dark", "?variant=lists")])

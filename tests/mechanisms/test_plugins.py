@@ -196,7 +196,7 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
         assert job.wait(100), "the rewrite did not end"
         at.run()
     assert not at.exception
-    shown = json.loads(at.get("bidi_component")[0].proto.json)
+    shown = next(d for e in at.get("bidi_component") if "tokens" in (d := json.loads(e.proto.json)))
     assert [t["a"] for t in shown["tokens"] if t["o"] in ("doctor", "sister")] == ["replace", "replace"]
     assert "Randomised response" in at.selectbox(key="play_mechanism").options
     assert any(n.label == "Number of words" for n in at.number_input)

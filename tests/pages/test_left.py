@@ -69,6 +69,7 @@ STATE = {
         "play_mechanism": "diffractor",
         "play_further": "Ledger",
         "share": True,
+        "play_others": True,
         "share_with_text": True,
     },
     "compare": {"compare_text": TEXT},

@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from dptext_studio.components.text import decode, literal
 from dptext_studio.server import public_hosting, runs, sessions
 from dptext_studio.server.jobs import Job
 from dptext_studio.server.session import Session
-from dptext_studio.views.explore import belief, meaning
+from dptext_studio.views.explore import belief, meaning, tour
 
 TOP = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("letters")
@@ -126,16 +127,21 @@ def test_a_job_that_begins_later_takes_no_turn_of_others(monkeypatch):
 
 
 #: What is worked out only where somebody opens it.
-SHUT = ("share", "play_others", "play_why", "play_far_open")
+SHUT = ("share", "play_others", "play_far_open")
+#: The panel that says the whole guarantee.
+GUARANTEE = "guarantee"
 
 
 def app(*opened: str, text: str | None = None) -> AppTest:
-    """opened: of ``SHUT``. text: in the place of the first example."""
+    """opened: of ``SHUT``, or ``GUARANTEE``. text: in the place of the first example."""
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
     if text is not None:
         at.session_state["play_text"] = text
     for key in opened:
-        at.session_state[key] = True
+        if key == GUARANTEE:
+            at.session_state["play_far_open"], at.session_state["play_further"] = True, "Guarantee"
+        else:
+            at.session_state[key] = True
     return at
 
 
@@ -148,6 +154,7 @@ def test_nothing_is_worked_out_for_what_is_shut():
     assert not [s for s in at.subheader if s.value.startswith("More about")]
     for key in SHUT:
         at.session_state[key] = True
+    at.session_state["play_further"] = "Guarantee"
     settle(at)
     assert at.get("code") and any(b.key == "play_family_dp-prompt" for b in at.button)
     assert {"Guarantee", "More about a word"} <= {s.value for s in at.subheader}
@@ -163,8 +170,18 @@ def settle(at: AppTest) -> AppTest:
     return at
 
 
+def component(at: AppTest, what: str) -> dict:
+    """Return the data of the component whose data has this."""
+    return next(d for e in at.get("bidi_component") if what in (d := json.loads(e.proto.json or "{}")))
+
+
 def payload(at: AppTest) -> dict:
-    return json.loads(at.get("bidi_component")[0].proto.json)
+    return component(at, "tokens")
+
+
+def beside(at: AppTest) -> dict:
+    """Return what is told beside the payload."""
+    return component(at, "lp")
 
 
 def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded(monkeypatch):
@@ -200,7 +217,7 @@ def dpt_candidates():
 
 
 def test_typing_rewrites_and_the_panel_follows_the_choice():
-    at = settle(app("play_why", "play_far_open"))
+    at = settle(app(GUARANTEE))
     at.text_area(key="play_text").set_value("My doctor paid.")
     settle(at)
     shown = payload(at)
@@ -252,29 +269,66 @@ def test_a_text_is_cut_into_words_once_and_looked_at_with_no_new_rewrite(monkeyp
     assert len(parsed) == 2 and len(rewritten) == 2, "one for the ε that was moved to, none for a word"
 
 
-def test_prompts_lead_through_an_example_one_at_a_time_and_leave_own_texts_alone():
+def test_the_tour_begins_once_on_the_first_example_and_the_button_brings_its_note_back():
     at = settle(app())
-
-    def prompt() -> str:
-        return next((m.value for m in at.markdown if m.value.startswith("**Try it")), "")
-
-    def look(epsilon: float, token: int | None) -> None:
-        run = payload(at)["run"]
-        at.session_state["play_strip"] = {"view": {"run": run, "eps": epsilon, "token": token}}
-        at.run()
-
-    shown = payload(at)
-    assert shown["tokens"][shown["pin"]]["o"] == "heart" and "1 of 3" in prompt() and "drag" in prompt()
-    look(50.0, 2)
-    assert "1 of 3" in prompt() and "drag" in prompt(), "a prompt keeps its number until it was followed"
-    look(11.0, 2)
-    assert "3 of 3" in prompt(), "what was done out of turn is not asked for"
-    assert at.button(key="play_prompt_attack").label == "see what an attacker finds in it"
-    at.button(key="play_prompt_attack").click().run()
-    assert not at.exception and not prompt() and at.button_group(key="play_further").value == "Attacks"
+    story = payload(at)["tour"]
+    assert story["n"] == 1 and payload(at)["tokens"][story["fact"]]["o"] == "heart"
+    assert sum(len(at_) for _, at_ in story["groups"]) == 12
+    at.selectbox(key="play_mechanism").set_value("custext")
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
     settle(at)
-    assert "pin" not in payload(at) and not prompt()
+    assert "groups" not in payload(at)["tour"] and payload(at)["tour"]["n"] == 1
+    at.button(key="play_tour").click()
+    settle(at)
+    story = payload(at)["tour"]
+    assert story["n"] == 2 and len(story["groups"]) == 5
+    assert at.selectbox(key="play_mechanism").value == "dp-mlm"
+    assert [card["on"] for card in story["cards"]] == [True, False]
+
+
+def test_the_numbers_of_the_tour_are_computed_when_its_steps_need_them():
+    at = settle(app())
+    assert beside(at)["tour"] is None and at.session_state["session"].at(tour.PLACE).job is None
+    at.session_state["play_strip"] = {"view": {"run": 1, "eps": 50.0, "token": None, "step": 2}}
+    at.run()
+    assert at.session_state["session"].at(tour.PLACE).job.wait(100)
+    at.run()
+    told = beside(at)["tour"]
+    assert told["redacted"]["p"][0] == 1.0 and len(told["draws"]) == 5
+
+
+def test_a_link_keeps_the_example_and_no_text_of_ones_own():
+    at = settle(app("share"))
+    example = examples()[2]
+    at.button_group(key="play_example").set_value(example.title)
+    settle(at)
+    (url,) = [c.value for c in at.code if "mechanism=" in c.value]
+    query = dict(parse_qsl(urlsplit(url).query))
+    assert query["example"] == "review"
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    assert not any("example=" in c.value for c in at.code)
+    other = app()
+    other.query_params.update(query)
+    settle(other)
+    assert other.text_area(key="play_text").value == example.text and not other.warning
+    assert payload(other)["tour"]["n"] == 0, "a link begins no tour"
+
+
+def test_an_example_stays_chosen_as_long_as_it_is_the_text():
+    at = settle(app())
+    titles = at.button_group(key="play_example").options
+    assert at.button_group(key="play_example").value == examples()[0].title
+    at.button_group(key="play_example").set_value(titles[2])
+    settle(at)
+    assert at.button_group(key="play_example").value == titles[2]
+    assert at.text_area(key="play_text").value == examples()[2].text
+    at.button_group(key="play_example").set_value(None)
+    settle(at)
+    assert at.button_group(key="play_example").value == titles[2], "a second click takes nothing back"
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    assert at.button_group(key="play_example").value is None
 
 
 def test_each_example_says_what_it_gives_away_and_is_there_without_the_model(monkeypatch):
@@ -342,6 +396,25 @@ def test_a_card_chooses_a_mechanism_and_more_has_all_others():
     assert at.text_area(key="play_text").value == examples()[0].text
 
 
+@pytest.mark.slow
+def test_the_gauge_is_exact_at_rest_where_not_every_text_was_measured():
+    at = settle(app())
+    held = at.session_state["session"].at(meaning.PLACE)
+    while beside(at)["meaning"] is None:
+        assert held.error is None and held.job.wait(100)
+        at.run()
+    run = at.session_state["session"].run
+    for epsilon in (18.0, 33.3, 77.0):
+        at.session_state["play_strip"] = {"view": {"run": run.number, "eps": epsilon, "token": None}}
+        at.run()
+        rest = at.session_state["session"].at(meaning.REST)
+        assert rest.job is None or rest.job.wait(60)
+        at.run()
+        told = beside(at)["meaning"]
+        exact = float(dpt.metrics.score("cosine", [run.inputs.text], [run.at(epsilon).text])[0])
+        assert not told["all"] and told["now"] == {"eps": epsilon, "cosine": pytest.approx(exact, abs=1e-4)}
+
+
 def test_the_gauge_has_the_cosine_of_every_text_that_the_slider_can_show(monkeypatch):
     monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([[len(t), t.count("o")] for t in texts]))
     monkeypatch.setattr(meaning, "MOST", 500)
@@ -353,7 +426,7 @@ def test_the_gauge_has_the_cosine_of_every_text_that_the_slider_can_show(monkeyp
     assert held.job is None or held.job.wait(60)
     at.run()
     shown, run = payload(at), at.session_state["session"].run
-    found = json.loads(at.get("bidi_component")[1].proto.json)["meaning"]
+    found = beside(at)["meaning"]
     assert found["all"] and found["at"][0] == shown["lo"] and found["at"] == sorted(found["at"])
     flips = {f[0] for t in shown["tokens"] for f in t.get("flips", ())}
     assert {max(shown["lo"], f) for f in flips} == set(found["at"]) and len(flips) > 2
@@ -372,7 +445,7 @@ def test_without_the_sentence_encoder_the_place_of_the_gauge_says_what_to_instal
     at.session_state["play_text"], at.session_state["play_mechanism"] = "My doctor paid my sister.", "custext"
     settle(at)
     assert not at.exception and at.session_state["session"].at(meaning.PLACE).job is None
-    assert json.loads(at.get("bidi_component")[1].proto.json)["meaning"] == {"at": [], "cosine": [], "all": False}
+    assert beside(at)["meaning"] == {"at": [], "cosine": [], "all": False}
     assert sum(ENCODER in c.value for c in at.caption) == 1
 
 
@@ -393,7 +466,7 @@ def believed(at: AppTest, eps: float, token: int | None = None, **more) -> dict 
         assert held.job.wait(60)
         at.run()
     assert not at.exception
-    return json.loads(at.get("bidi_component")[1].proto.json)["belief"]
+    return beside(at)["belief"]
 
 
 @pytest.mark.usefixtures("at_once")
@@ -522,7 +595,7 @@ def test_every_mechanism_renders_its_controls(monkeypatch):
 
 
 def test_the_sequential_order_asks_the_server_for_another_epsilon():
-    at = settle(app("play_why", text="My doctor paid my sister."))
+    at = settle(app(GUARANTEE, text="My doctor paid my sister."))
     at.selectbox(key="play-dp-mlm-order").set_value("sequential")
     settle(at)
     shown = payload(at)
@@ -534,7 +607,7 @@ def test_the_sequential_order_asks_the_server_for_another_epsilon():
 
 
 def test_draw_again_counts_what_releasing_would_spend():
-    at = settle(app("play_why"))
+    at = settle(app(GUARANTEE))
     first = payload(at)
     at.button(key="play_again").click()
     settle(at)
@@ -622,7 +695,7 @@ def copy(at: AppTest, *epsilons: float) -> AppTest:
 
 
 def test_a_copy_is_released_once_however_often_it_is_told_and_two_of_one_draw_void_its_promise():
-    at = settle(app("play_why"))
+    at = settle(app(GUARANTEE))
     for _ in range(2):
         copy(at, 50.0)
     (entry,) = entries(at)
@@ -658,7 +731,7 @@ def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_fro
 
 @pytest.mark.slow
 def test_draws_are_counted_as_the_ledger_counts_them():
-    at = app("play_why")
+    at = app(GUARANTEE)
     at.session_state["play_mechanism"], at.session_state["play_text"] = "diffractor", "My sister wrote."
     settle(at)
     at.toggle(key="play-diffractor-keep_stopwords").set_value(False)
@@ -676,7 +749,7 @@ def test_draws_are_counted_as_the_ledger_counts_them():
 
 
 def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
-    at = settle(app("play_why", text="My doctor paid."))
+    at = settle(app(GUARANTEE, text="My doctor paid."))
     copy(at, 12.3449)
     shown = {m.label: m.value for m in at.metric}
     assert shown["ε per word"] == "12.4" and shown["Total ε"] == "24.7"
@@ -712,7 +785,6 @@ def test_one_click_puts_an_example_in_after_own_text():
     at = settle(app())
     title = at.button_group(key="play_example").options[1]
     for _ in range(2):
-        assert at.button_group(key="play_example").value is None, "nothing is chosen that a click would take back"
         at.text_area(key="play_text").set_value("My own text.")
         settle(at)
         at.button_group(key="play_example").set_value(title)
@@ -769,7 +841,7 @@ def test_generators_bring_one_sentence_of_the_example_and_leave_own_texts_alone(
 
 
 def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
-    at = settle(app("play_why", text="My doctor paid the otolaryngologist."))
+    at = settle(app(GUARANTEE, text="My doctor paid the otolaryngologist."))
     at.toggle(key="play_budget_on").set_value(True)
     settle(at)
     at.button_group(key="play_budget_rule").set_value("By frequency")

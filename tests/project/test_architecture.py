@@ -139,7 +139,7 @@ def audit(m) -> str:
 def page(name: str) -> AppTest:
     """Explore after it has rewritten the text with this mechanism."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key in ("share", "play_others", "play_why", "play_far_open"):
+    for key in ("share", "play_others", "play_far_open"):
         at.session_state[key] = True  # what is shut is not drawn
     at.run()
     at.selectbox(key="play_mechanism").set_value(name).run()
@@ -154,7 +154,7 @@ def page(name: str) -> AppTest:
 
 
 def explore(m) -> str:
-    shown = json.loads(page(m.name).get("bidi_component")[0].proto.json)
+    shown = next(d for e in page(m.name).get("bidi_component") if "tokens" in (d := json.loads(e.proto.json)))
     assert (shown.get("original") == TEXT) != shown["aligned"]
     return f"{WORKS}: {'word by word' if shown['aligned'] else 'with the original beside it'}"
 

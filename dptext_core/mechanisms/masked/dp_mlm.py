@@ -188,7 +188,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
     steps = (
         "{n} words are scored: do they fit here?",
         "The scores are cut to {low} … {high}; {tied} words tie at the top",
-        "Noise of size 1/ε = {noise} is added to each score",
+        "Noise of size {noise} is added on the same scale",
         "The word with the best score is released",
     )
     config_cls: ClassVar[type] = DPMLMConfig

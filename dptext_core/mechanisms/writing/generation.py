@@ -74,7 +74,7 @@ class Generation(ClippedMechanism):
     steps = (
         "A model scores {n} pieces of words: which comes next?",
         "The scores are cut to {low} … {high}; {tied} tie at the top",
-        "Noise of size 1/ε = {noise} is added to each",
+        "Noise of size {noise} is added on the same scale",
         "The best one is written, and the next place begins",
     )
     config_cls: ClassVar[type] = GenerationConfig

@@ -16,6 +16,7 @@ _HERE = Path(__file__).parent
 _SCRIPTS = (
     "token_math.js",
     "belief_panel.js",
+    "strip_tour.js",
     "strip_dom.js",
     "strip_slider.js",
     "strip_words.js",
@@ -25,6 +26,8 @@ _SCRIPTS = (
     "strip_curves.js",
     "strip_inspector.js",
     "strip_steps.js",
+    "strip_attack.js",
+    "strip_odds.js",
     "strip_server.js",
     "strip_copy.js",
     "strip_listeners.js",
@@ -38,6 +41,7 @@ _STYLES = (
     "strip_inspector.css",
     "strip_stage.css",
     "belief_panel.css",
+    "strip_tour.css",
     "strip_preferences.css",
 )
 

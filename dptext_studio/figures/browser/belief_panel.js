@@ -283,6 +283,7 @@ class BeliefPanel {
     if (none) return;
     put(ui.certainty, found ? `${about(found)}${share(found.p[found.guess])}` : "…");
     put(ui.best, found ? `best guess: ${told.words[found.guess]}` : "");
+    if (found) strip.memo.certainty = found.p[found.guess];
     ui.bar.style.transform = `scaleX(${found ? found.p[found.guess].toFixed(4) : 0})`;
     ui.tick.hidden = !told?.prior;
   }

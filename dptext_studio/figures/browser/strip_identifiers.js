@@ -12,7 +12,7 @@ class StripIdentifiers {
     // On a first screen the list stands over the text, and is opened by what counts it.
     (data.stage ? ui.dial : ui.legend.parentElement).insertBefore(ui.standing, data.stage ? null : ui.legend);
     ui.standing.hidden = !data.telling;
-    ui.whichStand.disabled = !this.telling.length;
+    ui.whichStand.disabled = !this.telling.length || data.tools === false;
     if (!this.telling.length) this.listStanding(false);
     ui.finder.textContent = data.finder ? ` and by the spaCy pipeline ${data.finder}` : "";
     const shown = this.telling.slice(0, CHIPS);

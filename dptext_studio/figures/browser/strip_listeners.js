@@ -17,6 +17,7 @@ class StripListeners {
       );
 
     this.panel.listen(on);
+    this.tour.listen(on);
     this.listenToSlider(on);
     this.listenToNumber(on);
     this.listenToLane(on);
@@ -26,7 +27,7 @@ class StripListeners {
     this.listenToMenu(on);
   }
 
-  // The slider, its tour and its reset.
+  // The slider and its reset.
   listenToSlider(on) {
     const { ui } = this;
     // An exact ε may lie between two steps: the thumb is freed for it and takes steps again when touched.
@@ -38,6 +39,7 @@ class StripListeners {
     on(ui.slider, "keydown", () => (ui.slider.step = "1"), { capture: true });
     on(ui.slider, "input", () => {
       ui.slider.step = "1";
+      this.switched = null;
       this.setEps(this.stepEps(Math.round(ui.slider.valueAsNumber)), true);
     });
     const release = () => {
@@ -49,7 +51,6 @@ class StripListeners {
     on(window, "pointerup", release, { capture: true });
     on(window, "pointercancel", release, { capture: true });
     on(window, "blur", release);
-    on(ui.play, "click", () => setTimeout(() => this.tour()));
     on(ui.reset, "click", () => {
       this.setEps(this.data.default_eps ?? this.data.eps);
       ui.slider.focus();
@@ -183,6 +184,7 @@ class StripListeners {
       if (this.data.attack) this.queue(0);
     });
     on(ui.copy, "click", () => this.copy());
+    on(ui.attack, "click", () => this.toggleAttack());
     on(document, "copy", (event) => this.copiedByHand(event));
     on(document, "dptext-here", () => {
       this.hear();

@@ -11,6 +11,9 @@ class StripServer {
     // Where ε moves nothing, a text has one figure, and what was told of another ε is of another text.
     this.meaning = this.data.live || told.eps === this.data.eps ? told.meaning : null;
     this.belief = told.belief ?? undefined;
+    this.tourNumbers = told.tour ?? undefined;
+    this.guesses = told.guesses ?? undefined;
+    this.tour.heard();
     this.tokens.forEach((t, i) => t.bent && tell(t, i, told));
   }
 
@@ -26,9 +29,10 @@ class StripServer {
     this.timers.send = setTimeout(() => {
       if (this.dragging) return;
       // All copies each time: a message may overtake another, and the server counts each of them once.
-      const tint = this.ui.tint.value;
+      const tint = this.marks;
       const { copies, fact = "", others = new Map() } = this.memo;
-      const view = { run: this.run, eps: this.eps, token: this.told, copies: [...copies], tint, fact, others: [...others] };
+      const view = { run: this.run, eps: this.eps, token: this.told, copies: [...copies], tint, fact, others: [...others],
+        step: this.tour.step };
       const text = JSON.stringify(view);
       if (!always && (this.lastSent === null ? !this.news() : text === this.lastSent)) return;
       this.lastSent = text;
@@ -41,7 +45,7 @@ class StripServer {
   // Whether what is shown differs from what the server takes it for before the first message: the payload as it came.
   news() {
     const other = this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.byRisk;
-    return other || this.memo.copies.length > 0 || Boolean(this.memo.others?.size);
+    return other || this.tour.step > 0 || this.memo.copies.length > 0 || Boolean(this.memo.others?.size);
   }
 
   remember() {

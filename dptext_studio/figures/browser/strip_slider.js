@@ -1,52 +1,13 @@
-// The slider over ε: its axis, its readings, and the tour in which ε moves on its own.
+// The slider over ε: its axis and its readings.
 
 const SPEAK_MS = 500; // quiet time before a change is spoken
 const SUBSTEPS = 4; // slider steps per grid interval
-const TOUR = [1, 0.1, 1.6, 1]; // where the tour of ε goes: shares of the way to where the slider stands
-const TOUR_MS = 6000;
-const BEGUN = ["pointerdown", "keydown", "wheel"]; // after these the tour does not begin, or ends
 
 class StripSlider {
   // While ε moves, what the server says of it is of the ε before: the page may look at this.
   hold(moving) {
     this.dragging = moving;
     document.documentElement.toggleAttribute("data-dragging", moving);
-  }
-
-  // ε moves by itself and comes back; whatever the user does ends it. The server hears nothing of it.
-  tour() {
-    if (this.touring || this.dragging || !this.data.live) return;
-    const home = this.eps;
-    const rest = this.where(home);
-    const began = performance.now();
-    this.touring = true;
-    this.hold(true);
-    const end = () => {
-      this.off.signal.removeEventListener("abort", end);
-      for (const kind of BEGUN) window.removeEventListener(kind, end, { capture: true });
-      cancelAnimationFrame(this.tourFrame);
-      if (!this.touring) return;
-      this.touring = false;
-      this.hold(false);
-      this.setEps(home);
-      clearTimeout(this.timers.speak);
-      this.schedule();
-    };
-    this.endTour = end;
-    for (const kind of BEGUN) window.addEventListener(kind, end, { capture: true });
-    this.off.signal.addEventListener("abort", end);
-    const step = (now) => {
-      const way = Math.max(0, now - began) / TOUR_MS * (TOUR.length - 1);
-      if (way >= TOUR.length - 1 || !this.touring) return end();
-      const leg = Math.floor(way);
-      const part = way - leg;
-      const at = TOUR[leg] + (TOUR[leg + 1] - TOUR[leg]) * part * part * (3 - 2 * part);
-      const x = clamp(rest * at, 0, 1);
-      this.setEps(this.stepEps(Math.round(x * this.steps)));
-      clearTimeout(this.timers.speak);
-      this.tourFrame = requestAnimationFrame(step);
-    };
-    this.tourFrame = requestAnimationFrame(step);
   }
 
   round(eps) {
@@ -216,7 +177,8 @@ class StripSlider {
     ui.toldBar.style.transform = `scaleX(${all && !stale ? left / all : 0})`;
     const found = stale ? null : kept(this.meaning, eps);
     const unmeasured = this.meaning?.at.length === 0; // without the sentence encoder
-    put(ui.meant, found ? `${found.exact ? "" : "≈ "}${(100 * found.share).toFixed(0)}%` : unmeasured ? "not measured" : "…");
+    put(ui.meant, found ? `${found.exact ? "" : "≈"}${(100 * found.share).toFixed(0)}%` : unmeasured ? "not measured" : "…");
+    put(ui.alike, found ? likeness(found.share) : "");
     ui.meantBar.style.transform = `scaleX(${found ? found.share : 0})`;
     const [same, many] = [this.sampled - this.changed, this.sampled].map(integer.format);
     const words = stale ? "…" : `${same} of ${many} words unchanged`;

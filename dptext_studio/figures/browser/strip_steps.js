@@ -67,8 +67,10 @@ class StripSteps {
     this.noiseBars = [];
     const shown = t.s ? t.order.filter((k) => t.s[k] > IMPOSSIBLE).slice(0, 6) : [];
     const { how } = this.data;
-    const worst = how.unit ? (how.low - how.high) / how.unit : Math.min(...shown.map((k) => t.s[k]));
-    const best = how.unit ? 0 : Math.max(...shown.map((k) => t.s[k]));
+    // One scale with the picture of all scores, where there is one.
+    const [worst, best] = how.unit
+      ? how.axis.map((score) => (score - how.high) / how.unit)
+      : [Math.min(...shown.map((k) => t.s[k])), Math.max(...shown.map((k) => t.s[k]))];
     if (shown.length > 1 && best > worst && this.data.live) {
       for (const k of shown) {
         const at = (t.s[k] - worst) / (best - worst);
@@ -87,10 +89,11 @@ class StripSteps {
     if (!this.noiseBars || this.shownNoise === eps) return;
     this.shownNoise = eps;
     const noise = 1 / eps;
-    if (this.noiseSaid) this.noiseSaid.textContent = Number(noise.toPrecision(2)).toString();
-    for (const { bar, scale } of this.noiseBars) {
-      const share = scale === null ? 1 - this.where(eps) : Math.min(2, 2 * noise * scale);
-      bar.style.transform = `${scale === null ? "" : "translateX(-50%) "}scaleX(${Math.max(0.004, share).toFixed(4)})`;
+    const { scale = 1 } = this.data.how;
+    if (this.noiseSaid) this.noiseSaid.textContent = Number((noise * scale).toPrecision(2)).toString();
+    for (const { bar, scale: along } of this.noiseBars) {
+      const share = along === null ? 1 - this.where(eps) : Math.min(2, 2 * noise * along);
+      bar.style.transform = `${along === null ? "" : "translateX(-50%) "}scaleX(${Math.max(0.004, share).toFixed(4)})`;
     }
   }
 }

@@ -168,11 +168,57 @@ function prepare(raw, data, i) {
   return token;
 }
 
-// How much of the meaning is kept at ε, and whether that text itself was measured; null before it is known.
+// How much of the meaning is preserved at ε; exact: whether that text itself was measured. Between two texts that were,
+// it is interpolated. null before it is known.
 function kept(meaning, eps) {
   const at = meaning ? upTo(meaning.at, eps) - 1 : -1;
   if (at < 0) return null;
-  return { share: Math.max(0, meaning.cosine[at]), exact: meaning.all };
+  const { now, all, cosine } = meaning;
+  if (now && Math.abs(now.eps - eps) <= 1e-9 * eps) return { share: Math.max(0, now.cosine), exact: true };
+  if (all || at === cosine.length - 1) return { share: Math.max(0, cosine[at]), exact: all };
+  const [a, b] = [meaning.at[at], meaning.at[at + 1]];
+  const x = Math.log(eps / a) / Math.log(b / a);
+  return { share: Math.max(0, (1 - x) * cosine[at] + x * cosine[at + 1]), exact: false };
+}
+
+// The cosine to the original in words.
+function likeness(cosine) {
+  if (cosine > 0.999) return "unchanged";
+  const names = [[0.35, "another topic"], [0.5, "related topic"], [0.65, "same topic"], [0.8, "loose paraphrase"]];
+  return names.find(([below]) => cosine < below)?.[1] ?? "close paraphrase";
+}
+
+// What a log-ratio of at most ``loss`` makes of even odds: "73:27".
+function oddsPair(loss) {
+  const small = 100 / (1 + Math.exp(loss));
+  const digits = Math.min(6, Math.max(0, -Math.floor(Math.log10(small))));
+  return `${(100 - small).toFixed(digits)}:${small.toFixed(digits)}`;
+}
+
+const SAYABLE = 12; // a log-ratio from which on the odds that it allows exclude nothing
+
+// The guarantee at ε in odds. odds: what the page tells of it (OddsView).
+function oddsWords(odds, eps) {
+  const { notion, unit, draws, loss } = odds;
+  if (notion === "none") return "This setting has no formal guarantee.";
+  if (notion === "seeded") return "This is a demonstration with a seed. It is not private.";
+  if (notion === "metric") {
+    return "The guarantee depends on how far apart two words are: near words are harder to distinguish than far ones.";
+  }
+  if (notion !== "pure" && notion !== "group") return "";
+  const one = loss * eps;
+  const limit = one <= SAYABLE ? `50:50 becomes at most ${oddsPair(one)}` : "";
+  if (notion === "group") {
+    return `Among words that share a set, ${limit || "the guarantee has no practical limit"}.`;
+  }
+  if (!limit) {
+    return `At ε = 1, 50:50 becomes at most ${oddsPair(loss)} for one ${unit}. At ε = ${plain(eps)}, ` +
+      "the formal guarantee has no practical limit.";
+  }
+  const all = draws * one;
+  const whole = draws < 2 ? "" : all > SAYABLE
+    ? " For the whole text there is no practical limit." : ` For the whole text, it becomes at most ${oddsPair(all)}.`;
+  return `For one ${unit}, ${limit}.${whole}`;
 }
 
 // The index of the candidate that a drawn token releases at ε.

@@ -3,6 +3,8 @@
 // script in files that stand alone. So export nothing but mount, import nothing, and request nothing.
 // Text reaches the page through textContent or an attribute, never as markup.
 
+const NARROW = 640; // px up to which the chosen word is in a sheet
+
 // One module serves every strip of the page: these survive a switch of pages.
 const memory = new Map();
 const strips = new WeakMap();
@@ -56,18 +58,22 @@ class Strip {
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
       risk: q(".risk"), riskValue: q(".risk strong"),
-      rows: q(".rows"), spoken: q(".spoken"), dial: q(".dial"), how: q(".how"), play: q(".play"),
+      rows: q(".rows"), spoken: q(".spoken"), dial: q(".dial"), how: q(".how"),
       telltale: q(".telltale"), whichStand: q(".which-stand"), shutStanding: q(".standing .shut"),
       toldGauge: q(".told"), told: q(".which-stand strong"), toldBar: q(".left-bar b"),
       meantGauge: q(".meant"), meant: q(".meant strong"), meantBar: q(".meant b"), unchanged: q(".unchanged"),
+      alike: q(".alike"), oddsWords: q(".odds-words"), tools: q(".tools"), key: q(".key"), attack: q(".attack"),
     };
     this.panel = new BeliefPanel(this);
+    this.tour = new TourView(this);
     this.makeRows();
     this.listen();
     this.makeSkip();
     this.wide = 0;
     this.sized = new ResizeObserver(() => {
       const wide = this.ui.text.clientWidth;
+      // On a wide screen what it opens is in sight.
+      this.panel.ui.certain.disabled = el.clientWidth > NARROW;
       if (wide === this.wide) return;
       this.wide = wide;
       this.reserveSoon();
@@ -102,6 +108,7 @@ class Strip {
   destroy() {
     if (this.dragging) this.hold(false);
     document.documentElement.removeAttribute("data-behind");
+    if (this.data?.tour) this.tour.destroy();
     this.off.abort();
     this.sized.disconnect();
     this.dialSized.disconnect();
@@ -144,10 +151,8 @@ class Strip {
     const text = tokens.map((t) => `${t.pre}\u0000${t.o}\u0000${t.a}\u0000${t.why}`).join("\u0001") + (data.tail ?? "");
     const sameText = text === this.textKey;
     const newRun = data.run !== this.run;
-    // Where ε moves by itself, what comes is for the ε that it would come back to.
-    if (newRun || (data.cmd && data.cmd.n !== this.memo?.commandSeen)) this.endTour?.();
     if (newRun) {
-      this.heard = this.meaning = this.belief = undefined;
+      this.heard = this.meaning = this.belief = this.tourNumbers = this.guesses = undefined;
       this.ui.spoken.textContent = ""; // it was said of another text
     }
 
@@ -182,6 +187,9 @@ class Strip {
     this.textKey = text;
     this.hear();
     this.panel.load();
+    this.tour.load(first);
+    this.loadAttack();
+    this.loadOdds();
     this.makeEvents();
     this.frameDial();
     if (!sameText || !old.length) this.makeText();
@@ -237,18 +245,12 @@ class Strip {
     this.el.classList.toggle("stage", on);
     this.most = on ? STAGE_ROWS : ROWS;
     for (const part of [ui.toldGauge, ui.meantGauge]) part.hidden = !on;
-    ui.play.hidden = !on || !data.live || calm.matches;
     if (!on) return;
     if (ui.body.lastElementChild !== ui.dial) ui.body.append(ui.dial);
     if (first && this.memo.originals === undefined) ui.originals.checked = false;
     this.el.classList.toggle("no-originals", !ui.originals.checked);
-    if (!data.tour) clearTimeout(this.timers.tour); // another text has come in the meantime
-    else if (!this.memo.toured && !calm.matches) {
-      this.memo.toured = true;
-      this.timers.tour = setTimeout(() => this.tour(), 1500);
-      const begun = { capture: true, once: true, signal: this.off.signal };
-      for (const kind of BEGUN) window.addEventListener(kind, () => clearTimeout(this.timers.tour), begun);
-    }
+    ui.tools.hidden = data.tools === false;
+    this.el.classList.toggle("simple", data.tools === false);
   }
 
   schedule() {
@@ -271,8 +273,14 @@ class Strip {
     this.paintStanding();
     this.paintTint();
     this.paintDial();
-    if (this.data.stage) this.paintGauges();
-    this.panel.paint(this.eps);
+    if (this.tour.covers) this.tour.paintGauges();
+    else {
+      if (this.data.stage) this.paintGauges();
+      this.panel.paint(this.eps);
+      this.tour.paintGoals(this.eps);
+      this.paintAttack();
+    }
+    this.paintOdds();
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
     if (this.rises) this.clearOfSheet();
@@ -290,7 +298,7 @@ class Strip {
 // Each part of the strip is a class without a constructor, in a file of its own: its methods become the strip's.
 for (const part of [
   StripSlider, StripWords, StripChoice, StripIdentifiers, StripTint, StripCurves, StripInspector, StripSteps,
-  StripServer, StripCopy, StripListeners,
+  StripAttack, StripOdds, StripServer, StripCopy, StripListeners,
 ]) {
   const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(part.prototype);
   Object.defineProperties(Strip.prototype, methods);

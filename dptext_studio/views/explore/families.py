@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 import dptext_core as dpt
@@ -12,9 +14,12 @@ from ...components.shell import draw_when_open
 from ...components.text import literal
 from ...server import runs
 from ...server.session import session
-from .layout import WIDE, drawer_button, options_drawer
+from . import share
+from .layout import WIDE, drawer_button, hide_until_open
+from .releases import download_button
 from .text_input import offer_title
 
+state = st.session_state
 #: Cards of families: the mechanism that each begins with, and what it does in a few words.
 FAMILIES = {
     "dp-mlm": ("Language model", "a word that fits the sentence"),
@@ -24,11 +29,11 @@ FAMILIES = {
 }
 
 
-def family_cards(run: runs.Run) -> None:
-    """Show what else could be done with the text: a card for each family, and all the others with a line each."""
+def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+    """Show a card for each family, and behind two buttons how a rewrite leaves the page, and all else."""
     with st.container(key="play_families"):
         bought = total_budget.sentences_by_mechanism(total_budget.bundled())
-        *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
+        *cards, out, further = st.columns([1, 1, 1, 1, 0.6, 0.6], vertical_alignment="center", gap="small")
         offered = [name for name in recommended.ORDER if name in FAMILIES]
         for card, name in zip(cards, offered, strict=True):
             title, does = FAMILIES[name]
@@ -41,17 +46,27 @@ def family_cards(run: runs.Run) -> None:
                 args=(name,),
                 help=literal(bought[name]) if name in bought else None,
             )
-        others = further_.popover("More", width="stretch", key="play_others", on_change="rerun")
-        draw_when_open(others, WIDE, other_mechanisms)
-        with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
-            options_drawer()
-            drawer_button("Analyses", "play_far_button", "play_far_open")
+        with out, st.container(key="play_does"):
+            share.popover(run, result, epsilon, void)
+        others = further.popover("More", width="stretch", key="play_others", on_change="rerun")
+        if "play_tools" in state:
+            state.play_tools = state.play_tools  # Streamlit forgets what is not drawn
+        draw_when_open(others, WIDE, partial(more, result))
+        with st.container(key="play_learn"):
+            st.page_link("pages/learn.py", label="Learn")
+    hide_until_open("play_options", "play_options_open")
     if session().chosen:
         st.rerun(scope="app")
 
 
-def other_mechanisms() -> None:
-    """Show the mechanisms without a card, each with a line."""
+def more(result: dpt.RewriteResult) -> None:
+    """Show what few need at first: the text's own tools, the drawers, and the mechanisms without a card."""
+    with st.container(key="play_does_more"):
+        download_button(result)
+    st.toggle("Marks, originals and copying", key="play_tools", help="This shows them above the text.")
+    with st.container(horizontal=True, gap="small"):
+        drawer_button("Advanced", "play_advanced", "play_options_open")
+        drawer_button("Analyses", "play_far_button", "play_far_open")
     for spec in dpt.mechanisms():
         if spec.name not in FAMILIES:
             key = f"play_family_{spec.name}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 import dptext_core as dpt
@@ -11,27 +9,10 @@ from dptext_core.privacy.draw_counts import DrawCounts, optimal_note
 from dptext_core.privacy.guarantee import bound, number
 from dptext_core.privacy.kinds import ConditionKind
 
-from ...components.shell import draw_when_open
 from ...components.text import literal
 from ...figures.glossary import definition
 from ...server import runs
-from .layout import WIDE
 from .rewriting import current_ledger
-
-
-def guarantee_sentence(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
-    """Show the promise in one sentence; the rest of it behind a button."""
-    g = result.guarantee
-    with st.container(key="play_says", horizontal=True, vertical_alignment="center", gap="small"):
-        if void:
-            said = "**The guarantee no longer holds, see above.**"
-        else:
-            said = literal(g.headline())
-            if g.notion == "none" or g.seeded:
-                said = f"**{said}**"
-        st.markdown(said, width="stretch")
-        why = st.popover("Why?", type="tertiary", key="play_why", on_change="rerun")
-        draw_when_open(why, WIDE, partial(guarantee_panel, run, result, void))
 
 
 def note_kept_words(run: runs.Run) -> None:

@@ -13,7 +13,7 @@ PAGE = "explore"
 PARTS = ("head", "editor", "result", "options")
 #: Of what opens over the page, in pixels.
 WIDE = 560
-PANELS = ("Attacks", "Equal privacy", "Ledger", "Benchmarks")
+PANELS = ("Attacks", "Equal privacy", "Ledger", "Guarantee", "Benchmarks")
 #: What is folded away, each under a button of its own.
 SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
 #: What opens below everything else, and where it stands.

@@ -14,6 +14,8 @@ from ...server import runs, sessions
 from ...server.session import session
 
 PLACE = "meaning"
+#: The place of the text where the slider rests, and seconds that the page waits for it.
+REST, WAIT = "meaning at rest", 0.15
 #: Seconds that a visitor's first picture has the processor for itself, and longer where many open the page.
 PICTURE = 1.0
 #: Seconds after an edit: while a text is typed on, nobody looks at the gauge.
@@ -47,7 +49,23 @@ def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None
         if held.asked != (run, config):
             start((run, config), result)
         return None
-    return {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
+    made: Similarity = {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
+    if not known.complete and (exact := _at_rest(result)) is not None:
+        made["now"] = {"eps": float(result.config.epsilon), "cosine": round(exact, 4)}
+    return made
+
+
+def _at_rest(result: dpt.RewriteResult) -> float | None:
+    """Return the cosine of the text in sight; None before it is known. It is worked out here, one text, and the page
+    waits for it shortly."""
+    held = session().at(REST)
+    key = (result.original, result.text)
+    if held.asked != key:
+        held.start(key, lambda _: float(dpt.metrics.score("cosine", [result.original], [result.text])[0]), "Comparing")
+        held.wait(WAIT)
+    if held.is_running(patience=0.0):
+        return None
+    return held.result if held.error is None else None
 
 
 def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
@@ -70,4 +88,5 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
 
 def follow() -> None:
     """Have the page run again when it is there. Nothing is shown meanwhile: the gauge says so."""
-    session().at(PLACE).follow()
+    for place in (PLACE, REST):
+        session().at(place).follow()

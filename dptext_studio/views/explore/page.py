@@ -20,13 +20,12 @@ from ...figures.token_view import probabilities_at
 from ...server import model_warmup, runs
 from ...server.session import session
 from ..compare import equal_privacy
-from . import attackers, belief, evidence, meaning, polish, risk
+from . import attackers, belief, evidence, meaning, overlay, polish, risk, tour
 from .families import family_cards
-from .guarantee import guarantee_sentence, note_kept_words, rewrite_without_prior
+from .guarantee import guarantee_panel, note_kept_words, rewrite_without_prior
 from .layout import BEFORE, BRING, PAGE, PANELS, PARTS, REWRITE, hide_until_open, options_drawer
 from .options import options_column
-from .prompts import has_tour, next_prompt
-from .releases import action_buttons, record_copies, warn_if_void
+from .releases import record_copies, rewrite_button, warn_if_void
 from .rewriting import (
     accept_run,
     axis_of,
@@ -71,12 +70,15 @@ def follow_link() -> None:
     """Set the controls to what a link asks for, before they are made. The text stays."""
     mine = session()
     query, mine.query = mine.query, None
-    setting, problem = links.from_query(query or {})
+    asked, example = links.without_example(query or {})
+    setting, problem = links.from_query(asked)
     if query is not None:
         mine.link_problem = problem or ""
     with st.container():  # there in any case, so that the text box does not move, and keeps the cursor
         if mine.link_problem:
             st.warning(literal(mine.link_problem))
+    if example is not None:
+        state.play_text = example.text
     if setting is not None:
         state.update(links.widget_state(setting, "play"))
         state.play_mechanism, state.play_budget_on = setting.mechanism, False
@@ -131,14 +133,17 @@ def result_view() -> None:
     with st.container():
         if run.note:
             st.warning(literal(run.note))
-        next_prompt(run, epsilon)
     result = run.at(epsilon)
     marked = risk.is_marked(view_of(state.get("play_strip")))
     attack = risk.marks(run, result, marked)
-    shown: Payload = {**run.payload, "stage": True, "tour": has_tour(run)}
+    view = view_of(state.get("play_strip"))
+    shown: Payload = {**run.payload, "stage": True, "tour": tour.story(run), "attackable": overlay.is_possible(run)}
+    shown |= {"tools": state.get("play_tools", False), "mechanism": run.inputs.mechanism}
     if attack is not None:
         shown["attack"] = attack
-    token = chosen_token(run, view_of(state.get("play_strip")) or None)
+    token = chosen_token(run, view or None)
+    with st.container(key="play_redraw"):
+        rewrite_button()
     token_strip(shown, key="play_strip")
     with st.container():
         if marked and attack is not None:
@@ -148,12 +153,7 @@ def result_view() -> None:
         note_kept_words(run)
         rewrite_without_prior(run, result, epsilon)
         void = warn_if_void(result)
-    says, does = st.columns([1.5, 1], vertical_alignment="center", gap="small")
-    with says:
-        guarantee_sentence(run, result, void)
-    with does, st.container(key="play_does"):
-        action_buttons(run, result, epsilon, void)
-    family_cards(run)
+    family_cards(run, result, epsilon, void)
     hide_until_open("play_far", "play_far_open")
     with st.container(key="play_far"):
         if state.get("play_far_open"):
@@ -163,21 +163,27 @@ def result_view() -> None:
                 if key in state:
                     state[key] = state[key]
         polish.panel(run, result)
-        further_panels(run, result, token, epsilon)
+        further_panels(run, result, token, epsilon, void)
     if there := session().bring:
         session().bring = ""
         st.html(BRING.format(there), unsafe_allow_javascript=True)
     few = len(run.payload["tokens"]) <= WORDS_TOLD
     tokens = None if few else [] if token is None else [token]
     known = probabilities_at(result, run.payload, tokens)
-    believed = belief.belief_of(run, result, token, view_of(state.get("play_strip")))
-    send_state(run.payload, epsilon, known, meaning.similarity_of(run, result), believed, key="play_strip")
-    belief.follow()
-    meaning.follow()
-    address.show_query(links.link_of_run(run.inputs, epsilon)[0] | hidden_controls.to_query())
+    believed = belief.belief_of(run, result, token, view)
+    similar, told = meaning.similarity_of(run, result), tour.numbers_of(run, view)
+    send_state(
+        run.payload, epsilon, known, similar, believed, told, overlay.guesses_of(run, result, view), key="play_strip"
+    )
+    for place in (belief, meaning, tour, overlay):
+        place.follow()
+    example = links.example_to_query(run.inputs.text)
+    address.show_query(links.link_of_run(run.inputs, epsilon)[0] | example | hidden_controls.to_query())
 
 
-def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
+def further_panels(
+    run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float, void: bool
+) -> None:
     """Show panels that are worked out only when they are asked for."""
     chosen = st.segmented_control("Analyses", PANELS, key="play_further")
     if chosen == PANELS[0]:
@@ -187,6 +193,8 @@ def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, 
     elif chosen == PANELS[2]:
         ledger.panel(current_ledger(), [result])
     elif chosen == PANELS[3]:
+        guarantee_panel(run, result, void)
+    elif chosen == PANELS[4]:
         evidence.panel(run, result, epsilon)
         st.page_link("pages/benchmarks.py", label="All benchmarks", icon=":material/monitoring:")
 
@@ -204,7 +212,7 @@ def main() -> None:
         use_mechanism()
     head, editor, right, left = (st.container(key=f"play_{k}") for k in PARTS)
     with head:
-        headline()
+        headline(tour.button)
     with editor:
         text_box()
         mine.text = state.play_text

@@ -8,9 +8,7 @@ import dptext_core as dpt
 from dptext_core.measure.ledger_entries import SHARED_NOISE
 
 from ...components import download
-from ...server import runs
 from ...server.session import session
-from . import share
 from .layout import PAGE
 from .rewriting import current_ledger, redraw
 
@@ -43,30 +41,30 @@ def warn_if_void(result: dpt.RewriteResult) -> bool:
     return True
 
 
-def action_buttons(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    again, save, more = st.columns(3)
-    if again.button(
+def rewrite_button() -> None:
+    """Show the button that draws again."""
+    if st.button(
         "Rewrite again",
         icon=":material/casino:",
-        width="stretch",
         key="play_again",
         help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
         "several, count all of them.",
     ):
         redraw()
         st.rerun(scope="app")
-    with save:
-        download.button(
-            "Download text",
-            result.text,
-            "rewrite.txt",
-            "text/plain",
-            icon=":material/download:",
-            width="stretch",
-            key="play_download",
-            holds="rewrite",
-            release=lambda book: book.record(result, released=True),
-            help="What you download counts as released in the ledger.",
-        )
-    with more:
-        share.popover(run, result, epsilon, void)
+
+
+def download_button(result: dpt.RewriteResult) -> None:
+    """Show the button that downloads the text."""
+    download.button(
+        "Download text",
+        result.text,
+        "rewrite.txt",
+        "text/plain",
+        icon=":material/download:",
+        width="stretch",
+        key="play_download",
+        holds="rewrite",
+        release=lambda book: book.record(result, released=True),
+        help="What you download counts as released in the ledger.",
+    )

@@ -65,7 +65,7 @@ def _setting(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     """Show the setting as a link, a command, Python and a notebook."""
     query, left_out = links.link_of_run(run.inputs, epsilon)
     mechanism = type(run.mechanism)(result.config)
-    link(query, left_out, "this setting")
+    link(query | links.example_to_query(run.inputs.text), left_out, "this setting")
     st.markdown("**As a command**, with your text in a file")
     st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
     st.markdown("**As Python**, with your text in a file. Without a seed each run uses fresh noise.")

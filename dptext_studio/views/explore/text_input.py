@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import streamlit as st
@@ -11,6 +12,7 @@ from dptext_core.support.assets import Example, examples
 
 from ...components import live_text
 from ...components.text import decode, literal, shorten, too_long
+from ...components.tour_header import tour_header
 from ...server.session import session
 from . import share
 from .layout import hide_until_open, set_open
@@ -35,10 +37,7 @@ def keep_what_fits(text: str) -> None:
 
 
 def use_example() -> None:
-    chosen = state.play_example
-    # Nothing stays chosen: a second click on an example would only take the choice back.
-    state.play_example = None
-    if chosen:
+    if chosen := state.play_example:
         use_text(next(e.text for e in examples() if e.title == chosen))
 
 
@@ -103,13 +102,19 @@ def origin_of(text: str) -> Example | None:
     return next((e for e in examples() if text in (e.text, one_sentence(e))), None)
 
 
-def headline() -> None:
-    """Show what this is for, what the text gives away, and the way to another text."""
+def headline(play_tour: Callable[[], None]) -> None:
+    """Show what this is for, what the text gives away, and the ways to the tour and to another text."""
+    with st.container(key="play_tour_header"):
+        tour_header("play_tour_steps")
     st.markdown("# Can a reader still tell?")
     # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
     mine = origin_of(state.play_text)
+    # On a wide screen the examples come with the editor.
+    shown = "flex" if state.get("play_editing") else "none"
+    st.html(f"<style>:root {{ --play-examples: {shown}; }}</style>")
     with st.container(key="play_about", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} {DRAG}", width="stretch")
+        state.play_example = mine.title if mine else None  # a second click takes nothing back
         st.pills(
             "Examples",
             [e.title for e in examples()],
@@ -119,6 +124,7 @@ def headline() -> None:
             label_visibility="collapsed",
             width="content",
         )
+        play_tour()
         st.button(
             "Close the editor" if state.get("play_editing") else "Your text",
             icon=":material/edit:",

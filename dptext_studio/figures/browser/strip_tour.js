@@ -1,0 +1,497 @@
+// The tour: five states of the first screen, by pointer, touch and keyboard. Its title and its buttons stand above the
+// view, in dptext_studio/components/tour_header.js: it hears of a step by "dptext-tour", and asks for one by
+// "dptext-tour-go". Numbers come from the server (dptext_studio/figures/tour_view.py). Stands before token_strip.js.
+
+const TOUR_STEPS = [
+  { title: "", say: "", bar: "", take: "" },
+  {
+    title: "Tap everything that gives her away.",
+    say: "This is a note from a clinic. Somebody wants to share it, but nobody should learn who it is about. " +
+      "Which words would tell you? Tap them.",
+    bar: "The note as written",
+    take: "A person is more than a name.",
+  },
+  {
+    title: "Cross out the names. Is that enough?",
+    say: "Names, numbers, places and dates are gone. But read on: *she*, *chest pain*, *the same heart disease*. " +
+      "A reader still knows what she has.",
+    bar: "The note with names crossed out",
+    take: "Crossing out hides names. It does not hide facts.",
+  },
+  {
+    title: "So flip coins: let chance choose the word.",
+    say: "We take out “heart” and draw a word at random. Now think of a neighbour whose note says “lung”. " +
+      "Her note could have produced the same word, almost as often.",
+    bar: "The note with one word drawn at random",
+    take: "Differential privacy limits the odds: one word never proves which note it came from.",
+  },
+  {
+    title: "Now slide.",
+    say: "To the left, words dissolve and the reader loses the trail. To the right, the meaning comes back, and so does " +
+      "the reader. Watch the two numbers move against each other.",
+    bar: "",
+    take: "More meaning for you is more certainty for the reader.",
+  },
+  {
+    title: "Keep the reader below 50% and the text readable.",
+    say: "It is hard: that is the trade-off. Every replaced word spends ε, and the spending adds up. " +
+      "Whole sentences spend less, but they lose facts. Try both.",
+    bar: "",
+    take: "",
+  },
+];
+const LAST_STEP = TOUR_STEPS.length - 1;
+const COVERED = 3; // up to this step the view shows the note, and no rewrite of it
+const SMALL = ["", "one", "two", "three", "four", "five"];
+const GOAL = 0.5; // the challenge of the last step: certainty below, meaning above
+
+// A probability in words that suit small ones.
+const inHundredThousand = (p) => `${(100000 * p).toFixed(1)} in 100,000`;
+
+class TourView {
+  constructor(strip) {
+    this.strip = strip;
+    this.step = 0;
+    this.ui = null; // made at the first step
+    this.forget();
+  }
+
+  forget() {
+    this.found = new Set();
+    this.shown = false; // what was missed
+    this.bare = false; // the original in the place of what is crossed out
+    this.draw = 0;
+    this.drawn = 1;
+  }
+
+  get numbers() {
+    return this.strip.tourNumbers ?? null;
+  }
+
+  // Whether the view shows the note of the tour in the place of a rewrite.
+  get covers() {
+    return this.step > 0 && this.step <= COVERED;
+  }
+
+  listen(on) {
+    on(document, "dptext-tour-go", (event) => this.go(event.detail));
+    on(document, "keydown", (event) => {
+      if (!this.step || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+      const within = event.composedPath().filter((node) => node.matches);
+      if (within.some((node) => node.matches("input, textarea, select, [role=toolbar], [role=tablist], [role=dialog]"))) return;
+      const to = { ArrowRight: this.step + 1, ArrowLeft: this.step - 1, Escape: 0 }[event.key];
+      if (to === undefined || (event.key !== "Escape" && (to < 1 || to > LAST_STEP))) return;
+      event.preventDefault();
+      this.go(to);
+    });
+  }
+
+  // New data came: the tour begins where it was asked for, and ends where its note is gone.
+  load(first) {
+    const { memo, data } = this.strip;
+    if (first) this.step = memo.step ?? 0;
+    const asked = data.tour?.n ?? 0;
+    if (data.tour?.crossed && asked > (memo.toured ?? 0)) {
+      memo.toured = asked;
+      this.forget();
+      this.step = 1;
+    }
+    if (this.step && this.step < LAST_STEP && !data.tour?.crossed) this.step = 0;
+    this.apply();
+  }
+
+  go(step) {
+    if (!this.strip.data?.tour) return;
+    const was = this.step;
+    this.step = step > LAST_STEP ? 0 : Math.max(0, step);
+    if (this.step < LAST_STEP && this.step && !this.strip.data.tour.crossed) this.step = 0; // of another text
+    this.apply();
+    const { pin } = this.strip.data;
+    if (this.step >= LAST_STEP - 1 && was < LAST_STEP - 1 && pin !== undefined) {
+      this.strip.choose(pin, { pin: true, tell: true });
+      this.strip.el.classList.remove("sheet");
+    }
+    if (!this.step) this.strip.ui.slider.focus({ preventScroll: true });
+    this.strip.queue(0, true);
+    this.strip.schedule();
+  }
+
+  // Show the step: what does not move while it lasts.
+  apply() {
+    const { strip, step } = this;
+    const { el, memo } = strip;
+    memo.step = step;
+    if (step) el.dataset.step = step;
+    else delete el.dataset.step;
+    el.classList.remove("tour-sheet");
+    const root = document.documentElement;
+    if (step) root.dataset.tour = step;
+    else delete root.dataset.tour;
+    document.dptextTour = { step, last: LAST_STEP, title: TOUR_STEPS[step].title, say: TOUR_STEPS[step].say };
+    document.dispatchEvent(new Event("dptext-tour"));
+    strip.panel.shown = undefined; // the tick of the gauge
+    if (!step && !this.ui) return;
+    this.ui ??= this.make();
+    for (const part of [strip.ui.text, strip.ui.inspector]) part.inert = this.covers && part === strip.ui.text;
+    this.ui.bar.textContent = TOUR_STEPS[step].bar;
+    this.layText();
+    this.layPanel();
+    this.layCentre();
+    this.layFoot();
+    this.update();
+  }
+
+  make() {
+    const { ui, el } = this.strip;
+    const parts = {
+      bar: make("p", "tour-bar"), text: make("div", "tour-text text"), panel: make("div", "tour-panel"),
+      centre: make("div", "tour-centre"), foot: make("div", "tour-foot"), aside: make("span", "tour-aside"),
+      peek: make("button", "tour-peek"), goal: make("u", "tour-goal"),
+    };
+    parts.text.setAttribute("role", "toolbar");
+    parts.text.setAttribute("aria-label", "The note, word by word");
+    parts.panel.setAttribute("aria-live", "polite");
+    parts.peek.type = "button";
+    parts.peek.addEventListener("click", () => {
+      const open = el.classList.toggle("tour-sheet");
+      parts.peek.setAttribute("aria-expanded", String(open));
+    });
+    parts.text.addEventListener("click", (event) => this.tap(event.target.closest("button")));
+    parts.text.addEventListener("keydown", (event) => this.walk(event));
+    ui.text.parentElement.querySelector(".bar").append(parts.bar);
+    ui.text.before(parts.text);
+    ui.inspector.append(parts.panel);
+    ui.dial.append(parts.centre);
+    ui.dial.prepend(parts.peek);
+    ui.toldGauge.append(parts.aside);
+    ui.meantBar.after(parts.goal);
+    el.append(parts.foot);
+    return parts;
+  }
+
+  // ---- the text of the first steps
+
+  // One element for each word, and the marks that cling to it in the same group.
+  layText() {
+    const { text } = this.ui;
+    this.nodes = new Map();
+    text.hidden = !this.covers;
+    if (!this.covers) return text.replaceChildren();
+    const page = document.createDocumentFragment();
+    let group = null;
+    this.strip.tokens.forEach((t, i) => {
+      const gap = t.pre.match(/\s+$|^\s+/) ? t.pre : "";
+      if (gap) page.append(gap);
+      if (gap || !group) group = page.appendChild(make("span", "group"));
+      if (!gap && t.pre) group.append(t.pre);
+      if (!t.counts) return group.append(t.o);
+      const node = group.appendChild(make(this.step === 1 ? "button" : "span", "tour-word", t.o));
+      node.dataset.i = i;
+      node.dir = "auto";
+      if (this.step === 1) [node.type, node.tabIndex] = ["button", this.nodes.size ? -1 : 0];
+      this.nodes.set(i, node);
+    });
+    if (this.strip.data.tail) page.append(this.strip.data.tail);
+    text.replaceChildren(page);
+  }
+
+  tap(node) {
+    if (!node) return;
+    const i = Number(node.dataset.i);
+    if (!this.found.delete(i)) this.found.add(i);
+    this.setStop(node);
+    this.update();
+    this.strip.queue(0); // the server works out the numbers of the next steps meanwhile
+  }
+
+  setStop(node) {
+    for (const other of this.nodes.values()) other.tabIndex = other === node ? 0 : -1;
+  }
+
+  walk(event) {
+    const all = [...this.nodes.values()];
+    const here = all.indexOf(event.target);
+    const to = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (this.step !== 1 || here < 0 || to === undefined) return;
+    event.preventDefault();
+    const node = all[clamp(to, 0, all.length - 1)];
+    this.setStop(node);
+    node.focus();
+  }
+
+  // ---- the panel
+
+  layPanel() {
+    const { panel } = this.ui;
+    panel.hidden = !this.covers;
+    this.rows = [];
+    panel.replaceChildren();
+    if (!this.covers) return;
+    this.title = panel.appendChild(make("h3", ""));
+    if (this.step === 1) this.layGroups(panel);
+    else if (this.step === 2) this.layBelief(panel);
+    else this.layOdds(panel);
+    this.note = panel.appendChild(make("p", "tour-note"));
+  }
+
+  layGroups(panel) {
+    const list = panel.appendChild(make("ul", "tour-groups"));
+    for (const [title, at] of this.strip.data.tour.groups) {
+      const row = list.appendChild(make("li", ""));
+      row.append(make("span", "", title));
+      const bar = row.appendChild(make("span", "odds-track")).appendChild(make("i", ""));
+      this.rows.push({ at, bar, value: row.appendChild(make("span", "tour-value")) });
+    }
+  }
+
+  layBelief(panel) {
+    const sure = panel.appendChild(make("p", "sure"));
+    this.certainty = sure.appendChild(make("b", ""));
+    this.guess = sure.appendChild(make("span", ""));
+    panel.append(this.guides());
+    const list = panel.appendChild(make("ul", "odds"));
+    const { words = [], prior = [] } = this.numbers?.redacted ?? {};
+    for (const word of words) {
+      const row = list.appendChild(make("li", ""));
+      row.append(make("span", "word-name", word));
+      const track = row.appendChild(make("span", "odds-track"));
+      const bar = track.appendChild(make("i", ""));
+      track.appendChild(make("u", "")).style.left = `${100 * (prior[this.rows.length] ?? 0)}%`;
+      this.rows.push({ row, bar, value: row.appendChild(make("span", "word-odds")) });
+    }
+  }
+
+  guides() {
+    const line = make("p", "guides");
+    const scale = make("span", "scale");
+    const prior = this.numbers?.redacted?.prior[0];
+    const tag = make("span", "prior-tag", prior === undefined ? "" : `before: ${share(prior)}`);
+    tag.style.left = `${100 * (prior ?? 0)}%`;
+    scale.append(tag, make("span", "ceiling-tag", "no guarantee"));
+    line.append(make("span", ""), scale);
+    return line;
+  }
+
+  layOdds(panel) {
+    const { other = "…", fact = "…" } = this.numbers ?? {};
+    for (const [label, word] of [["Her note: ", fact], ["The neighbour’s note: ", other]]) {
+      const line = panel.appendChild(make("p", "tour-lot"));
+      const name = line.appendChild(make("span", "", label));
+      name.append(make("strong", "", word), " disease");
+      const value = line.appendChild(make("b", ""));
+      const track = panel.appendChild(make("span", "odds-track"));
+      const bar = track.appendChild(make("i", ""));
+      this.rows.push({ value, bar, limit: track.appendChild(make("s", "")) });
+    }
+    this.limit = panel.appendChild(make("p", "tour-limit"));
+    this.history = panel.appendChild(make("p", "tour-history"));
+  }
+
+  // ---- the dial's middle, and what stands below the dial
+
+  layCentre() {
+    const { centre } = this.ui;
+    centre.hidden = !this.covers;
+    centre.replaceChildren();
+    if (!this.covers) return;
+    this.said = centre.appendChild(make("b", ""));
+    this.said.setAttribute("role", "status");
+    this.act = centre.appendChild(make("button", ""));
+    this.act.type = "button";
+    this.act.addEventListener("click", () => {
+      if (this.step === 1) this.shown = !this.shown;
+      else if (this.step === 2) this.bare = !this.bare;
+      else {
+        const n = this.numbers?.draws.length ?? 1;
+        this.draw = (this.draw + 1) % n;
+        this.drawn = Math.max(this.drawn, this.draw + 1);
+      }
+      this.update();
+      this.strip.schedule();
+    });
+    centre.append(make("p", "tour-take-small", TOUR_STEPS[this.step].take));
+  }
+
+  layFoot() {
+    const { foot } = this.ui;
+    const { take } = TOUR_STEPS[this.step];
+    foot.hidden = !this.step;
+    foot.replaceChildren();
+    if (take) {
+      const line = foot.appendChild(make("p", "tour-take"));
+      line.append(make("span", "", "To take home"), take);
+    } else if (this.step) {
+      const { cards = [], doors = [] } = this.strip.data.tour ?? {};
+      for (const card of cards) foot.append(this.card("tour-card", card));
+      for (const door of doors) foot.append(this.card("tour-card tour-door", door));
+    }
+  }
+
+  // A card presses the control of the page that it stands for.
+  card(kind, { title, does, press, on }) {
+    const button = make("button", kind);
+    button.type = "button";
+    if (on !== undefined) button.setAttribute("aria-pressed", String(on));
+    button.append(make("strong", "", title), make("small", "", does));
+    button.addEventListener("click", () => document.querySelector(press)?.click());
+    return button;
+  }
+
+  // ---- what changes within a step
+
+  update() {
+    if (!this.covers) return;
+    [this.paintFinding, this.paintRedaction, this.paintDraw][this.step - 1].call(this);
+  }
+
+  paintFinding() {
+    const groups = this.strip.data.tour.groups;
+    const wanted = new Set(groups.flatMap(([, at]) => at));
+    for (const [i, node] of this.nodes) {
+      const is = this.found.has(i);
+      node.setAttribute("aria-pressed", String(is));
+      node.classList.toggle("found", is && wanted.has(i));
+      node.classList.toggle("harmless", is && !wanted.has(i));
+      node.classList.toggle("missed", this.shown && !is && wanted.has(i));
+    }
+    for (const { at, bar, value } of this.rows) {
+      const n = at.filter((i) => this.found.has(i)).length;
+      bar.style.transform = `scaleX(${n / at.length})`;
+      put(value, `${n} of ${at.length}`);
+    }
+    const n = [...wanted].filter((i) => this.found.has(i)).length;
+    put(this.title, "What gives her away");
+    put(this.note, this.shown
+      ? "Outlined words are the ones you missed. Most people miss her family and her illness."
+      : "Names are easy to find. Look for what else a neighbour would recognise.");
+    put(this.said, `${n} of ${wanted.size} found`);
+    put(this.act, this.shown ? "Hide what I missed" : "Show what I missed");
+    this.act.setAttribute("aria-pressed", String(this.shown));
+    this.peekSays("What gives her away");
+  }
+
+  paintRedaction() {
+    const { crossed, clues } = this.strip.data.tour;
+    for (const [i, node] of this.nodes) {
+      const gone = crossed.includes(i) && !this.bare;
+      node.classList.toggle("crossed", gone);
+      if (gone) node.setAttribute("aria-label", "crossed out");
+      else node.removeAttribute("aria-label");
+      node.classList.toggle("clue", clues.includes(i));
+    }
+    const told = this.numbers?.redacted;
+    const best = told ? told.p.indexOf(Math.max(...told.p)) : 0;
+    put(this.title, "What a reader believes");
+    put(this.certainty, told ? share(told.p[best]) : "…");
+    put(this.guess, told ? `sure: she has ${told.words[best]} disease. Before reading: ${share(told.prior[best])}.` : "");
+    this.rows.forEach(({ row, bar, value }, j) => {
+      row.classList.toggle("guess", j === best);
+      bar.style.transform = `scaleX(${told.p[j]})`;
+      put(value, share(told.p[j]));
+    });
+    put(this.note, told ? `Nobody crossed out “${told.words[0]}”, so the other ${SMALL[told.words.length - 1] ?? told.words.length - 1} organs are ruled out.` : "");
+    put(this.said, `${crossed.length} places crossed out`);
+    put(this.act, this.bare ? "Cross out again" : "Show the original");
+    this.act.setAttribute("aria-pressed", String(this.bare));
+    this.peekSays("A reader is ", told ? `${share(told.p[best])} sure: ${told.words[best]}` : "…");
+  }
+
+  paintDraw() {
+    const all = this.numbers;
+    const one = all?.draws[this.draw];
+    const { fact } = this.strip.data.tour;
+    const node = this.nodes.get(fact);
+    node?.classList.toggle("drawn", Boolean(one));
+    if (node) put(node, one ? one.word : this.strip.tokens[fact].o);
+    put(this.title, one ? `Which note produced “${one.word}”?` : "Drawing a word …");
+    this.act.disabled = !one;
+    put(this.act, "Draw again");
+    if (!one) return;
+    const factor = Math.exp(all.loss);
+    const top = 1.05 * factor * Math.max(...all.draws.flatMap((d) => d.p));
+    const limit = factor * Math.min(...one.p);
+    this.rows.forEach(({ value, bar, limit: line }, j) => {
+      put(value, inHundredThousand(one.p[j]));
+      bar.style.transform = `scaleX(${(one.p[j] / top).toFixed(4)})`;
+      line.style.left = `${(100 * limit) / top}%`;
+    });
+    put(this.limit, `the guarantee’s limit at ε = ${plain(all.eps)}: ${factor.toFixed(1)} times as likely`);
+    const words = all.draws.slice(0, this.drawn).map((d) => make("b", "", d.word));
+    this.history.replaceChildren("Drawn so far: ", ...words.flatMap((w, k) => (k ? [", ", w] : [w])));
+    put(this.note, "Two nearly equal bars: from this word alone, nobody can tell whose note it is.");
+    put(this.said, `At ε = ${plain(all.eps)}, 50:50 becomes at most ${oddsPair(all.loss)}.`);
+    const [a] = this.posterior(one);
+    this.peekSays("Which note produced it? ", `${(100 * a).toFixed(0)}:${(100 - 100 * a).toFixed(0)}`);
+  }
+
+  posterior({ p: [a, b] }) {
+    return [a / (a + b), b / (a + b)];
+  }
+
+  peekSays(plainly, strong = "") {
+    this.ui.peek.replaceChildren(plainly, make("b", "", strong));
+    this.ui.peek.setAttribute("aria-expanded", String(this.strip.el.classList.contains("tour-sheet")));
+  }
+
+  // The server told its numbers: the step that shows them is laid out again.
+  heard() {
+    if (!this.covers || this.step === 1 || this.laidOf === this.numbers) return;
+    this.laidOf = this.numbers;
+    this.layPanel();
+    this.update();
+  }
+
+  // The two gauges, in each frame.
+  paintGauges() {
+    const { ui } = this.strip;
+    const { ui: gauge } = this.strip.panel;
+    const all = this.numbers;
+    const one = all?.draws[this.draw];
+    const first = { certainty: 1, best: "it is in the note", aside: "the reader sees every word", tick: 0.25,
+      meaning: 1, below: "nothing has changed yet" };
+    let now = first;
+    if (this.step === 2) {
+      const told = all?.redacted;
+      const { telling } = this.strip;
+      const left = telling.filter((f) => f.at.some((i) => !this.strip.data.tour.crossed.includes(i))).length;
+      now = { certainty: told ? Math.max(...told.p) : null, best: told ? `best guess: ${told.words[told.p.indexOf(Math.max(...told.p))]}` : "",
+        aside: `${left} of ${telling.length} identifying words left`, tick: told?.prior[0] ?? 0.25,
+        meaning: told?.meaning ?? null, below: "similarity to the original" };
+    } else if (this.step === 3) {
+      now = { certainty: one ? Math.max(...this.posterior(one)) : null, best: one ? `${all.fact} or ${all.other}?` : "",
+        aside: "guessing: 50%", tick: 0.5, meaning: one?.meaning ?? null, below: "one word replaced" };
+    } else if (all) first.tick = all.redacted.prior[0];
+    this.strip.el.classList.add("has-belief");
+    gauge.certain.hidden = false;
+    put(gauge.certainty, now.certainty === null ? "…" : share(now.certainty));
+    put(gauge.best, now.best);
+    gauge.bar.style.transform = `scaleX(${now.certainty ?? 0})`;
+    gauge.tick.hidden = false;
+    gauge.tick.style.left = `${100 * now.tick}%`;
+    put(this.ui.aside, now.aside);
+    put(ui.meant, now.meaning === null ? "…" : share(now.meaning));
+    put(ui.alike, now.meaning === null ? "" : likeness(now.meaning));
+    ui.meantBar.style.transform = `scaleX(${now.meaning ?? 0})`;
+    put(ui.unchanged, now.below);
+  }
+
+  // The challenge of the last step, over the gauges as they are.
+  paintGoals(eps) {
+    if (this.step !== LAST_STEP) return;
+    const { data } = this.strip;
+    const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
+    const [found, meaning] = [this.strip.panel.at(eps), stale ? null : kept(this.strip.meaning, eps)];
+    const { ui: gauge } = this.strip.panel;
+    if (found) {
+      put(gauge.best, found.p[found.guess] < GOAL ? `below ${share(GOAL)} ✓` : `goal: below ${share(GOAL)}`);
+      gauge.tick.style.left = `${100 * GOAL}%`;
+    }
+    if (meaning) put(this.strip.ui.alike, meaning.share > GOAL ? `above ${share(GOAL)} ✓` : `goal: above ${share(GOAL)}`);
+  }
+
+  destroy() {
+    delete document.documentElement.dataset.tour;
+    document.dptextTour = undefined;
+    document.dispatchEvent(new Event("dptext-tour"));
+  }
+}

@@ -1,0 +1,38 @@
+"""What the browser needs to say a guarantee in odds at every ε, as plain JSON."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.kinds import Notion
+
+
+class OddsView(TypedDict):
+    """A guarantee in odds.
+
+    ``notion``: that of the guarantee; "seeded" for a demonstration, "" where odds cannot be stated at every ε.
+    ``unit``: what one draw protects. ``draws``: how many there are. ``loss``: the log-ratio of one draw at ε = 1.
+    """
+
+    notion: str
+    unit: NotRequired[str]
+    draws: NotRequired[int]
+    loss: NotRequired[float]
+
+
+def odds_view(mechanism: Mechanism, prepared: Prepared, guarantee: Guarantee, low: float, high: float) -> OddsView:
+    """Return how to say the guarantee of a rewrite in odds, for ε from ``low`` to ``high``."""
+    if guarantee.seeded:
+        return {"notion": "seeded"}
+    epsilon = mechanism.config.epsilon
+    if guarantee.notion not in (Notion.PURE, Notion.GROUP):
+        return {"notion": str(guarantee.notion)}
+    if isinstance(epsilon, tuple) or not guarantee.draws:
+        return {"notion": ""}
+    losses = [mechanism.replace(epsilon=e).guarantee(prepared).epsilon / e for e in (low, high)]
+    loss = guarantee.epsilon / epsilon
+    if any(abs(x - loss) > 1e-9 * loss for x in losses):
+        return {"notion": ""}
+    return {"notion": str(guarantee.notion), "unit": guarantee.unit.noun, "draws": guarantee.draws, "loss": loss}

@@ -1,0 +1,169 @@
+"""What the browser needs for the tour of the first screen, as plain JSON, computed for a bundled example.
+
+It states the example's fact, and draws with noise that nothing else uses. It is only made for a public text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+
+import numpy as np
+
+from dptext_core.attacks.belief import BeliefQuestion
+from dptext_core.measure.metrics import score
+from dptext_core.measure.pii_survival import PiiSpan, find_pii
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.result import RewriteResult
+from dptext_core.support.task import UNWATCHED, Task
+
+#: ε of the draws, and how many a visitor can look at.
+EPSILON, DRAWS = 1.0, 5
+#: What stands in the place of a word that is crossed out.
+BLACK = "█████"
+#: What gives the patient of the first example away: by the kinds of the rules, and by words that no rule finds.
+GROUPS = {
+    "Her name and her doctor’s": ("name",),
+    "Where she lives": ("place",),
+    "Her age and her weight": ("number",),
+    "When things happened": ("date",),
+}
+FACTS = "Her family and her illness", ("brother", "heart", "daughter")
+#: Words from which a reader of the note without names still learns something. Each counts once, where it stands first.
+CLUES = ("She", "chest", "pain", "same", "heart", "disease")
+
+
+class Card(TypedDict):
+    """A card of the last step. ``press``: the control of the page that it presses. ``on``: whether it is chosen."""
+
+    title: str
+    does: str
+    press: str
+    on: NotRequired[bool]
+
+
+class TourStory(TypedDict):
+    """What the tour shows that is known at once.
+
+    ``n``: grows each time that the tour is asked for; 0: never. ``cards``, ``doors``: those of the last step. Missing
+    for any text but the tour's: ``groups``: what gives somebody away, each with its tokens. ``crossed``: tokens that
+    redaction crosses out. ``clues``: tokens from which a reader still learns something. ``fact``: the token of the
+    fact.
+    """
+
+    n: int
+    cards: list[Card]
+    doors: list[Card]
+    groups: NotRequired[list[tuple[str, list[int]]]]
+    crossed: NotRequired[list[int]]
+    clues: NotRequired[list[int]]
+    fact: NotRequired[int]
+
+
+class Redacted(TypedDict):
+    """The note with names crossed out. ``p``: a reader's belief in each of ``words``, before it ``prior``.
+    ``meaning``: the cosine to the original."""
+
+    words: list[str]
+    prior: list[float]
+    p: list[float]
+    meaning: float
+
+
+class DrawnOnce(TypedDict):
+    """The note with one word drawn. ``p``: the probability of that word under the note, and under the neighbour's."""
+
+    word: str
+    p: list[float]
+    meaning: float
+
+
+class TourNumbers(TypedDict):
+    """What the package computes for the tour. ``fact``, ``other``: the word, and that of the neighbour's note.
+    ``eps``, ``loss``: ε of the draws, and the log-ratio that the guarantee allows."""
+
+    redacted: Redacted
+    draws: list[DrawnOnce]
+    fact: str
+    other: str
+    eps: float
+    loss: float
+
+
+def redact(text: str) -> tuple[str, list[PiiSpan]]:
+    """Return a text with everything crossed out that the rules take for an identifier, and what that is."""
+    found = list(find_pii(text))
+    out, at = [], 0
+    for span in found:
+        out += [text[at : span.span[0]], BLACK]
+        at = span.span[1]
+    return "".join([*out, text[at:]]), found
+
+
+def redaction_posterior(variants: Sequence[str], prior: np.ndarray) -> np.ndarray:
+    """Return what a reader believes of each variant of a text after the redaction of the first one: redaction is no
+    draw, so a variant is possible where it reads the same."""
+    seen = redact(variants[0])[0]
+    possible = np.array([redact(text)[0] == seen for text in variants])
+    weights = prior * possible
+    return weights / weights.sum()
+
+
+def tour_groups(result: RewriteResult, fact: int) -> TourStory:
+    """Return the story's parts that depend on the text, for a result whose steps stand for its words.
+
+    fact: the token of the fact.
+    """
+    at: dict[str, list[int]] = {}
+    for span in redact(result.original)[1]:
+        inside = [k for k, s in enumerate(result.steps) if _overlap(s.span, span.span) and s.original.isalnum()]
+        at.setdefault(span.kind, []).extend(inside)
+    groups = [(title, sorted(k for kind in kinds for k in at.get(kind, ()))) for title, kinds in GROUPS.items()]
+    title, words = FACTS
+    groups.append((title, [_first(result, word) for word in words]))
+    return {  # type: ignore[typeddict-item]
+        "groups": [(title, tokens) for title, tokens in groups if tokens],
+        "crossed": sorted(k for tokens in at.values() for k in tokens),
+        "clues": [_first(result, word) for word in CLUES],
+        "fact": fact,
+    }
+
+
+def tour_numbers(question: BeliefQuestion, fact: int, task: Task = UNWATCHED) -> TourNumbers:
+    """Return the tour's numbers. question: the fact with its alternatives. fact: its token."""
+    mechanism = question.mechanism.replace(epsilon=EPSILON)
+    own, other = question.prepared[:2]
+    variants = [p.text for p in question.prepared]
+    stream = NoiseStream()
+    drawn: list[tuple[str, str, list[float]]] = []
+    for k in range(DRAWS):
+        task.report(k, DRAWS + 1)
+        result = mechanism.rewrite(own, stream=stream.at(f"tour {k}"))
+        step = result.steps[fact]
+        p = [mechanism.distribution(note, fact).p(step.replacement) for note in (own, other)]
+        text = own.text[: step.span[0]] + step.replacement + own.text[step.span[1] :]
+        drawn.append((step.replacement, text, p))
+    texts = [redact(own.text)[0], *(text for _, text, _ in drawn)]
+    task.report(DRAWS, DRAWS + 1)
+    cosines = [round(float(c), 4) for c in score("cosine", [own.text] * len(texts), texts)]
+    return {
+        "redacted": {
+            "words": list(question.alternatives),
+            "prior": question.prior.tolist(),
+            "p": redaction_posterior(variants, question.prior).tolist(),
+            "meaning": cosines[0],
+        },
+        "draws": [{"word": w, "p": p, "meaning": c} for (w, _, p), c in zip(drawn, cosines[1:], strict=True)],
+        "fact": question.alternatives[0],
+        "other": question.alternatives[1],
+        "eps": EPSILON,
+        "loss": float(mechanism.guarantee(own).epsilon),
+    }
+
+
+def _overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[0] < b[1] and b[0] < a[1]
+
+
+def _first(result: RewriteResult, word: str) -> int:
+    return next(k for k, s in enumerate(result.steps) if s.original == word)

@@ -1,0 +1,75 @@
+"""The strongest attacker's guesses, laid over the text: worked out when a visitor asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dptext_core as dpt
+from dptext_core.attacks import best
+
+from ...figures.token_payload import AttackGuesses
+from ...server import runs
+from ...server.session import session
+
+#: All attackers, and those that need no second look at the text, whose guesses are shown until then.
+PLACE, QUICK = "guesses", "first guesses"
+#: Seconds that the quick ones have before the others begin.
+LATER = 0.3
+#: What the browser's snapshot says the words are marked by, while the guesses lie over the text.
+MARK = "guesses"
+
+
+def is_possible(run: runs.Run) -> bool:
+    """Return whether each released word stands in the place of one of the original."""
+    return "alignment" in run.result.can
+
+
+def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]) -> AttackGuesses | None:
+    """Return the guesses for the release on the page, or why there are none yet; None where nobody asked."""
+    if view.get("tint") != MARK or not is_possible(run):
+        return None
+    epsilon = run.payload["eps"] if run.spread else float(result.config.epsilon)
+    all_of_them = _attack(run, result, quick=False)
+    if isinstance(all_of_them, best.AttackedWords):
+        return guesses_view(all_of_them, epsilon)
+    first = _attack(run, result, quick=True)
+    if isinstance(first, best.AttackedWords) and not all_of_them:
+        return {**guesses_view(first, epsilon), "pending": True}
+    return {"eps": epsilon, "why": all_of_them or "The attackers are guessing …"}
+
+
+def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.AttackedWords | str:
+    """Return what the attackers found, or those that are quick; a sentence on why not, "" as long as they guess."""
+    held, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
+    if held.asked != key:
+        mechanism = type(run.mechanism)(result.config)
+
+        def work(task: dpt.Task) -> best.AttackedWords:
+            return best.attack_words(mechanism, result, quick=quick, task=task)
+
+        held.start(key, work, "Guessing the words", after=0.0 if quick else LATER)
+    if held.is_running(patience=0.0):
+        return ""
+    return held.result if held.error is None else held.failure_text("Stopped.")
+
+
+def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
+    """Return what the browser shows of what the attackers found at ε."""
+    if not found.places:
+        return {"eps": epsilon, "why": "No word of this text was drawn, so there is nothing to guess."}
+    name = found.strongest
+    pairs = list(zip(found.places, found.words[name], found.hits[name], strict=True))
+    return {
+        "eps": epsilon,
+        "name": best.title(name),
+        "words": {str(i): word for i, word, _ in pairs if word},
+        "right": [i for i, _, hit in pairs if hit],
+        "of": len(pairs),
+    }
+
+
+def follow() -> None:
+    """Have the page run again when they are there."""
+    for place in (QUICK, PLACE):
+        session().at(place).follow()

@@ -1,0 +1,99 @@
+"""The tour of the first screen: when it begins, on which text, and its numbers, worked out beside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.mechanisms import recommended
+from dptext_core.support.assets import examples
+
+from ...figures.tour_view import Card, TourNumbers, TourStory, tour_groups, tour_numbers
+from ...server import runs
+from ...server.session import session
+from .families import FAMILIES
+from .text_input import use_text
+
+state = st.session_state
+PLACE = "tour"
+#: The step up to which the tour shows its own note.
+COVERED = 3
+#: Families that the last step offers.
+OFFERED = ("dp-mlm", "dp-sentence")
+DOORS: tuple[Card, ...] = (
+    {"title": "Your text", "does": "Try it on something you wrote", "press": ".st-key-play_edit button"},
+    {"title": "How does it work?", "does": "Short lessons, starting now", "press": ".st-key-play_learn a"},
+)
+
+
+def begin() -> None:
+    """Ask for the tour: on the first example, with the mechanism that is recommended first."""
+    mine, note = session(), examples()[0].text
+    mine.tours += 1
+    if state.get("play_text") != note:
+        use_text(note)
+    if state.get("play_mechanism") != recommended.ORDER[0]:
+        mine.chosen = recommended.ORDER[0]
+
+
+def button() -> None:
+    """Show the button that plays the tour again."""
+    st.button(
+        "Tour",
+        icon=":material/play_arrow:",
+        key="play_tour",
+        on_click=begin,
+        help="See in five steps what differential privacy does to a text.",
+    )
+
+
+def story(run: runs.Run) -> TourStory:
+    """Return what the browser shows of the tour beside a rewrite. It begins by itself once, for a first visit without
+    a link."""
+    mine = session()
+    if run.number == 1 and not mine.tours and mine.link is None and _is_tours(run):
+        mine.tours = 1
+    cards: list[Card] = []
+    for name in OFFERED:
+        title, does = FAMILIES[name]
+        press = f".st-key-play_family_{name} button"
+        cards.append({"title": title, "does": does, "press": press, "on": run.inputs.mechanism == name})
+    made: TourStory = {"n": mine.tours, "cards": cards, "doors": list(DOORS)}
+    if _is_tours(run):
+        made |= tour_groups(run.result, run.payload["pin"])  # type: ignore[typeddict-item]
+    return made
+
+
+def numbers_of(run: runs.Run, view: Mapping[str, Any]) -> TourNumbers | None:
+    """Return the tour's numbers once it was begun; they are worked out while the visitor is in its
+    first step."""
+    if not _is_tours(run) or not 1 <= view.get("step", 0) <= COVERED:
+        return None
+    mine, key = session(), run.inputs.setting
+    held = mine.at(PLACE)
+    if held.asked != key:
+        held.start(key, lambda task: _work(run, task), "Working out the tour")
+    if held.is_running(patience=0.0):
+        return None
+    return held.result if held.error is None else None
+
+
+def follow() -> None:
+    """Have the page run again when they are there. The tour shows dots meanwhile."""
+    session().at(PLACE).follow()
+
+
+def _work(run: runs.Run, task: dpt.Task) -> TourNumbers:
+    token = run.payload["pin"]
+    fact = run.result.steps[token].original
+    question = dpt.BeliefQuestion.make(run.mechanism, run.inputs.text, fact, task=task.child(0, 0.6))
+    return tour_numbers(question, token, task.child(0.6, 1))
+
+
+def _is_tours(run: runs.Run) -> bool:
+    """Return whether the tour can show this run: its own text, word by word, with beliefs and ε that moves."""
+    ready = run.payload["live"] and not run.spread and not run.payload["belief"]["why"]
+    return run.inputs.text == examples()[0].text and ready and run.payload.get("pin") is not None
