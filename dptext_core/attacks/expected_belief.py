@@ -101,7 +101,8 @@ def expected_success(
     if draws == 0:
         return None
     if draws is None:
-        exact = [_enumerate_releases(v, question) for v in variants]
+        tables = [_deciding_place(v, question) for v in variants]
+        exact = [None if t is None else enumerate_success(t, question.prior, (1,))[1] for t in tables]
         found = tuple(e for e in exact if e is not None)
         if len(found) == len(exact):
             return found
@@ -111,12 +112,6 @@ def expected_success(
         _estimate_success(v, question, (1,), draws or DRAWS, stream, task.child(i, i + 1, len(variants)))[0]
         for i, v in enumerate(variants)
     )
-
-
-def _enumerate_releases(m: Mechanism, question: BeliefQuestion) -> ExpectedSuccess | None:
-    """Return Σ_z max_j π_j·P(z | x_j) where all texts have one frame and one place decides; else None."""
-    table = _deciding_place(m, question)
-    return None if table is None else enumerate_success(table, question.prior, (1,))[1]
 
 
 def _deciding_place(m: Mechanism, question: BeliefQuestion) -> np.ndarray | None:

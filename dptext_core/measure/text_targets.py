@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..attacks.belief import BeliefQuestion
-from ..attacks.expected_belief import DRAWS, _enumerate_releases, _estimate_success
+from ..attacks.expected_belief import DRAWS, success_by_releases
 from ..errors import ConfigError
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import require_likelihood
@@ -70,7 +70,7 @@ def _certainty(
 
     def certainty(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
-        found = _enumerate_releases(m, question) or _estimate_success(m, question, draws, stream, task.quiet)
+        (found,) = success_by_releases(m, question, (1,), draws, stream, task.quiet)
         return TargetFigure(found.value, found.interval, found.draws or None)
 
     return certainty

@@ -4,12 +4,20 @@ Two draws of ε-DP can be distinguished no better than randomised response with 
 adaptively, have the privacy loss of k randomised responses (Kairouz, Oh, Viswanath 2015, Theorem 3.3), a sum of ±ε.
 
 A draw of bounded range, such as one of the exponential mechanism, has log-ratios within an interval [t − ε, t], which
-depends on the pair of texts (Dong, Durfee, Rogers 2020). The worst t at each ε' gives
-δ(ε') = (1 − e^((ε' − ε)/2))² / (1 − e^−ε), the curve of a privacy loss with a density proportional to e^(x/2) on
-[−ε, ε]. A pair of distributions with that curve dominates every such draw, so their composition bounds adaptive draws
-too (Zhu, Dong, Wang 2022, Theorem 10). With many draws zCDP with ρ = ε²/8 is smaller; the lesser of both counts.
+depends on the pair of texts. Among the draws with the same t, the one with the two log-ratios t − ε and t is the worst
+(Dong, Durfee, Rogers 2020, "Optimal Differential Privacy Composition for Exponential Mechanisms"). It has the larger
+one with probability (e^ε − e^t)/(e^ε − 1), so δ(ε') = (e^ε − e^t)(1 − e^(ε' − t))/(e^ε − 1), which is the largest at
+t = (ε + ε')/2. That gives δ(ε') = (1 − e^((ε' − ε)/2))² / (1 − e^−ε), the curve of a privacy loss with a density
+proportional to e^(x/2) on [−ε, ε] (the derivative of e^−ε'·dδ/dε' is e^−ε' times the density at ε').
 
-Exact for draws of one ε. Several ε are rounded up to multiples of one step, so the result is an upper bound.
+A pair of distributions (P, Q) with that curve dominates every such draw, whatever its t. The composition of k such
+pairs bounds k draws, even chosen adaptively (Zhu, Dong, Wang 2022, Theorem 10), by induction: what the draws from the
+second one on can add after an outcome is p·D(α·q/p) with a convex, falling D, a mixture of hockey-stick divergences of
+the first draw, and (P, Q) has the largest of each. This is an upper bound and not the optimum: the dominating pair has
+all t at once. Against the adaptive optimum, computed backwards by the worst t after each outcome, ε is 3% to 11% larger
+(20 to 200 draws, ε from 0.1 to 10, δ = 10⁻⁵). With many draws zCDP with ρ = ε²/8 is smaller; the lesser of both counts.
+
+Randomised responses of one ε are exact. Several ε are rounded up to multiples of one step: an upper bound again.
 """
 
 from __future__ import annotations

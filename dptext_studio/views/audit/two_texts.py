@@ -69,7 +69,7 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
     if said := next(filter(None, map(too_long, texts)), ""):
         st.error(said)
         return
-    work, asked = session().at(PLACE), CurveRequest(*(t.strip() for t in texts), subject.key)
+    work, asked = session().at(PLACE), CurveRequest(texts[0].strip(), texts[1].strip(), subject.key)
     if pressed:
         work.start((asked, subject, setting), lambda task: _compared(asked, subject, task), "Comparing the texts")
     if work.is_running():
