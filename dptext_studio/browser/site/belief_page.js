@@ -3,7 +3,7 @@
 // rewrite is there, and then computed here at every ε of the slider.
 
 import { BeliefQuestion } from "./belief.js";
-import { percent } from "./guarantee.js";
+import { limit, percent } from "./guarantee.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
 /** @typedef {import("./distributions.js").Flips} Flips */
@@ -175,7 +175,7 @@ function inWords(/** @type {BeliefQuestion} */ question, /** @type {import("./be
   return (
     `A reader who knows everything else is ${percent(Math.exp(log[best]))} sure: “${question.words[best]}”` +
     `${best ? ", which is wrong" : ""} (${percent(question.prior[best])} before). The guarantee allows at most ` +
-    `${percent(ceiling[best])}.${missing.length ? ` The guarantee does not cover ${missing.join(", ")}.` : ""}`
+    `${limit(ceiling[best])}.${missing.length ? ` The guarantee does not cover ${missing.join(", ")}.` : ""}`
   );
 }
 

@@ -2,7 +2,7 @@
 // The page of the game: a round, the reader's answer, and at the end the ceiling with the player's dots.
 
 import { json } from "./files.js";
-import { number, percent } from "./guarantee.js";
+import { limit, number, percent } from "./guarantee.js";
 import { ReaderGame, ceiling, readerGuess, scoreOf, total } from "./reader_game.js";
 import { Language } from "./text.js";
 
@@ -10,7 +10,7 @@ import { Language } from "./text.js";
 /** @typedef {import("./reader_game.js").Score} Score */
 
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [640, 280, 44, 12, 12, 32]; // of the figure
+const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [640, 280, 58, 12, 12, 32]; // of the figure
 const POINTS = 41; // of a curve
 
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
@@ -99,7 +99,7 @@ function reasons(/** @type {Round} */ round) {
     `Why: the mechanism turns “${facts[first]}” into “${release[1]}” ${number(posterior[first] / posterior[second])} times as ` +
       `often as “${facts[second]}”. All ${facts.length} texts were equally likely before. The other words are sampled separately ` +
       "and say nothing about this one.",
-    `The guarantee at ε = ${number(epsilon)} allows no reader to be more than ${percent(ceiling(epsilon, facts.length))} sure.`,
+    `The guarantee at ε = ${number(epsilon)} allows no reader to be more than ${limit(ceiling(epsilon, facts.length))} sure.`,
   ];
 }
 
@@ -110,7 +110,7 @@ function end() {
   get("end").hidden = false;
   document.querySelector(".g-head")?.setAttribute("hidden", "");
   paragraphs(get("result"), [
-    `You scored ${number(score.players)} points in ${score.rounds} rounds, the optimal reader ${score.reader}. Blind guessing ` +
+    `You scored ${number(score.players)} ${score.players === 1 ? "point" : "points"} in ${score.rounds} rounds, the optimal reader ${score.reader}. Blind guessing ` +
       `gets ${number(score.chance)} on average.`,
     `Without luck: these guesses were right with probability ${percent(score.deserved / score.rounds)} on average, those of the ` +
       `optimal reader with ${percent(score.certainty / score.rounds)}. No guess does better on the same releases.`,

@@ -34,6 +34,9 @@ export function percent(/** @type {number} */ p) {
   return p >= 0.0995 ? `${(100 * p).toFixed(0)}%` : p >= 1e-4 ? `${Number((100 * p).toPrecision(2))}%` : "< 0.01%";
 }
 
+/** An upper bound of a probability for reading: close to 1 with enough digits to be below it. */
+export const limit = (/** @type {number} */ p) => (p > 0.995 && p < 1 ? `${Number((100 * p).toPrecision(5))}%` : percent(p));
+
 /** As Python's format "g" with so many digits. */
 function general(/** @type {number} */ x, /** @type {number} */ digits) {
   const [mantissa, power] = x.toExponential(digits - 1).split("e");
