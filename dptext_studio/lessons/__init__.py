@@ -34,18 +34,41 @@ from .word_lines import WordLines
 
 @dataclass(frozen=True)
 class CoursePart:
-    """Lessons that answer one question."""
+    """Lessons that answer one question. class_minutes: their share of a class of 90 minutes. exercise: what the class
+    does together in that time."""
 
     title: str
     lessons: tuple[Lesson, ...]
+    class_minutes: int
+    exercise: str
 
 
 #: The course, in the order in which it is taught.
 COURSE: tuple[CoursePart, ...] = (
-    CoursePart("Why", (Redaction(), Coin(), Odds())),
-    CoursePart("How it works", (SingleWord(), Temperature(), WordLines(), Group(), SentenceBank())),
-    CoursePart("What can go wrong", (OriginalReturns(), RepeatedAnswers(), RemainingLeaks(), Memorisation())),
-    CoursePart("Judge for yourself", (BeatReader(), EqualEpsilon())),
+    CoursePart(
+        "Why",
+        (Redaction(), Coin(), Odds()),
+        25,
+        "Run the survey with real dice, and estimate the share of “yes”. Then vote on the odds.",
+    ),
+    CoursePart(
+        "How it works",
+        (SingleWord(), Temperature(), WordLines(), Group(), SentenceBank()),
+        25,
+        "Each group takes one lesson, and explains one rewrite to the others.",
+    ),
+    CoursePart(
+        "What can go wrong",
+        (OriginalReturns(), RepeatedAnswers(), RemainingLeaks(), Memorisation()),
+        20,
+        "Half of the groups rewrite a note. The others list what they can still read.",
+    ),
+    CoursePart(
+        "Judge for yourself",
+        (BeatReader(), EqualEpsilon()),
+        20,
+        "Play the game together, and compare the dots of the class with the ceiling.",
+    ),
 )
 LESSONS: tuple[Lesson, ...] = tuple(lesson for part in COURSE for lesson in part.lessons)
 

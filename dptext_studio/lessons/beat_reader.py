@@ -79,14 +79,15 @@ def reader_sentences(one: Round) -> tuple[str, ...]:
     first, second = np.argsort(-one.posterior, kind="stable")[:2]
     p, q = (float(one.posterior[i]) for i in (first, second))
     facts, word = one.line_up.facts, one.word
+    kept = word.casefold() == facts[first].casefold()
+    cause = f"the mechanism keeps “{word}”" if kept else f"the mechanism turns “{facts[first]}” into “{word}”"
     ratio = p / q if q > 0 else float("inf")
     limit = reader_game.ceiling(one.epsilon, len(facts))
     says = "is right" if one.is_right(int(first)) else "is wrong this time"
     return (
         f"The optimal reader says “{facts[first]}”, is {percent(p)} sure, and {says}.",
-        f"Why: the mechanism turns “{facts[first]}” into “{word}” {number(ratio)} times as often as “{facts[second]}”. "
-        "All four texts were equally likely before. The other words are sampled separately and say nothing about this "
-        "one.",
+        f"Why: {cause} {number(ratio)} times as often as it turns “{facts[second]}” into “{word}”. All four texts were "
+        "equally likely before. The other words are sampled separately and say nothing about this one.",
         f"The guarantee at {epsilon_text(one.epsilon)} allows no reader to be more than {limit_text(limit)} sure."
         if limit < CERTAIN
         else f"The guarantee at {epsilon_text(one.epsilon)} allows a reader to be practically certain.",
@@ -168,7 +169,7 @@ class BeatReader(Lesson):
         return Reveal(
             one.secret,
             reader_sentences(one),
-            ("However clever a reader is, the guarantee limits how sure they can be. ε is that limit.",),
+            ("Nothing else in the release depends on this word, so no reader can do better than these probabilities.",),
             (*belief_parts(one), end_curve((), ""), Facts(("", "no reader is surer than"), rows)),
             tuple(f"The optimal reader gives “{fact}” {percent(p)}." for fact, p in beliefs),
         )

@@ -86,7 +86,7 @@ class Coin(Lesson):
                 f"“Yes” has probability {percent(yes)} from somebody who copied, and {percent(no)} from somebody who "
                 f"did not. The ratio is {number(yes / no)}, and its logarithm is ε = {number(epsilon(value))}.",
                 f"In a simulated class of {CLASS}, {TRUE_YES} people copied, and {heard} answer “yes”. "
-                f"Without the noise of the dice, the estimate is {number(guess * CLASS)} people.",
+                f"Corrected for the dice, the estimate is {number(guess * CLASS)} people.",
             ),
             (
                 "Nobody has to trust the teacher: the noise is added before the answer is spoken. That is local "

@@ -64,12 +64,13 @@ class EqualEpsilon(Lesson):
 
     def show(self, value: Any) -> tuple[Part, ...]:
         title, p = next(iter(unchanged_at(value).items()))
-        return (Bars(f"Chance that a word is unchanged, at {epsilon_text(value)}", (Row(title, p, percent(p)),), 1.0),)
+        rows = (Row(title, p, percent(p)),)
+        return (Bars(f"Probability that a word is unchanged, at {epsilon_text(value)}", rows, top=1.0),)
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"CusText and SanText rewrite the same words, both at {epsilon_text(value)} too. How far apart are the "
-            "chances that a word stays?",
+            f"CusText and SanText rewrite the same words, also at {epsilon_text(value)}. How far apart are the "
+            "probabilities that a word is unchanged?",
             (
                 "Close together: ε is the same.",
                 "The largest is two to ten times the smallest.",
@@ -87,22 +88,22 @@ class EqualEpsilon(Lesson):
         return Reveal(
             0 if ratio < 2 else 1 if ratio <= 10 else 2,
             (
-                f"At {epsilon_text(value)} a word stays with "
+                f"At {epsilon_text(value)} a word is unchanged with probability "
                 + ", ".join(f"{percent(p)} ({t})" for t, p in at.items())
                 + ".",
-                "They hide equally well, in this one sense, where each has an ε of its own: half of the words stay at "
+                "Half of the words are unchanged at a different ε for each mechanism: "
                 + ", ".join(f"{number(c.epsilon)} ({c.mechanism.title})" for c in points if c.epsilon is not None)
                 + ".",
             ),
             (
-                "An ε without its unit says nothing. What can be compared is what is measured: how often a word stays, "
-                "or how often the best attacker is right.",
-                "Even these are not the promise. Ask first what is promised, and between whom.",
+                "An ε without its unit says nothing. Compare what is measured: how often a word is unchanged, or how "
+                "often the strongest attacker is right.",
+                "These measurements are not the guarantee. Ask first what is guaranteed, and between which texts.",
             ),
             (
-                Bars(f"Chance that a word is unchanged, all at {epsilon_text(value)}", rows, top=1.0),
+                Bars(f"Probability that a word is unchanged, all at {epsilon_text(value)}", rows, top=1.0),
                 Facts(
-                    ("mechanism", "promise", f"ε where {percent(TARGET)} stay"),
+                    ("mechanism", "guarantee", f"ε with {percent(TARGET)} unchanged"),
                     tuple(
                         (
                             c.mechanism.title,

@@ -60,15 +60,15 @@ class Group(Lesson):
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         return (
             Bars(
-                f"What comes in the place of “{WORD}” at {epsilon_text(EPSILON)}", likely(result.distribution(0)), 1.0
+                f"What replaces “{WORD}” at {epsilon_text(EPSILON)}", likely(result.distribution(0)), 1.0
             ),
             Facts((), ((f"“{WORD}” shares this set with", f"{len(names)} words: {shown}" if names else "no word"),)),
         )
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"It sounds fairer to give every word its own {value} nearest words, instead of sharing sets. How many "
-            f"other words would then have the very same set as “{WORD}”?",
+            f"Suppose that every word had its own {value} nearest words, instead of a shared set. How many other words "
+            f"would then have exactly the same set as “{WORD}”?",
             ("None", f"Up to half of the {value}", f"More than half of the {value}"),
         )
 
@@ -88,9 +88,9 @@ class Group(Lesson):
                 f"{percent(view.alone_share)} of the whole vocabulary stand alone.",
             ),
             (
-                "A word with a unique candidate set is revealed by its output. ε does not matter then: "
-                "the promise is about words in one group, and a group of one hides nobody.",
-                "So a promise has two parts. How much may be told (ε), and between whom (the group).",
+                "If a word shares its set with no other, the release can identify it, at any ε. The guarantee compares "
+                "words of one group, and a group of one hides nothing.",
+                "So a guarantee has two parts: how much may leak (ε), and between which words (the group).",
             ),
             (
                 Facts(

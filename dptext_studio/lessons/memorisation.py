@@ -58,14 +58,14 @@ class Memorisation(Lesson):
 
     def show(self, value: Any) -> tuple[Part, ...]:
         result = rewrites(value)
-        return (Facts((), (("What was written", result.original), ("What the network makes of it", result.text))),)
+        return (Facts((), (("original", result.original), ("release", result.text))),)
 
     def ask(self, value: Any) -> Question:
         name = case_study.SETS[value]
         return Question(
             f"The network that learned from {name} rewrites sentences of {name}, without noise. How many of its "
-            "rewrites are a sentence that it learned from, word for word?",
-            ("Practically none (below 1%)", "A few (below 10%)", "More than one in ten"),
+            "rewrites repeat a training sentence word for word?",
+            ("Almost none (below 1%)", "A few (1% to 10%)", "More than 10%"),
         )
 
     def reveal(self, value: Any) -> Reveal:
@@ -79,16 +79,16 @@ class Memorisation(Lesson):
         return Reveal(
             bin_of(share, (0.01, 0.1)),
             (
-                f"{percent(share)} of the rewrites of {name} are a sentence of {name} word for word, without noise; at "
-                f"ε = 1000 still {percent(noisy[value, value])}. This was measured, and comes with the program.",
+                f"Without noise, {percent(share)} of the rewrites of {name} repeat a training sentence word for word. "
+                f"At ε = 1000 it is {percent(noisy[value, value])}. These are bundled measurements.",
             ),
             (
-                "In the first case the network was asked to repeat what it knew. On sentences of the other kind it "
-                "hardly repeats one, but answers in the words and the style of its own: that shows too.",
-                "So there are two questions for such a mechanism. What does it promise to the writer? And to those "
-                "whose texts it was trained on? The sentences themselves do not come with the program.",
+                "A network repeats sentences that it knows. On other sentences it repeats almost none, but it answers "
+                "in the words and the style of its training set, which a reader can notice.",
+                "So ask two questions about such a mechanism. What does it guarantee to the writer? What does it "
+                "guarantee to the people whose texts it was trained on?",
             ),
-            (Bars("Rewrites that are a sentence of the training set, without noise", rows, top=1.0),),
+            (Bars("Rewrites that repeat a training sentence, without noise", rows, top=1.0),),
             (
                 "A network repeats what it learned, above all when the input looks like it.",
                 "A network repeats what it learned more often than one expects: see the bars.",

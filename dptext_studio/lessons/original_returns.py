@@ -61,15 +61,15 @@ class OriginalReturns(Lesson):
 
     def show(self, value: Any) -> tuple[Part, ...]:
         rows = likely(channels()[0].at(value))
-        return (Bars(f"What comes in the place of “{WORD}” at {epsilon_text(value)}", rows, top=1.0),)
+        return (Bars(f"What replaces “{WORD}” at {epsilon_text(value)}", rows, top=1.0),)
 
     def ask(self, value: Any) -> Question:
         return Question(
-            "Suppose a word is never released as itself: the original is taken out, and another one is always drawn. "
-            "Is the text better protected then?",
+            "Suppose that the original word is banned, so that another word is always sampled. Is the text better "
+            "protected then?",
             (
-                "Yes: what was written can never be read.",
-                f"No: anyone who reads “{WORD}” knows for certain that it was not “{WORD}”.",
+                "Yes: the original can never be read.",
+                f"No: a reader who sees “{WORD}” is certain that it was not “{WORD}”.",
                 "It makes no difference.",
             ),
         )
@@ -77,26 +77,26 @@ class OriginalReturns(Lesson):
     def reveal(self, value: Any) -> Reveal:
         open_, banned = odds(value, False), odds(value, True)
         right = 2 if math.isclose(banned[2], open_[2], rel_tol=0.01) else 0 if banned[2] < open_[2] else 1
-        loss = "for certain" if math.isinf(banned[2]) else odds_text(banned[2])
+        loss = "infinite" if math.isinf(banned[2]) else odds_text(banned[2])
         rows = (
-            (f"“{WORD}” comes out where “{WORD}” stood", percent(open_[0]), percent(banned[0])),
-            (f"“{WORD}” comes out where “{OTHER}” stood", percent(open_[1]), percent(banned[1])),
-            ("an output tells the two words apart by at most", odds_text(open_[2]), loss),
+            (f"“{WORD}” is released for “{WORD}”", percent(open_[0]), percent(banned[0])),
+            (f"“{WORD}” is released for “{OTHER}”", percent(open_[1]), percent(banned[1])),
+            ("largest ratio between the two words, over all outputs", odds_text(open_[2]), loss),
         )
         return Reveal(
             right,
             (
-                f"As it is, “{WORD}” comes out of both words, and no output is more than {odds_text(open_[2])} as "
-                f"likely under one of them as under the other, at {epsilon_text(value)}.",
-                f"With the ban it comes out of “{OTHER}” with {percent(banned[1])} and of “{WORD}” with "
-                f"{percent(banned[0])}: then the ratio of the two is "
+                f"Without the ban, both words can be released as “{WORD}”. At {epsilon_text(value)}, no output is more "
+                f"than {odds_text(open_[2])} as likely for one of them as for the other.",
+                f"With the ban, “{OTHER}” becomes “{WORD}” with probability {percent(banned[1])}, and “{WORD}” with "
+                f"{percent(banned[0])}. The ratio of the two is "
                 + ("infinite." if math.isinf(banned[2]) else f"{number(math.exp(banned[2]))}."),
             ),
             (
-                "What can never come out tells as much as what always does. A promise for every ε needs every word to "
-                "be possible everywhere: the original too.",
+                "An output that is impossible for one word identifies the other. A guarantee needs every word to be "
+                "possible everywhere, the original included.",
             ),
-            (Facts(("", "as it is", "with the ban"), rows),),
+            (Facts(("", "without the ban", "with the ban"), rows),),
             (
                 f"The reader would learn that the word was not “{WORD}”.",
                 "The ban is part of the known mechanism, so the reader takes it into account.",

@@ -13,9 +13,9 @@ from . import example_text
 from .base import Control, Facts, Lesson, Marked, Part, Question, Reveal, bin_of, epsilon_text
 
 LEGEND = {
-    "kept": "never drawn: stands there as it was",
-    "same": "drawn, and the same word came back",
-    "changed": "drawn, and another word came",
+    "kept": "never sampled: unchanged",
+    "same": "sampled, and the original came back",
+    "changed": "sampled, and another word came out",
 }
 
 
@@ -66,7 +66,7 @@ class RemainingLeaks(Lesson):
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"How many of its words stand there exactly as they were written, at {epsilon_text(value)}?",
+            f"How many of its words are exactly those of the original, at {epsilon_text(value)}?",
             ("Less than a quarter", "Between a quarter and a half", "Between a half and three quarters", "More"),
         )
 
@@ -80,14 +80,14 @@ class RemainingLeaks(Lesson):
         return Reveal(
             bin_of(there / every, (0.25, 0.5, 0.75)),
             (
-                f"Of {every} words {there} stand there as they were, {percent(there / every)}: {found['kept']} were "
-                f"never drawn, and of {found['same']} the original came back.",
+                f"{there} of {every} words ({percent(there / every)}) are unchanged: {found['kept']} were never "
+                f"sampled, and for {found['same']} the original was sampled again.",
             ),
             (
-                "Kept words carry more than one thinks: “she”, “her”, “not” and their order tell a story. The number "
-                "of words, the sentences and the marks tell who writes like that.",
-                "A word that came back looks like any other. The reader cannot be sure of it: that is what ε buys. Of "
-                "the kept ones everyone can be sure.",
+                "Kept words reveal more than you may expect: “she”, “her”, “not” and their order tell a story. The "
+                "number of words, the sentences and the punctuation show how somebody writes.",
+                "A word that came back looks like any other, so the reader cannot be sure of it. That is what ε buys. "
+                "Everyone can be sure of the kept words.",
             ),
             (
                 Marked("The same note, marked", tuple(marks(result)), LEGEND),

@@ -85,10 +85,10 @@ class RepeatedAnswers(Lesson):
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"Over {len(WORDS)} everyday words, the attacker's best guess after one answer is right "
+            f"Over {len(WORDS)} everyday words, the Bayes-optimal guess after one answer is right "
             f"{percent(float(guess_rates()[0]))} of the time. How often after {MANY} answers, each with fresh noise?",
             (
-                "Hardly more often: every answer keeps its promise.",
+                "Hardly more often: each answer keeps its guarantee.",
                 "More often, but in less than three of four cases.",
                 "In three of four cases or more.",
             ),
@@ -102,19 +102,19 @@ class RepeatedAnswers(Lesson):
         return Reveal(
             bin_of(float(share[-1]), (float(share[0]) * 1.25 + 0.02, 0.75)),
             (
-                f"After {MANY} answers the best guess is right {percent(float(share[-1]))} of the time, measured "
+                f"After {MANY} answers the optimal guess is right {percent(float(share[-1]))} of the time, measured "
                 f"{ROOMS} times for each of these words.",
-                f"The ledger says why: one answer spends ε = {number(EPSILON)} for each place on the line, and {MANY} "
-                f"of them spend {bound(total_spent(MANY))}.",
+                f"The privacy ledger says why: one answer spends ε = {number(EPSILON)} for each place on the line, and "
+                f"{MANY} answers spend {bound(total_spent(MANY))}.",
             ),
             (
-                "Each answer keeps its own promise. Together they have the promise of one answer with the sum of their "
-                "ε. So a text is rewritten once, and that one answer is given to everybody who asks.",
-                "Drawing several and choosing the best one counts as well: the choice tells about all of them.",
+                "Each answer keeps its own guarantee. Together they have the guarantee of one answer with the sum of "
+                "their ε. So rewrite a text once, and give that one answer to everybody who asks.",
+                "Sampling several and choosing the best one spends ε too, because the choice depends on all of them.",
             ),
             (
-                Bars("How often the best guess is right", rows, top=1.0),
-                Facts(("answers", "ε together"), tuple((f"{n}", bound(total_spent(n))) for n in self.control.values)),
+                Bars("How often the optimal guess is right", rows, top=1.0),
+                Facts(("answers", "total ε"), tuple((f"{n}", bound(total_spent(n))) for n in self.control.values)),
             ),
             (
                 "Each answer keeps its own guarantee, but the noise of many answers averages out.",

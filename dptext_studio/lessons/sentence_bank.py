@@ -1,4 +1,4 @@
-"""A sentence drawn whole, beside words drawn one by one that spend as much together."""
+"""A sentence replaced whole, beside words sampled one by one that spend as much together."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
 
 class SentenceBank(Lesson):
     name = "whole-sentence"
-    title = "A sentence drawn whole"
+    title = "A sentence replaced whole"
     goal = "Spend ε once for a whole sentence, and see which facts survive."
     said = (
         "Word by word, a sentence spends ε for every word. A sentence can also be replaced whole, by another sentence "
@@ -66,7 +66,7 @@ class SentenceBank(Lesson):
         "once, however long the sentence is.",
     )
     task = "Change how much the sentence may spend in total."
-    take_home = "A sentence drawn whole spends ε once: it keeps the topic and loses the facts."
+    take_home = "A sentence replaced whole spends ε once: it keeps the topic and loses the facts."
     control = Control("ε of the whole sentence", TOTALS, 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting("dp-sentence", {}, 50.0)
 
@@ -76,15 +76,15 @@ class SentenceBank(Lesson):
     def show(self, value: Any) -> tuple[Part, ...]:
         mechanism, prepared = _sentence_mechanism()
         result = mechanism.replace(epsilon=value).rewrite(prepared, seed=example_text.SEED)
-        title = f"What may come in the place of “{prepared.text}”, with {epsilon_text(value)}"
+        title = f"What may replace “{prepared.text}” at {epsilon_text(value)}"
         return (Bars(title, likely(result.distribution(0), released=result.text), top=1.0),)
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"Or the words are drawn one by one, and share the same {epsilon_text(value)}: {_word_mechanism()[1]} of "
-            f"them, the stop words stay. Of {DRAWS} rewrites of each kind, which are nearer to the sentence "
-            f"in meaning?",
-            ("Those drawn whole.", "Those drawn word by word.", "They are as near as each other."),
+            f"The other way is to sample its {_word_mechanism()[1]} content words one by one. Together they spend the "
+            f"same {epsilon_text(value)}. Of {DRAWS} rewrites of each kind, which are closer to the sentence in "
+            "meaning?",
+            ("Those sampled whole.", "Those sampled word by word.", "Both are equally close."),
         )
 
     def reveal(self, value: Any) -> Reveal:
@@ -92,25 +92,24 @@ class SentenceBank(Lesson):
         n = _word_mechanism()[1]
         apart = float(whole.mean() - words.mean())
         right = 2 if abs(apart) <= SAME else 0 if apart > 0 else 1
-        means = (("drawn whole", whole), ("word by word", words))
+        means = (("sampled whole", whole), ("word by word", words))
         rows = tuple(Row(name, max(0.0, float(x.mean())), f"{x.mean():.2f}") for name, x in means)
         return Reveal(
             right,
             (
-                f"With {epsilon_text(value)} in all, the cosine to the sentence is {whole.mean():.2f} on average where "
-                f"it is drawn whole, and {words.mean():.2f} where {n} words are drawn with ε = {value / n:.3g} each.",
+                f"At {epsilon_text(value)} in total, the mean cosine to the sentence is {whole.mean():.2f} if it is "
+                f"sampled whole, and {words.mean():.2f} if {n} words are sampled with ε = {value / n:.3g} each.",
             ),
             (
-                "A whole draw spends everything on one question: what is it about? It keeps no fact: who it was, and "
-                "when, is that of another sentence. Its likeness ends at what the bank has.",
-                "Words have to share. With a small share, each word is almost random; with a large one the sentence "
-                "comes back.",
+                "A whole sentence spends all its ε on one question: what is it about? It keeps no fact: who it was and "
+                "when come from another sentence. It cannot come closer than the nearest sentence of the bank.",
+                "Words have to share ε. With little, each is nearly random. With much, the sentence comes back.",
             ),
             (
-                Bars("Likeness to the sentence, on average", rows, top=1.0),
+                Bars("Mean cosine to the sentence", rows, top=1.0),
                 Facts(
-                    ("how", "what came out"),
-                    tuple(("drawn whole", text) for text in ours[:SHOWN])
+                    ("how", "release"),
+                    tuple(("sampled whole", text) for text in ours[:SHOWN])
                     + tuple(("word by word", text) for text in theirs[:SHOWN]),
                 ),
             ),

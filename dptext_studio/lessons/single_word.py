@@ -37,7 +37,7 @@ class SingleWord(Lesson):
     def show(self, value: Any) -> tuple[Part, ...]:
         result = example_text.rewrite_at(value)
         d = result.distribution(example_text.place(result))
-        title = f"What comes in the place of “{d.source}” at {epsilon_text(value)}"
+        title = f"What replaces “{d.source}” at {epsilon_text(value)}"
         return example_text.sentence_with_word(), Bars(title, likely(d), top=1.0)
 
     def ask(self, value: Any) -> Question:

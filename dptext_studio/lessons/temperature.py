@@ -54,16 +54,19 @@ class Temperature(Lesson):
 
     def show(self, value: Any) -> tuple[Part, ...]:
         own, _, temperature = distribution_at(value)
-        title = f"What comes in the place of “{own.source}”: the range {width_name(value)}, "
-        title += f"a temperature of {temperature:.3g}"
+        title = f"What replaces “{own.source}”: range {width_name(value)}, temperature {temperature:.3g}"
         return example_text.sentence_with_word(), Bars(title, likely(own), top=1.0)
 
     def ask(self, value: Any) -> Question:
         source = distribution_at(1.0)[0].source
         return Question(
-            f"The range is made twice as wide, and ε stays {EPSILON:g}. What becomes of the chance that “{source}” "
-            "stays?",
-            ("It grows: less of the scores is cut off.", "It falls: the temperature doubles.", "It stays: ε decides."),
+            f"The range is made twice as wide, and ε stays {EPSILON:g}. How does the probability change that "
+            f"“{source}” is unchanged?",
+            (
+                "It grows: fewer scores are clipped.",
+                "It falls: the temperature doubles.",
+                "It is the same: ε decides.",
+            ),
         )
 
     def reveal(self, value: Any) -> Reveal:
@@ -75,25 +78,26 @@ class Temperature(Lesson):
         return Reveal(
             right,
             (
-                f"“{found[1.0][0].source}” stays with {percent(one)} at the range in use and with {percent(two)} at "
-                f"one twice as wide, both at {epsilon_text(EPSILON)}.",
-                f"The mechanism and a plain softmax at this temperature differ by at most {apart:.1g} in any chance of "
-                f"any word, over all {len(found[1.0][0]):,} words: they are the same thing.",
+                f"“{found[1.0][0].source}” is unchanged with probability {percent(one)} at the range in use, and "
+                f"{percent(two)} at one twice as wide, both at {epsilon_text(EPSILON)}.",
+                f"The mechanism and a plain softmax at this temperature differ by at most {apart:.1g} in any "
+                f"probability, over all {len(found[1.0][0]):,} words: they are the same distribution.",
             ),
             (
-                "All these ranges have the same promise. A wide range costs: the same ε has to pay for a longer way "
-                "from the worst score to the best. A narrow one costs too: all the words above its end look alike.",
+                "All these ranges have the same guarantee. A wide range costs utility, because the same ε covers a "
+                "larger difference between the worst and the best score. A narrow range costs utility too, because all "
+                "words above its upper end have the same score.",
             ),
             (
-                Bars("Chance that the word stays, by the width of the range", rows, top=1.0),
+                Bars("Probability that the word is unchanged, by the width of the range", rows, top=1.0),
                 Facts(
-                    ("range", "temperature", "stays"),
+                    ("range", "temperature", "unchanged"),
                     tuple((width_name(w), f"{t:.3g}", percent(d.p_keep())) for w, (d, _, t) in found.items()),
                 ),
             ),
             (
                 "The temperature doubles too, and makes all words more alike.",
-                "Less of the scores is clipped, and this outweighs the higher temperature here.",
+                "Fewer scores are clipped, and this outweighs the higher temperature here.",
                 "ε fixes the guarantee. How useful the scores are depends on the range.",
             ),
         )

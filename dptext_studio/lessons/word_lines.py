@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 from dptext_core.errors import InputError
 from dptext_core.explain import DiffractionView
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import odds_text, percent
+from dptext_core.privacy.guarantee import number, percent
 from dptext_core.words import WordList, word_lists, word_space
 from dptext_core.words.lists import list_space
 
@@ -64,7 +65,7 @@ class WordLines(Lesson):
     )
     task = f"Type a word and see its neighbours, with their probabilities at ε = {EPSILON:g} for each place."
     take_home = "Noise on a line is cheap, but a line cannot keep all neighbours close."
-    control = Control("Your word", (), "doctor", help="It stays in this session, and is not stored.")
+    control = Control("Your word", (), "doctor", help="Your word is kept in this session only.")
     door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
 
     def checked(self, value: Any) -> str:
@@ -87,7 +88,7 @@ class WordLines(Lesson):
     def ask(self, value: Any) -> Question:
         return Question(
             f"In the space of {word_space(list_space(word_lists()[0])).vectors.shape[1]} dimensions “{value}” has "
-            f"{NEAREST} nearest words. How many of these stand within {BESIDE} places of it on the line?",
+            f"{NEAREST} nearest words. How many of these are within {BESIDE} places of it on the line?",
             ("8 or more", "4 to 7", "3 or fewer"),
         )
 
@@ -101,7 +102,7 @@ class WordLines(Lesson):
             Row(
                 w,
                 min(abs(k), 100),
-                f"{abs(k):,} {'place' if abs(k) == 1 else 'places'} {'on' if k > 0 else 'back'}",
+                f"{abs(k):,} {'place' if abs(k) == 1 else 'places'} {'ahead' if k > 0 else 'back'}",
                 "original" if abs(k) <= BESIDE else "",
             )
             for w, k in there.items()
@@ -117,26 +118,26 @@ class WordLines(Lesson):
         return Reveal(
             base.bin_of(-beside, (-7, -3)),
             (
-                f"{beside} of the {NEAREST} stand within {BESIDE} places of “{value}”. The farthest of them is "
+                f"{beside} of the {NEAREST} are within {BESIDE} places of “{value}”. The farthest one is "
                 f"{abs(far):,} places away.",
-                f"A step along the line costs a factor of e^ε = {odds_text(EPSILON)}: “{value}” stays with "
-                f"{percent(own)}, and the word beside it comes with {percent(next_)}.",
+                f"Each step along the line makes a word less likely by a factor of e^ε = {number(math.exp(EPSILON))}. "
+                f"“{value}” is unchanged with probability {percent(own)}, and the next word has {percent(next_)}.",
             ),
             (
-                "A point has neighbours on all sides, a word on a line only two. So a line cannot keep them all beside "
-                f"it: {NEAREST - beside} of these {NEAREST} are farther away. That is why the mechanism may use five "
-                "or ten lists.",
-                "On a line noise is cheap, since places are whole numbers: no distance to 20,000 words is needed.",
+                "A point has neighbours on all sides, a word on a line only two. So a line cannot keep them all close: "
+                f"{NEAREST - beside} of these {NEAREST} are farther away. That is why the mechanism may use five or "
+                "ten lists.",
+                "Noise on a line is cheap, because places are whole numbers. No distance to 20,000 words is computed.",
             ),
             (
                 Bars(
-                    "The nearest words, and where they stand on the line (100 places and more: a full bar)", rows, 100
+                    "The nearest words, and how far away they are on the line (full bar: 100 places or more)", rows, 100
                 ),
                 lane,
             ),
             (
-                "A line has only two directions, so most neighbours stand elsewhere.",
-                "Count the blue bars: each is a neighbour that stands beside the word.",
+                "A line has only two directions, so most neighbours are elsewhere.",
+                "Count the blue bars: each is a neighbour close to the word.",
                 "Some neighbours do stay close: count the blue bars.",
             ),
         )

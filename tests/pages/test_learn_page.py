@@ -65,7 +65,7 @@ def test_a_lesson_goes_from_its_question_to_its_answer(learn):
     at.pills(key="learn_lesson").set_value(first - 1)
     settle(at)
     assert f"{first}. {lesson.title}" in at.markdown[0].value.replace("\\", "")
-    assert "What comes in the place of" in shown(at)
+    assert "What replaces" in shown(at)
     assert at.button(key="learn_reveal_one-word").disabled and not at.success and not at.warning
     start = lesson.control.start
     reveal, question = lesson.reveal(start), lesson.ask(start)

@@ -70,6 +70,8 @@ def test_a_lesson_is_whole(name):
 
 def test_there_are_lessons_each_with_a_name_of_its_own():
     assert len(LESSONS) >= 8 and len({one.name for one in LESSONS}) == len(LESSONS)
+    assert [one for part in lessons.COURSE for one in part.lessons] == list(LESSONS)
+    assert sum(part.class_minutes for part in lessons.COURSE) == 90
     with pytest.raises(dpt.InputError, match="one-word"):
         lessons.lesson("none")
 

@@ -71,7 +71,7 @@ def show_code(url: str, key: str) -> None:
 
 def slide_code(mine: Learning) -> None:
     """Show on a slide how the class joins."""
-    url = address("learn", {"lesson": str((mine.at or 0) + 1), votes.PARAMETER: mine.room})
+    url = address("learn", {votes.PARAMETER: mine.room})
     with st.container(key="wall_join"):
         if not only_here(url):
             st.markdown(f"**Join:** {literal(url)}")

@@ -156,13 +156,14 @@ def _teacher_panel(lesson: Lesson, value: Any) -> None:
     with (
         st.container(key="learn_teacher"),
         st.expander(
-            "For teachers: an address, a QR code, pages to print",
+            "For teachers: a plan, an address, pages to print",
             icon=":material/school:",
             key="learn_for_class",
             on_change="rerun",
         ) as opened,
     ):
         if opened.open:
+            _class_plan()
             state.learn_counts = bool(mine.room)
             st.toggle(
                 "Count the answers of my class",
@@ -175,6 +176,18 @@ def _teacher_panel(lesson: Lesson, value: Any) -> None:
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")
             classroom.panel(LESSONS.index(lesson) + 1, lesson, lesson.control.start if value is None else value, mine)
+
+
+def _class_plan() -> None:
+    """Show what a class does in which part of the time."""
+    st.markdown(f"**A plan for {sum(part.class_minutes for part in COURSE)} minutes**")
+    first = 1
+    for part in COURSE:
+        last = first + len(part.lessons) - 1
+        st.markdown(
+            f"- {literal(part.title)}: {part.class_minutes} minutes, lessons {first}–{last}. {literal(part.exercise)}"
+        )
+        first = last + 1
 
 
 def start_counting() -> None:
