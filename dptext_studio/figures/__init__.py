@@ -8,6 +8,7 @@ figure is made, not before.
 from .attackers import query_figure
 from .audit import audit_figure
 from .case_study import case_study
+from .certainty import certainty
 from .clip_ranges import clipping
 from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
@@ -30,6 +31,7 @@ __all__ = [
     "audit_figure",
     "caption",
     "case_study",
+    "certainty",
     "clipping",
     "curves",
     "draw_view",
