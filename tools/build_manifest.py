@@ -156,6 +156,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "how often words of test passages of presidents' speeches are found in several releases; no text is in it",
         "MIT",
     ),
+    "benchmarks/belief.json": (
+        "python -m dptext_core bench belief --lines FILE --out assets/benchmarks/belief.json",
+        "numbers measured on SST-2, Snips and film reviews; no text is in it",
+        "MIT",
+    ),
     "benchmarks/two_texts.json": (
         "python -m dptext_core bench two-texts --out assets/benchmarks/two_texts.json",
         "how well texts written for this project are told apart by their rewrites; no rewrite is in it",

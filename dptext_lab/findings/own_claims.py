@@ -10,12 +10,15 @@ import numpy as np
 
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.models.clip import WIDTHS as PRESETS
+from dptext_core.support.statistics import NORMAL
 
-from ..results import clipping, public_prior
+from ..results import belief, clipping, leaderboard, public_prior
+from ..results.curves import title
 from ..results.data_titles import title as title_of_data
-from ..results.differences import labels, value_text
+from ..results.differences import LEAST, Difference, labels, value_text
 from ..results.public_prior import PriorRow
 from ..results.rows import Row
+from ..results.selection import versus_first
 from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
 from .evidence import CONTRADICTED, INCONCLUSIVE, ONE_IN, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs
@@ -23,6 +26,8 @@ from .runs import Runs, bundled_runs
 #: Mechanisms whose candidates are few and near, or fit the context, and those that reach over the whole space.
 NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
 WIDE = ("santext", "santext-plus", *METRIC_DP)
+#: Mechanisms that replace each word without its context.
+WORDS = (*WIDE, "diffractor", "custext")
 
 
 @claim()
@@ -169,6 +174,38 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
         "points to a class.",
         tuple({id(r): r for _, *pair in told for r in pair}.values()),
+    )
+
+
+@claim()
+def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
+    rows, name, metric = leaderboard.at_equal_belief(), "dp-mlm", "cosine"
+    tally, numbers, used = ClaimEvidence(), [], []
+    for data in rows.data_sets():
+        points = leaderboard.points_at_belief(rows, data, metric)
+        own = points.pop(name, None)
+        others = {m: p for m, p in points.items() if m in WORDS}
+        if own is None or not others:
+            continue
+        for other, versus in zip(others.values(), versus_first([own, *others.values()]), strict=True):
+            half = NORMAL * versus.error
+            texts = min(own.score.n or 0, other.score.n or 0)
+            tally.add(Difference(versus.difference, half, None, LEAST[metric], metric, texts))
+        found = sorted({name: own, **others}.items(), key=lambda item: -item[1].score.value)
+        listed = ", ".join(f"{title(m)} {p.score.value:.2f} ± {p.half or 0.0:.2f}" for m, p in found)
+        outside = belief.outside(belief.bundled(), data)
+        numbers.append(f"Cosine on {title_of_data(data)} at a certainty of 50%: {listed}. {outside}".strip())
+        of_texts = rows.of(data, metric)
+        used += [row for row in of_texts.values() if row.mechanism in (name, *others)]
+    if not tally.n:
+        return ClaimOutcome(missing="bench belief --data DIR --stopwords FILE --lines FILE --out FILE")
+    return ClaimOutcome(
+        tally.verdict,
+        tally.effect,
+        (tally.sentence("Cosine, DP-MLM less each word mechanism"), *numbers),
+        "DP-MLM sees the sentence, so that it replaces words by those that fit. SanText+ keeps many frequent words, "
+        "which this certainty does not count: it is about the rarest word of a text.",
+        tuple(used),
     )
 
 

@@ -28,6 +28,7 @@ _BY_NAME = {claim.name: claim for claim in CLAIMS}
 #: The files below ``assets/benchmarks`` that claims read; with the papers' tables they are all that decides.
 SOURCES = (
     "results.json",
+    "belief.json",
     "equal.json",
     "lists.json",
     "words.json",

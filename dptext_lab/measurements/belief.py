@@ -11,6 +11,7 @@ and one list of stop words.
 
     python -m dptext_core bench belief --data DIR --stopwords FILE --lines belief.jsonl
     python -m dptext_core bench belief --lines belief.jsonl --out assets/benchmarks/belief.json
+    python -m dptext_core bench belief --boards
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from dptext_core.attacks.alternatives import suggest_alternatives
 from dptext_core.attacks.belief import BeliefQuestion
 from dptext_core.attacks.expected_belief import DRAWS, expected_success
 from dptext_core.attacks.which_text import content_words
-from dptext_core.errors import InputError, NoDistribution
+from dptext_core.errors import ConfigError, InputError, NoDistribution
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.likelihood import require_likelihood
 from dptext_core.mechanisms.registry import get_mechanism, mechanisms
@@ -40,7 +41,8 @@ from dptext_core.models import sentence_encoder
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.task import UNWATCHED
 
-from ..results.belief import MEASUREMENT, BeliefRow, as_results
+from ..results import data_titles, leaderboard, leaderboard_text
+from ..results.belief import LEVEL, MEASUREMENT, METRIC, BeliefRow, as_results, bundled, outside
 from ..results.measurement import markdown
 from ..results.paired_comparison import pack
 from ..results.rows import six_digits
@@ -188,7 +190,18 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
-    return [json.loads(line) for line in whole.splitlines() if line]
+    try:
+        return [json.loads(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise InputError(f"{path.name} holds a line that is no JSON: {error}. Name another file.") from error
+
+
+def drop_cut_line(path: Path) -> None:
+    """Remove what follows the last line end of a file, before more is appended."""
+    if path.is_file():
+        content = path.read_bytes()
+        if not content.endswith(b"\n"):
+            path.write_bytes(content[: content.rfind(b"\n") + 1])
 
 
 def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[BeliefRow]:
@@ -225,6 +238,7 @@ def run(args: argparse.Namespace) -> None:
         loaded[name] = fact_texts(data, n, planner), Judges.of(data)
     names = args.mechanism or list(EPSILONS)
     args.lines.parent.mkdir(parents=True, exist_ok=True)
+    drop_cut_line(args.lines)
     with args.lines.open("a", encoding="utf-8") as file:
         for start in range(0, n, BLOCK):
             for name, (texts, judges) in loaded.items():
@@ -255,14 +269,32 @@ def table(rows: Sequence[BeliefRow]) -> str:
     return markdown(("data", "mechanism", "ε", "texts", "certainty", "cosine", "label recognised"), lines)
 
 
+def boards() -> str:
+    """Return the boards at a certainty of 50%, from the bundled rows, as the document has them."""
+    rows, parts = leaderboard.at_equal_belief(), []
+    for data in rows.data_sets():
+        for judge in sorted(rows.judges(data), reverse=True):
+            ranking = leaderboard.board(rows, data, judge, METRIC, LEVEL, None)
+            sentences = leaderboard_text.answer(ranking, data_titles.title(data))
+            parts += [" ".join(sentences), leaderboard_text.to_markdown(ranking)]
+        parts.append(outside(bundled(), data))
+    return "\n\n".join(filter(None, parts))
+
+
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench belief``."""
     takes = parser("belief", __doc__, "data", "stopwords", "out")
-    takes.add_argument("--lines", type=Path, required=True, metavar="FILE", help="what was measured, a line for a text")
+    takes.add_argument("--lines", type=Path, metavar="FILE", help="what was measured, a line for a text")
+    takes.add_argument("--boards", action="store_true", help="print the bundled results at a certainty of 50% instead")
     takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
     takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
     takes.add_argument("--mechanism", action="append", choices=EPSILONS, metavar="NAME", help="default: all")
     args = takes.parse_args(argv)
+    if args.boards:
+        print(boards())
+        return 0
+    if args.lines is None:
+        raise ConfigError("Name the file of what was measured with --lines FILE.")
     if args.data is not None:
         run(args)
     rows = rows_of(read_lines(args.lines))

@@ -194,12 +194,9 @@ def board(
     every: all settings; else of each mechanism those that were measured there, and where none was, of those that can be
     read between two points the one with most.
     """
-    hidden, words = rows.of(data, privacy), rows.of(data, "s_w") if privacy == "n_w" else {}
-    span = _span(privacy, list(hidden.values()))
-    lines: dict[str, list[tuple[Row, Row]]] = {}
-    for setting, row in rows.of(data, judge).items():
-        if setting in hidden and stop_words in (None, _keeps_stop_words(row)):
-            lines.setdefault(setting.key(), []).append((hidden[setting], row))
+    words = rows.of(data, "s_w") if privacy == "n_w" else {}
+    span = _span(privacy, list(rows.of(data, privacy).values()))
+    lines = _lines(rows, data, judge, privacy, stop_words)
     placed: list[LevelPoint] = []
     out: list[str] = []
     names = labels([pairs[0][1] for pairs in lines.values()])
@@ -228,6 +225,25 @@ def board(
     whole = rows.whole.get((data, judge))
     least = smallest_detectable(compared)
     return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), whole, every, least)
+
+
+def _lines(
+    rows: Rows, data: str, judge: str, privacy: str, stop_words: bool | None
+) -> dict[str, list[tuple[Row, Row]]]:
+    """Return the rows of privacy and of the judge at each ε, by setting."""
+    hidden = rows.of(data, privacy)
+    found: dict[str, list[tuple[Row, Row]]] = {}
+    for setting, row in rows.of(data, judge).items():
+        if setting in hidden and stop_words in (None, _keeps_stop_words(row)):
+            found.setdefault(setting.key(), []).append((hidden[setting], row))
+    return found
+
+
+def points_at_belief(rows: Rows, data: str, judge: str, at: float = belief.LEVEL) -> dict[str, LevelPoint]:
+    """Return each mechanism at one certainty of the optimal reader, where it was measured around it."""
+    lines = _lines(rows, data, judge, belief.METRIC, None)
+    found = {pairs[0][1].mechanism: at_level(pairs, at, 1.0) for pairs in lines.values()}
+    return {name: point for name, point in found.items() if point is not None}
 
 
 def _entry(

@@ -12,6 +12,7 @@ from dptext_core.mechanisms.registry import mechanisms
 from .differences import POWER, difference_text
 from .latex import tabular
 from .leaderboard import Board, BoardEntry, Rows, board
+from .measurement import markdown
 
 
 def score_text(value: float, metric: str) -> str:
@@ -239,6 +240,23 @@ def display_rows(ranking: Board) -> list[dict[str, Any]]:
     ]
     empty = {k for k in (table[0] if table else ()) if all(line[k] is None for line in table)}
     return [{k: v for k, v in line.items() if k not in empty} for line in table]
+
+
+def to_markdown(ranking: Board) -> str:
+    """Return the board as a document has it."""
+    name = measure(ranking.judge).title
+    rows = [
+        (
+            str(e.place),
+            e.label,
+            with_interval(e, ranking.judge),
+            " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
+            "" if e.p is None else "< 0.001" if e.p < 0.001 else f"{e.p:.3f}",
+            str(e.n),
+        )
+        for e in ranking.entries
+    ]
+    return markdown(("", "mechanism", name, "ε", "p to the first", "texts"), rows)
 
 
 def to_latex(ranking: Board, title_of_data: str) -> str:

@@ -8,6 +8,7 @@ figure is made, not before.
 from .attackers import query_figure
 from .audit import audit_figure
 from .case_study import case_study
+from .certainty import certainty
 from .clip_ranges import clipping
 from .detection_curve import detection_curve
 from .distributions import logit_histogram
@@ -31,6 +32,7 @@ __all__ = [
     "audit_figure",
     "caption",
     "case_study",
+    "certainty",
     "clipping",
     "curves",
     "detection_curve",

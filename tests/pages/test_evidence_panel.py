@@ -14,7 +14,7 @@ import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms.words import custext
 from dptext_lab.findings import verdicts
-from dptext_lab.results import curves
+from dptext_lab.results import curves, data_titles
 from dptext_lab.results import summary as results
 from dptext_studio.figures import benchmarks as benchmark_figures
 
@@ -138,8 +138,8 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     at.toggle(key=f"found_rows_{finding.name}").set_value(True).run()
     assert len(at.get("plotly_chart")) == charts + 1
     assert not at.exception and set(at.dataframe[-1].value["point"]) == {r.point for r in stands_on}
-    at.button_group(key="found_verdict").set_value(["agrees"]).run()
-    assert {f.of.claim for f in made if f.verdict == "agrees"} == {
+    at.button_group(key="found_verdict").set_value(["replicated"]).run()
+    assert {f.of.claim for f in made if f.verdict == "replicated"} == {
         f.of.claim for f in made if any(f.of.claim in e.label.replace("\\", "") for e in at.expander)
     }
     # And above them the question, answered from the rows: where the best attacker finds as much, or as words stay.
@@ -160,6 +160,30 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     other = leaderboard.board(leaderboard.bundled(), "sst2", "cosine", "n_w", 0.3)
     assert leaderboard_text.answer(other, "SST-2")[0] in " ".join(m.value for m in at.markdown).replace("\\", "")
     assert trace_of(at, "found_board") == [e.label for e in other.entries]
+
+
+def test_the_page_of_findings_compares_mechanisms_at_one_certainty_of_the_reader():
+    from dptext_lab.results import belief, leaderboard, leaderboard_text
+
+    at = findings_page()
+    rows = leaderboard.at_equal_belief()
+
+    def shown(data: str, judge: str, level: float) -> None:
+        board = leaderboard.board(rows, data, judge, belief.METRIC, level, None)
+        text = " ".join(m.value for m in at.markdown).replace("\\", "")
+        assert all(said in text for said in leaderboard_text.answer(board, data_titles.title(data)))
+        assert trace_of(at, "certainty_board") == [e.label for e in board.entries] and len(board.entries) > 1
+        captions = " ".join(c.value for c in at.caption).replace("\\", "")
+        assert belief.outside(belief.bundled(), data, level) in captions
+
+    shown("sst2", "cosine", 0.5)
+    at.button_group(key="certainty_data").set_value("snips")
+    at.button_group(key="certainty_judge").set_value("label_kept")
+    at.button_group(key="certainty_level").set_value(0.7).run()
+    assert not at.exception
+    shown("snips", "label_kept", 0.7)
+    listed = " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert all(reason in listed for reason in belief.refusals().values())
 
 
 def trace_of(at: AppTest, key: str) -> list[str]:

@@ -27,6 +27,7 @@ from ...components.text import literal
 from ...figures import benchmarks as figures
 from ...figures import total_budget as budget_chart
 from ...figures.glossary import definition
+from .certainty import certainty_note
 
 #: So many are shown at first, as far as they were measured.
 MOST = 6
@@ -443,6 +444,7 @@ def main() -> None:
     if "bench_opened" in state:
         open_point(found)
     add_style(__file__, "page.css")
+    certainty_note()
     total_budget_note()
     st.markdown("### Every mechanism, over its own ε")
     data, names = data_controls(found)

@@ -31,6 +31,7 @@ from ...components.shell import enter_app, limit_width
 from ...components.sticky_widgets import stay
 from ...components.style import add_style
 from ...components.text import literal
+from .certainty import certainty_question
 
 ICONS = {
     REPLICATED: (":material/check_circle:", "green"),
@@ -59,7 +60,7 @@ def question(rows: leaderboard.Rows) -> None:
     sets = rows.data_sets()
     if not sets:
         return
-    st.markdown("### Which mechanism preserves the most at equal privacy?")
+    st.markdown("### Which mechanism preserves the most at equal success of an attacker?")
     place = st.container()
     with st.expander("Another data set, judge, or level of privacy", key="found_choice"):
         data, judge, privacy, at, every, stop_words = choice(rows, sets)
@@ -262,6 +263,7 @@ def main() -> None:
         )
         return
     add_style(__file__, "page.css")
+    certainty_question()
     question(rows)
     claims(all_of_them, measured)
     about = measured.about

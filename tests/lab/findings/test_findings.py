@@ -34,9 +34,11 @@ from dptext_lab.findings import (
 from dptext_lab.findings import runs as runs_rows
 from dptext_lab.results import case_study, differences, equal_privacy, memory, papers, speeds
 from dptext_lab.results import summary as results
+from dptext_lab.results.belief import BeliefRow
 from dptext_lab.results.deniability import DeniabilityCurve, MeasuredCurve
 from dptext_lab.results.equal_privacy import Crossing
 from dptext_lab.results.mappings import MappingRow
+from dptext_lab.results.paired_comparison import pack
 from dptext_lab.results.public_prior import PriorRow
 from dptext_lab.results.queries import QueryRow
 from dptext_lab.results.rows import Gate, Row
@@ -386,6 +388,25 @@ def inflation(sign: int, put: Callable):
     return []
 
 
+def certainties(sign: int, put: Callable):
+    """DP-MLM and two word mechanisms around a certainty of 50%, and one that never comes down to it."""
+    near = {"dp-mlm": 0.5 + 0.1 * sign, "santext": 0.5, "santext-plus": 0.5}
+    rows = [
+        belief_row(m, epsilon, certainty, cosine)
+        for m, cosine in near.items()
+        for epsilon, certainty in ((1.0, 0.4), (2.0, 0.6))
+    ]
+    put(own_claims.belief, "bundled", lambda: (*rows, belief_row("custext", 1.0, 0.9, 0.9)))
+    return []
+
+
+def belief_row(mechanism: str, epsilon: float, certainty: float, cosine: float) -> BeliefRow:
+    """A row of 40 texts with cosines around the mean."""
+    around = cosine + 0.05 * np.linspace(-1, 1, 40)
+    packed = pack([certainty] * 40), pack(around, -1, 1), pack([1.0] * 40)
+    return BeliefRow(mechanism, {}, "sst2", epsilon, 40, 0, 5, certainty, cosine, 1.0, *packed)
+
+
 CLAIMS = {
     shared_claims.rises_with_epsilon: utility,
     shared_claims.adaptive_beats_static: attackers,
@@ -418,6 +439,7 @@ CLAIMS = {
     dp_rewrite.memorises: memorised,
     dp_rewrite.inflated: inflation,
     own_claims.at_equal_privacy: equal("diffractor", "tem", own_claims),
+    own_claims.meaning_at_half_certainty: certainties,
     own_claims.judges_agree: judged,
 }
 #: Claims whose rows stand in files of their own.
@@ -431,6 +453,7 @@ ELSEWHERE = {
     (custext.mappings, "bundled"): tuple,
     (custext.queries, "bundled"): tuple,
     (case_study, "bundled"): dict,
+    (own_claims.belief, "bundled"): tuple,
     (own_claims.clipping, "bundled"): tuple,
     (own_claims.public_prior, "bundled"): tuple,
 }

@@ -1,0 +1,71 @@
+"""What is preserved over the certainty of the optimal reader, as curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dptext_core.errors import InputError
+from dptext_core.measure.metrics.registry import measure
+from dptext_lab.results.belief import METRIC, BeliefRow, as_results
+from dptext_lab.results.curves import title
+
+from .theme import DARK, LIGHT, Plot, escape, layout, line_style, with_hover
+
+
+def certainty(rows: Sequence[BeliefRow], metric: str = "cosine", *, dark: bool = False, height: int = 420) -> Plot:
+    """Draw a metric over the certainty of the optimal reader: a line for each mechanism, a mark for each ε.
+
+    Parameters
+    ----------
+    rows
+        Those of one data set.
+    metric
+        "cosine" or "label_kept".
+    dark
+        Whether the page is dark.
+    height
+        Pixels.
+
+    Returns
+    -------
+    Plot
+
+    Raises
+    ------
+    InputError
+        There are no rows.
+    """
+    colours = DARK if dark else LIGHT
+    found: dict[tuple[str, float], dict[str, tuple[float, float]]] = {}
+    for row in as_results(rows).rows:
+        half = max((row.high or row.value) - row.value, 0.0)
+        found.setdefault((row.mechanism, row.epsilon or 0.0), {})[row.metric] = row.value, half
+    if not found:
+        raise InputError("There are no rows to draw.")
+    figure = Plot()
+    for j, name in enumerate(dict.fromkeys(m for m, _ in found)):
+        points = sorted((at[METRIC], at[metric], e) for (m, e), at in found.items() if m == name and metric in at)
+        colour, dash, symbol = line_style(j, dark)
+        figure.add_scatter(
+            x=[100 * x for (x, _), _, _ in points],
+            y=[y for _, (y, _), _ in points],
+            error_x={"type": "data", "array": [100 * h for (_, h), _, _ in points], "width": 0, "thickness": 1},
+            error_y={"type": "data", "array": [h for _, (_, h), _ in points], "width": 0, "thickness": 1},
+            customdata=[e for _, _, e in points],
+            mode="lines+markers",
+            name=escape(title(name)),
+            line={"color": colour, "dash": dash, "width": 2},
+            marker={"color": colour, "symbol": symbol, "size": 8},
+            hovertemplate=f"<b>{escape(title(name))}</b>, ε %{{customdata:g}}<br>certainty %{{x:.0f}}%<br>"
+            f"{escape(measure(metric).title)} %{{y:.2f}}<extra></extra>",
+        )
+    layout(figure, colours, height)
+    figure.update_xaxes(title="Certainty of the optimal reader, %", range=[0, 102], fixedrange=True, showgrid=True)
+    figure.update_yaxes(title=measure(metric).title, fixedrange=True, showgrid=True)
+    figure.add_vline(12.5, line={"color": colours["soft"], "width": 1, "dash": "dot"})
+    figure.update_layout(
+        showlegend=True,
+        dragmode=False,
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.18, "yanchor": "top"},
+    )
+    return with_hover(figure, colours)

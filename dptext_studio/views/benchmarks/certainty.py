@@ -1,0 +1,52 @@
+"""Benchmarks over the certainty of the optimal reader."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dptext_core.measure.metrics import measure
+from dptext_core.support.checks import many
+from dptext_lab.results import belief
+from dptext_lab.results.data_titles import title as title_of_data
+
+from ...components.charts import chart, dark
+from ...components.sticky_widgets import stay
+from ...components.text import literal
+from ...figures import certainty
+
+METRICS = ("cosine", "label_kept")
+
+
+def certainty_note() -> None:
+    """Show what each mechanism preserves over the certainty of the optimal reader, where it is bundled."""
+    rows = belief.bundled()
+    sets = list(dict.fromkeys(r.data for r in rows))
+    if not sets:
+        return
+    st.markdown("### What a reader can still infer")
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        key = stay("bench_certainty_data", sets[0])
+        data = st.segmented_control("Texts", sets, required=True, format_func=title_of_data, key=key) or sets[0]
+        key = stay("bench_certainty_metric", METRICS[0])
+        metric = (
+            st.segmented_control("Preserved", METRICS, required=True, format_func=lambda m: measure(m).title, key=key)
+            or METRICS[0]
+        )
+    shown = [r for r in rows if r.data == data]
+    few, most = min(r.texts for r in shown), max(r.texts for r in shown)
+    texts = many(most, "text") if few == most else f"{few} to {most} texts"
+    st.caption(
+        literal(
+            "A reader knows every word but the rarest, the mechanism and ε, and chooses among 8 public words. "
+            f"Up and to the left is better. Bars: 95% intervals over {texts}. Dotted: guessing, 12.5%."
+        )
+    )
+    chart(
+        certainty(shown, metric, dark=dark()),
+        key="bench_certainty",
+        alt=f"{measure(metric).title} over the certainty of the optimal reader; Findings has the numbers at 50%",
+    )
+    if refused := belief.refusals():
+        with st.expander(f"{many(len(refused), 'mechanism')} without a certainty"):
+            for reason in dict.fromkeys(refused.values()):
+                st.markdown(f"- {literal(reason)}")
