@@ -315,6 +315,16 @@ def test_a_link_keeps_the_example_and_no_text_of_ones_own():
     assert payload(other)["tour"]["n"] == 0, "a link begins no tour"
 
 
+def test_identifying_words_that_no_epsilon_hides_are_named_with_the_reason_and_no_others():
+    at = settle(app(text="She came with Will and 67 coins for Okafor."))
+    kept = {t["o"]: t["why"] for t in payload(at)["tokens"] if t["a"] == "keep"}
+    assert "Will" in kept and "67" not in kept
+    (note,) = [c.value for c in at.caption if "“Will”" in c.value]
+    assert kept["Will"] in note and "67" not in note and "Okafor" not in note
+    labels = {w.label for w in (*at.button, *at.toggle, *at.selectbox)} | {e.label for e in at.expander}
+    assert not [label for label in labels if label and f"“{label}”" in note], "it names no control"
+
+
 def test_an_example_stays_chosen_as_long_as_it_is_the_text():
     at = settle(app())
     titles = at.button_group(key="play_example").options

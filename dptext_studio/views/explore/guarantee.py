@@ -15,19 +15,17 @@ from .rewriting import current_ledger
 
 
 def note_kept_words(run: runs.Run) -> None:
-    """Say which names and dates no ε hides, as the mechanism keeps such words, and what does."""
+    """Say which names and dates no ε hides, as the mechanism keeps such words, and why it does."""
     tokens = run.payload["tokens"]
-    words = dict.fromkeys(
-        tokens[k]["o"] for said in run.payload.get("telling", ()) for k in said["at"] if tokens[k]["a"] == "keep"
-    )
-    if words and run.mechanism.takes_never:
-        them = ", ".join(f"“{w}”" for w in words)
-        st.caption(
-            literal(
-                f"At every ε this stays: {them}. Stop words, numbers and words that the mechanism does not know are "
-            )
-            + "kept. What you write under “More options”, “Words never released”, is replaced."
-        )
+    words = {
+        tokens[k]["o"]: tokens[k]["why"]
+        for said in run.payload.get("telling", ())
+        for k in said["at"]
+        if tokens[k]["a"] == "keep"
+    }
+    if words:
+        them = ", ".join(f"“{w}”" + (f" ({why})" if why else "") for w, why in words.items())
+        st.caption(literal(f"Unchanged at every ε: {them}."))
 
 
 def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
