@@ -181,10 +181,10 @@ class Payload(TypedDict):
 
     Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
     beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
-    what the tour shows. ``belief``: set where the page says what a reader believes: whether it can. ``odds``: how to say the
-    guarantee in odds. ``tools``: whether marks, originals and copying are offered beside the text; they are, where it
-    is missing. ``attackable``: whether an attacker's guesses can be laid over the text. ``mechanism``:
-    its name: after another one, the browser says that scales of ε differ.
+    what the tour shows. ``belief``: set where the page says what a reader believes: whether it can. ``odds``: how to
+    say the guarantee in odds. ``tools``: whether marks, originals and copying are offered beside the text; they are,
+    where it is missing. ``attackable``: whether an attacker's guesses can be laid over the text. ``mechanism``: its
+    name: after another one, the browser says that scales of ε differ.
     """
 
     run: int

@@ -777,4 +777,4 @@ def test_long_text_stays_usable(open_app: Open) -> None:
 def test_view_is_read_defensively(raw: Any, view: dict[str, Any] | None) -> None:
     from dptext_studio.components.token_strip import _read_view
 
-    assert _read_view(raw) == (None if view is None else {"tint": "", "fact": "", "others": {}} | view)
+    assert _read_view(raw) == (None if view is None else {"tint": "", "fact": "", "others": {}, "step": 0} | view)

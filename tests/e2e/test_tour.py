@@ -203,3 +203,37 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     painted(page)
     assert words.inner_text().startswith("Among words that share a set")
     seen.assert_clean()
+
+
+@pytest.mark.parametrize("text", ["", "My doctor paid my sister."])
+def test_choosing_and_freeing_a_word_moves_nothing_and_names_one_word_everywhere(open_app: Callable, text: str) -> None:
+    seen = opened(open_app, viewport={"width": 1280, "height": 720})
+    page = seen.page
+    settled(page)
+    if text:
+        editor(page).fill(text)
+        page.locator(".strip .text .was", has_text="sister").wait_for(state="attached", timeout=LONG)
+        page.get_by_role("button", name="Close the editor").click()
+    settled(page)
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="Analyses").click()
+    page.locator(".st-key-play_far").wait_for(timeout=LONG)
+    page.keyboard.press("Escape")
+    page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")
+    page.get_by_role("tab", name="How it was replaced").click()
+    settled(page)
+    at = {places(page)}
+    words = page.locator(".strip .text button.word")
+    for k in (1, 2, 4):
+        words.nth(k).click()
+        painted(page)
+        at.add(places(page))
+        idle(seen)
+        at.add(places(page))
+    assert len(at) == 1, at
+    chosen = page.locator(".strip .pair .from").inner_text()
+    page.locator(".strip .pin").click()
+    idle(seen)
+    assert page.locator(".strip .pair .from").inner_text() == chosen
+    assert f"“{chosen}”" in page.locator(".st-key-play_far").inner_text()
+    seen.assert_clean()

@@ -315,6 +315,20 @@ def test_a_link_keeps_the_example_and_no_text_of_ones_own():
     assert payload(other)["tour"]["n"] == 0, "a link begins no tour"
 
 
+def test_identifying_words_that_no_epsilon_hides_are_named_with_the_reason_and_no_others():
+    at = app(text="She came with 67 coins for Okafor in March.")
+    at.session_state["play_mechanism"] = "custext"
+    settle(at)
+    at.selectbox(key="play-custext-oov").set_value("keep")
+    settle(at)
+    kept = {t["o"]: t["why"] for t in payload(at)["tokens"] if t["a"] == "keep"}
+    assert {"67", "Okafor"} <= kept.keys() and "March" not in kept
+    (note,) = [c.value for c in at.caption if "“Okafor”" in c.value]
+    assert "“67”" in note and kept["67"] in note and "March" not in note
+    labels = {w.label for w in (*at.button, *at.toggle, *at.selectbox)} | {e.label for e in at.expander}
+    assert not [label for label in labels if label and f"“{label}”" in note], "it names no control"
+
+
 def test_an_example_stays_chosen_as_long_as_it_is_the_text():
     at = settle(app())
     titles = at.button_group(key="play_example").options

@@ -277,12 +277,14 @@ class BeliefPanel {
 
   paintGauge(found) {
     const { ui, strip, told } = this;
-    const none = Boolean(strip.data.belief.why) || told?.fact === "" || Boolean(told?.why);
+    // Of one word there may be none where there is one of another: then the gauge keeps its place.
+    const none = Boolean(strip.data.belief.why);
+    const unknown = told?.fact === "" || Boolean(told?.why);
     strip.el.classList.toggle("has-belief", !none);
     ui.certain.hidden = none;
     if (none) return;
-    put(ui.certainty, found ? `${about(found)}${share(found.p[found.guess])}` : "…");
-    put(ui.best, found ? `best guess: ${told.words[found.guess]}` : "");
+    put(ui.certainty, found ? `${about(found)}${share(found.p[found.guess])}` : unknown ? "–" : "…");
+    put(ui.best, found ? `best guess: ${told.words[found.guess]}` : unknown ? "not computed" : "");
     if (found) strip.memo.certainty = found.p[found.guess];
     ui.bar.style.transform = `scaleX(${found ? found.p[found.guess].toFixed(4) : 0})`;
     ui.tick.hidden = !told?.prior;

@@ -106,7 +106,7 @@ class StripListeners {
       if (i === null) return;
       // On a narrow first screen what is chosen is out of sight until it is asked for.
       const away = this.data.stage && getComputedStyle(ui.inspector).display === "none";
-      if (this.pinned && this.active === i && !away) this.choose(i, { pin: false, tell: false });
+      if (this.pinned && this.active === i && !away) this.choose(i, { pin: false, tell: true });
       else this.choose(i, { pin: true, tell: true });
     });
     on(ui.text, "pointermove", (event) => {
@@ -164,7 +164,7 @@ class StripListeners {
     }, { capture: true, passive: true, signal: this.off.signal });
     on(ui.pin, "click", () => {
       const node = this.tokens[this.active]?.node;
-      this.choose(this.active, { pin: false, tell: false });
+      this.choose(this.active, { pin: false, tell: true });
       node?.focus({ preventScroll: true });
     });
   }

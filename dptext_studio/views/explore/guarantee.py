@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.privacy.draw_counts import DrawCounts, optimal_note
 from dptext_core.privacy.guarantee import bound, number
 from dptext_core.privacy.kinds import ConditionKind
 
@@ -16,22 +15,20 @@ from .rewriting import current_ledger
 
 
 def note_kept_words(run: runs.Run) -> None:
-    """State which names and dates no ε hides, because the mechanism keeps such words, and which options replace them.
+    """State which names and dates no ε hides, because the mechanism keeps such words, and why it keeps them.
 
     It does not point to the blocklist: a list made by looking at the text would reveal something about it.
     """
     tokens = run.payload["tokens"]
-    words = dict.fromkeys(
-        tokens[k]["o"] for said in run.payload.get("telling", ()) for k in said["at"] if tokens[k]["a"] == "keep"
-    )
+    words = {
+        tokens[k]["o"]: tokens[k]["why"]
+        for said in run.payload.get("telling", ())
+        for k in said["at"]
+        if tokens[k]["a"] == "keep"
+    }
     if words:
-        them = ", ".join(f"“{w}”" for w in words)
-        st.caption(
-            literal(
-                f"Kept at every ε: {them}. Stop words and words that the mechanism does not know are kept unless "
-                "“More options” says otherwise."
-            )
-        )
+        them = ", ".join(f"“{w}”" + (f" ({why})" if why else "") for w, why in words.items())
+        st.caption(literal(f"Unchanged at every ε: {them}."))
 
 
 def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -73,14 +70,6 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
     )
 
 
-def _all_of(g: dpt.Guarantee, releases: int) -> str:
-    """Return ε of several releases together, by optimal composition too where that is smaller."""
-    counts, total = DrawCounts(), releases * g.total
-    for _ in range(releases):
-        counts.add(g)
-    return bound(total) + optimal_note(counts.optimal(total))
-
-
 def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
     """Show the guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were
     released."""
@@ -99,8 +88,6 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
     drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
     label = "Total ε, worst case" if g.expected is not None else "Total ε"
     total.metric(label, bound(g.total), help=definition("Total ε"))
-    if closer := g.extra():
-        st.caption(literal(closer))
     if less:
         st.caption("The promise counts what may be drawn, so that it does not tell how much was.")
     if g.expected is not None:
@@ -113,7 +100,7 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
         message = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
         if g.notion != "none" and not g.seeded:
             message += (
-                f"At this setting, one of them spends {bound(g.total)} and all of them {_all_of(g, draws)}. "
+                f"At this setting, one of them spends {bound(g.total)} and all of them {bound(draws * g.total)}. "
             )
         st.markdown(message + "Positions of the slider share their noise: release at most one of each draw.")
     with st.expander("The formal statement"):

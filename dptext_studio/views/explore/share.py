@@ -120,7 +120,7 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
 def _session(run: runs.Run, epsilon: float) -> None:
     """Offer the session, to open it again later."""
     st.caption(
-        "A file with this setting and its seed. “Open a file”, under “Advanced”, brings it back. It never "
+        "A file with this setting and its seed. “More”, “Advanced”, “Open a file” brings it back. It never "
         "holds the noise."
     )
     with_text = st.toggle("With my text", key="share_with_text")
