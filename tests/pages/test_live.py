@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_studio.components import live_text
+from dptext_studio.figures import token_view
 from dptext_studio.server import runs
 from dptext_studio.server.jobs import Work
 
@@ -26,6 +27,19 @@ def run_of(name: str, text: str, before: runs.Run | None = None, **given) -> run
 
 def drawn(run: runs.Run, before: int) -> list[str]:
     return [s.text for s in run.result.steps if s.index is not None and s.index < before]
+
+
+def test_another_draw_of_a_text_is_not_searched_for_identifiers_again(monkeypatch):
+    searched, find = [], token_view.find_pii
+    monkeypatch.setattr(token_view, "find_pii", lambda text, *more: (searched.append(text), find(text, *more))[1])
+    text = "Anna went to Lisbon on Monday."
+    first = run_of("custext", text, redraw=False)
+    again = run_of("custext", text, first)
+    other = run_of("custext", "Anna went to Oslo.", again)
+    assert searched == [text, "Anna went to Oslo."]
+    assert [t["text"] for t in first.payload["telling"]] == ["Anna", "Lisbon", "Monday"]
+    assert [t["text"] for t in again.payload["telling"]] == ["Anna", "Lisbon", "Monday"]
+    assert [t["text"] for t in other.payload["telling"]] == ["Anna", "Oslo"]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dptext_core import ConfigError, InputError, NoiseStream, ScoreTable, TokenDistribution
@@ -127,6 +127,8 @@ class OftenNearAnEnd(NoiseStream):
     st.booleans(),
     st.sampled_from([NoiseStream, OftenNearAnEnd]),
 )
+@example(1, 2000, 0.0, 5.0, 0.2, False, False, NoiseStream)
+@example(2, 2000, 0.0, 5.0, 0.2, True, True, OftenNearAnEnd)
 def test_breakpoints_are_those_of_the_exact_noise_of_all(seed, size, low, width, spread, prior, removed, kind):
     rng, low = np.random.default_rng(seed), math.exp(low)
     scores = np.clip(rng.normal(-0.2, spread, size), -0.5 if spread < 1 else -200.0, 0.0)
