@@ -185,14 +185,14 @@ def _place(i: int) -> str:
     return f"place {i + 1} of {BATCH}"
 
 
-def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[dict[tuple[int, int], float], str]]:
-    """The chance of how often each two rewrites drew the same candidate at the same place, and how often their draws
-    lay alike in their distributions; the same over all rewrites so many places apart, named by the last two."""
+def _draw_table(rows: list[_Row], stream: NoiseStream) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """Of each rewrite and place: the drawn candidate, where it lay in its distribution and the distribution's number,
+    (n, w) each; and the chance of each other rewrite to draw the same, (n, n, w). None where nothing was drawn."""
     known = [{s.place: s for s in r.seen} for r in rows]
     at_all = sorted({p for k in known for p in k})
     n, w = len(rows), len(at_all)
     if not w:
-        return []
+        return None
     drawn = np.full((n, w), -1, np.int64)
     lies = np.full((n, w), np.nan)
     number = np.full((n, w), -1, np.int64)
@@ -220,6 +220,17 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
             inside = np.where((drawn[:, j] >= 0) & (drawn[:, j] < size), drawn[:, j], 0)
             same = np.where((drawn[:, j] >= 0) & (drawn[:, j] < size), chances[name][inside], 0.0)
             expected[:, these, j] = same[:, None]
+    return drawn, lies, number, expected
+
+
+def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[dict[tuple[int, int], float], str]]:
+    """The chance of how often each two rewrites drew the same candidate at the same place, and how often their draws
+    lay alike in their distributions; the same over all rewrites so many places apart, named by the last two."""
+    table = _draw_table(rows, stream)
+    if table is None:
+        return []
+    drawn, lies, number, expected = table
+    n = len(rows)
     valid = (drawn[:, None] >= 0) & (drawn[None] >= 0)
     if m.shares_draws:  # a word is drawn once for all texts of a call: other words are looked at
         calls = np.array([r.call for r in rows])

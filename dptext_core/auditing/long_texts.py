@@ -122,6 +122,21 @@ def _observe_text(
     return [s for r in results for s in reader.read(prepared, r)]
 
 
+def _worst_span(places: np.ndarray, hits: np.ndarray, chances: np.ndarray) -> tuple[tuple[float, int, int], int]:
+    """The tokens at which most came through, with the chance of so many; and how many such stretches were compared:
+    single tokens, blocks, and all from a block on."""
+    last = int(places.max())
+    spans = {(p, p + 1) for p in places.tolist()}
+    spans |= {(p // _BLOCK * _BLOCK, p // _BLOCK * _BLOCK + _BLOCK) for p in places.tolist()}
+    spans |= {(p, last + 1) for p in range(0, last + 1, _BLOCK // 2)}
+    best: tuple[float, int, int] = (1.0, 0, 0)
+    for a, b in sorted(spans):
+        inside = (places >= a) & (places < b)
+        if hits[inside].any():
+            best = min(best, (too_many(int(hits[inside].sum()), chances[inside]), a, b))
+    return best, len(spans)
+
+
 def _judge(
     m: Mechanism,
     text: str,
@@ -135,15 +150,8 @@ def _judge(
     places = np.array([s.place for s in seen])
     hits, chances = np.array([s.hit for s in seen]), np.array([s.chance for s in seen])
     last = int(places.max())
-    spans = {(p, p + 1) for p in places.tolist()}
-    spans |= {(p // _BLOCK * _BLOCK, p // _BLOCK * _BLOCK + _BLOCK) for p in places.tolist()}
-    spans |= {(p, last + 1) for p in range(0, last + 1, _BLOCK // 2)}
-    best: tuple[float, int, int] = (1.0, 0, 0)
-    for a, b in sorted(spans):
-        inside = (places >= a) & (places < b)
-        if hits[inside].any():
-            best = min(best, (too_many(int(hits[inside].sum()), chances[inside]), a, b))
-    level = LEVEL / (len(spans) + len(others))
+    best, tests = _worst_span(places, hits, chances)
+    level = LEVEL / (tests + len(others))
     epsilon = float(m.config.epsilon)
     drawn = len(set(places.tolist()))
     looked = f"A text of {last + 1} tokens, {drawn} of them drawn, rewritten {times} times at ε = {epsilon:.3g}"

@@ -243,21 +243,10 @@ def released_words(subject: Subject) -> Check | None:
     words = shuffle(words, stream.at("order"))
     cheap = first.depth > DEPTH
     chosen = words if subject.thorough or cheap else words[: max(_TEXT, WORK // 2 // len(first))]
-    rounds: list[dict[str, str]] = []
-    draws = 0
-    for out in (
-        _released_pairs(m, by_word, chosen, stream, 0, subject),
-        _rewrite_lists(m, by_word, chosen, stream, subject),
-    ):
-        rounds.append(dict(out))
-        draws += len(rounds[-1])
-    # --- those that came out as no hidden word should, again
-    suspects: list[tuple[str, str]] = []
-    for word, became in rounds[0].items():
-        if strip_word(became) == strip_word(word) or became == rounds[1].get(word):
-            suspects.append((word, strip_word(became)))
-        elif strip_word(rounds[1].get(word, "")) == strip_word(word):
-            suspects.append((word, strip_word(word)))
+    first_round = dict(_released_pairs(m, by_word, chosen, stream, 0, subject))
+    second_round = dict(_rewrite_lists(m, by_word, chosen, stream, subject))
+    draws = len(first_round) + len(second_round)
+    suspects = _suspects(first_round, second_round)
     tests = 1 + len(suspects)
     epsilon = float(m.config.epsilon)
     whole = len(chosen) == len(words)
@@ -271,30 +260,7 @@ def released_words(subject: Subject) -> Check | None:
         for word, became in _released_pairs(m, by_word, names, stream, 2 + turn, subject):
             draws += 1
             hits[word, wanted[word]] += strip_word(became) == wanted[word]
-    found: list[tuple[float, str, str, int, float]] = []
-    for (word, became), n in hits.items():
-        if n >= AGAIN // 3:  # fewer are refuted nowhere
-            prepared = m.prepare(word)
-            d = reader.stated(prepared, 0)
-            at = None if d is None else reader.places(d).get(became)
-            p = 0.0 if d is None or at is None else float(bounds(d)[at].sum())
-            found.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
-    if found and (best := min(found))[0] * tests < LEVEL:
-        _, word, became, n, p = best
-        message = (
-            f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {epsilon:.3g}; the stated distribution "
-            f"gives it {p:.2g}."
-        )
-        witness = Witness(
-            word,
-            word,
-            (became,),
-            math.log(n / AGAIN),
-            math.log(p) if p else -math.inf,
-            0.0,
-            kind="sampler",
-            told=message,
-        )
+    if (witness := _least_likely(m, reader, hits, tests)) is not None:
         reason = "what is released for one word of the vocabulary does not follow what is stated of it."
         return Check(RELEASED, "refuted", f"{looked}.", reason, witness, draws=draws)
     blind = "" if whole else f"leaks of one word among {len(words) - len(chosen):,} that were not rewritten"
@@ -308,6 +274,39 @@ def released_words(subject: Subject) -> Check | None:
         f"those that were rewritten, is seen where it does in {format_share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
+
+
+def _suspects(first: dict[str, str], second: dict[str, str]) -> list[tuple[str, str]]:
+    """Words that came out as no hidden word should in one of two rounds, each with what it became."""
+    out = []
+    for word, became in first.items():
+        if strip_word(became) == strip_word(word) or became == second.get(word):
+            out.append((word, strip_word(became)))
+        elif strip_word(second.get(word, "")) == strip_word(word):
+            out.append((word, strip_word(word)))
+    return out
+
+
+def _least_likely(
+    m: Mechanism, reader: ReleaseReader, hits: Mapping[tuple[str, str], int], tests: int
+) -> Witness | None:
+    """The word that became the same in so many of AGAIN rewrites that its stated distribution is refuted."""
+    found: list[tuple[float, str, str, int, float]] = []
+    for (word, became), n in hits.items():
+        if n >= AGAIN // 3:  # fewer are refuted nowhere
+            d = reader.stated(m.prepare(word), 0)
+            at = None if d is None else reader.places(d).get(became)
+            p = 0.0 if d is None or at is None else float(bounds(d)[at].sum())
+            found.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
+    if not found or min(found)[0] * tests >= LEVEL:
+        return None
+    _, word, became, n, p = min(found)
+    message = (
+        f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {float(m.config.epsilon):.3g}; the stated "
+        f"distribution gives it {p:.2g}."
+    )
+    log_p = math.log(p) if p else -math.inf
+    return Witness(word, word, (became,), math.log(n / AGAIN), log_p, 0.0, kind="sampler", told=message)
 
 
 def _count(n: int) -> str:
