@@ -189,7 +189,7 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
             [reader_game.ceiling(level.epsilon, 4), mean, level.players, level.deserved], abs=0.0101
         )
     assert game.locator("#curve circle").count() == game.locator("#curve rect").count() == len(levels)
-    game.click("#again")
+    game.click("#replay")
     assert game.inner_text("#round").startswith("Round 1 of ") and game.inner_text("#points") == ""
 
 
