@@ -776,6 +776,7 @@ def test_the_chances_beside_a_word_are_those_of_its_law(page: Page) -> None:
     for at, word in ((1, "doctor"), (6, "sister"), (3, "Lisbon")):
         page.locator(".strip .text .word", has_text=word).first.click()
         until(page, f"document.querySelector('.strip .pair .from').textContent === '{word}'")
+        page.evaluate("document.querySelector('.strip .tab-how').click()")
         page.wait_for_timeout(100)
         found = law(page, TEXTS[0], at, "dp-mlm-prior", 15.0)
         chances = dict(zip(found["candidates"], found["probs"], strict=True))
