@@ -1,7 +1,7 @@
 """The game "Beat the optimal reader" as data for the browser edition: line-ups, and what each word is drawn from.
 
-The rules are those of :mod:`dptext_studio.lessons.reader_game`. The scores of the words are public, so the page needs no
-model and no table of a mechanism to play.
+The rules are those of :mod:`dptext_studio.lessons.reader_game`. The scores of the words are public, so the page needs
+no model and no table of a mechanism to play.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def game_data() -> dict[str, Any]:
     }
 
 
-def _line_up(rules: reader_game.Rules, line_up: reader_game.LineUp, tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _line_up(
+    rules: reader_game.Rules, line_up: reader_game.LineUp, tables: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
     question: BeliefQuestion = reader_game.question_of(rules.mechanism, line_up)
     mechanism: Any = rules.mechanism
     rows = []

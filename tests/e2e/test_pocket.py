@@ -485,13 +485,13 @@ def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page
         page.click("#save")
     saved = Path(got.value.path()).read_text(encoding="utf-8")
     assert saved.startswith("My ") and saved.endswith(".")
-    assert "ε = 28" in page.inner_text("#ledger") and "no promise" not in page.inner_text("#ledger")
+    assert "ε = 28" in page.inner_text("#ledger") and "neither has a guarantee" not in page.inner_text("#ledger")
     # Another version from the same noise.
     page.fill("#exact", "2")
     page.press("#exact", "Enter")
     with page.expect_download():
         page.click("#save")
-    assert page.inner_text("#ledger").count("no promise is left") == 2
+    assert page.inner_text("#ledger").count("neither has a guarantee") == 2
 
 
 def test_an_example_is_chosen_and_says_what_it_gives_away(page: Page) -> None:
@@ -652,7 +652,7 @@ def test_what_left_is_written_down_at_the_epsilon_of_its_words(without_model: Pa
     until(page, "document.querySelector('#guarantee').textContent.includes('ε = 1.1 per unit')")
     page.evaluate("window.allow()")
     until(page, f"document.querySelectorAll('#ledger li').length === {before + 2}")
-    assert page.inner_text("#ledger").count("CusText, ε = 20,") == 2 and "no promise" not in page.inner_text("#ledger")
+    assert page.inner_text("#ledger").count("CusText, ε = 20,") == 2 and "neither has a guarantee" not in page.inner_text("#ledger")
 
 
 def test_a_file_that_is_another_is_refused(browser: Browser, address: str) -> None:
@@ -776,6 +776,7 @@ def test_the_chances_beside_a_word_are_those_of_its_law(page: Page) -> None:
     for at, word in ((1, "doctor"), (6, "sister"), (3, "Lisbon")):
         page.locator(".strip .text .word", has_text=word).first.click()
         until(page, f"document.querySelector('.strip .pair .from').textContent === '{word}'")
+        page.evaluate("document.querySelector('.strip .tab-how').click()")
         page.wait_for_timeout(100)
         found = law(page, TEXTS[0], at, "dp-mlm-prior", 15.0)
         chances = dict(zip(found["candidates"], found["probs"], strict=True))

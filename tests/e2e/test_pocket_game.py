@@ -1,4 +1,4 @@
-"""The game of the browser edition: the same line-ups, posteriors and scores as the app's, and a whole game of clicks."""
+"""The game of the browser edition: posteriors and scores are those of the app, and a whole game is played by clicks."""
 
 from __future__ import annotations
 
@@ -66,8 +66,10 @@ def test_posteriors_and_expected_success_are_the_cores(game: Page) -> None:
             p = np.exp([d.get(word, -np.inf) for d in of])
             np.testing.assert_allclose(posterior, p / p.sum(), rtol=0, atol=1e-12)
         assert expected == pytest.approx(reader_game.expected_success(RULES, line_ups[name], epsilon), abs=1e-12)
-    limits = game.evaluate("async (e) => { const m = await import('./reader_game.js'); return e.map((x) => m.ceiling(x, 4)); }",
-                           list(RULES.epsilons))
+    limits = game.evaluate(
+        "async (e) => { const m = await import('./reader_game.js'); return e.map((x) => m.ceiling(x, 4)); }",
+        list(RULES.epsilons),
+    )
     assert limits == pytest.approx([reader_game.ceiling(e, 4) for e in RULES.epsilons], abs=1e-15)
 
 
@@ -99,7 +101,13 @@ def test_rounds_are_drawn_as_the_mechanism_draws_them(game: Page) -> None:
         unchanged.append((r["epsilon"], theirs[place].casefold() == ours[place].casefold()))
     for epsilon in RULES.epsilons:
         # The share of facts that are unchanged is that of the mechanism.
-        p = np.mean([np.exp(d[f.lower()]) for x in line_ups.values() for f, d in zip(x.facts, log_chances(x, epsilon), strict=True)])
+        p = np.mean(
+            [
+                np.exp(d[f.lower()])
+                for x in line_ups.values()
+                for f, d in zip(x.facts, log_chances(x, epsilon), strict=True)
+            ]
+        )
         found = [u for at, u in unchanged if at == epsilon]
         assert abs(np.mean(found) - p) < 5 * np.sqrt(p * (1 - p) / len(found))
 
@@ -109,7 +117,8 @@ def test_scores_are_those_of_the_app(game: Page) -> None:
       const { scoreOf, total } = await import("./reader_game.js");
       const rounds = Array.from({ length: n }, () => game.rounds()).flat();
       const guesses = rounds.map((r, i) => i % 4);
-      return [rounds, guesses, rounds.map((r, i) => scoreOf(r, guesses[i])), total(rounds.map((r, i) => scoreOf(r, guesses[i])))];
+      const scores = rounds.map((r, i) => scoreOf(r, guesses[i]));
+      return [rounds, guesses, scores, total(scores)];
     })"""
     rounds, guesses, scores, total = game.evaluate(call, 4)
     expected = []
@@ -150,7 +159,11 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
         else:
             game.locator("#choices button").nth(1).click()
         verdict = game.inner_text("#verdict")
-        secret = next(k for k, fact in enumerate(line_up.facts) if verdict.endswith(f"it was {fact}.") or f"It was {fact}." in verdict)
+        secret = next(
+            k
+            for k, fact in enumerate(line_up.facts)
+            if verdict.endswith(f"it was {fact}.") or f"It was {fact}." in verdict
+        )
         assert verdict.startswith("Right") == (secret == 1)
         p = np.exp([d.get(release.lower(), -np.inf) for d in log_chances(line_up, epsilon)])
         q = p / p.sum()
@@ -158,7 +171,9 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
         assert "(the original)" in bars[secret]
         widths = game.evaluate("[...document.querySelectorAll('#bars b')].map((b) => parseFloat(b.style.width) / 100)")
         assert widths == pytest.approx(q.tolist(), abs=1e-4)
-        played.append((epsilon, Score(1, float(secret == 1), float(q[1]), int(q.argmax() == secret), float(q.max()), 0.0, 0.25)))
+        played.append(
+            (epsilon, Score(1, float(secret == 1), float(q[1]), int(q.argmax() == secret), float(q.max()), 0.0, 0.25))
+        )
         points = game.inner_text("#points")
         assert points.startswith(f"You {sum(s.players for _, s in played):g} · ")
         assert game.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -170,9 +185,11 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
     for row, level in zip(rows, levels, strict=True):
         shown = [float(x) / 100 for x in row[1:]]
         mean = np.mean([reader_game.expected_success(RULES, x, level.epsilon) for x in RULES.line_ups])
-        assert shown == pytest.approx([reader_game.ceiling(level.epsilon, 4), mean, level.players, level.deserved], abs=0.0101)
+        assert shown == pytest.approx(
+            [reader_game.ceiling(level.epsilon, 4), mean, level.players, level.deserved], abs=0.0101
+        )
     assert game.locator("#curve circle").count() == game.locator("#curve rect").count() == len(levels)
-    game.click("#again")
+    game.click("#replay")
     assert game.inner_text("#round").startswith("Round 1 of ") and game.inner_text("#points") == ""
 
 

@@ -81,6 +81,7 @@ async function rewrite() {
     if (turn === state.turn) instead(spec.title, problem);
     return false;
   }
+  engine.loadNeighbours().catch(() => {}); // so that they are there without a network too
   if (turn !== state.turn) return true;
   if (state.working) {
     state.stale = true;

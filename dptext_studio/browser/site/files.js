@@ -15,11 +15,11 @@ async function unpacked(/** @type {Uint8Array<ArrayBuffer>} */ data) {
 /**
  * What a file holds.
  * @param {File} file bytes: its size on the wire; sha256: of what it holds
- * @param {(bytes: number) => void} [hear] is told how many bytes came, as they come
+ * @param {(bytes: number) => void} [onProgress] is told how many bytes came, as they come
  */
-export async function content(file, hear = () => {}) {
+export async function content(file, onProgress = () => {}) {
   const first = !navigator.serviceWorker?.controller;
-  let packed = await fetched(file.path, hear);
+  let packed = await fetched(file.path, onProgress);
   let data = await whole(packed, file);
   if (!data) {
     // What this device has kept may be damaged or of another version: the server is asked instead, once.
@@ -49,7 +49,7 @@ async function asked(path, how = {}) {
 }
 
 async function fetched(
-  /** @type {string} */ path, /** @type {(bytes: number) => void} */ hear, /** @type {RequestInit} */ how = {},
+  /** @type {string} */ path, /** @type {(bytes: number) => void} */ onProgress, /** @type {RequestInit} */ how = {},
 ) {
   const answer = await asked(path, how);
   const parts = [];
@@ -58,7 +58,7 @@ async function fetched(
     const { done, value } = await reader.read().catch(() => stopped(path));
     if (done) break;
     parts.push(value);
-    hear(value.length);
+    onProgress(value.length);
   }
   return new Blob(parts);
 }

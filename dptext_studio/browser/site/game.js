@@ -135,7 +135,7 @@ function end() {
   }));
   get("curve").replaceChildren(curve(levels, k), legend());
   get("take_home").textContent = takeHome;
-  get("again").focus({ preventScroll: true });
+  get("replay").focus({ preventScroll: true });
 }
 
 /** @typedef {{epsilon: number, ceiling: number, reader: number, players: number, deserved: number}} Level */
@@ -195,7 +195,7 @@ async function start() {
   paragraphs(get("rules"), data.rules);
   get("status").hidden = true;
   get("next").addEventListener("click", () => (play.guesses.length < play.rounds.length ? ask() : end()));
-  get("again").addEventListener("click", () => begin([...play.past, ...played()]));
+  get("replay").addEventListener("click", () => begin([...play.past, ...played()]));
   addEventListener("keydown", (event) => {
     const choice = get("choices").children[Number(event.key) - 1];
     if (choice && !event.ctrlKey && !event.metaKey && !event.altKey && !get("play").hidden) choice.click();

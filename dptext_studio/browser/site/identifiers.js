@@ -46,7 +46,7 @@ let made = null;
 
 /** The pattern of dates, made once. */
 function patternOf(/** @type {any} */ given) {
-  if (made?.of !== given) made = { of: given, pattern: dates(given) };
+  if (!made || made.of !== given) made = { of: given, pattern: dates(given) };
   return made.pattern;
 }
 

@@ -15,7 +15,7 @@ let made = null;
 
 /** The lists of the language as sets, made once. */
 export function cluesOf(/** @type {any} */ given) {
-  if (made?.of !== given) {
+  if (!made || made.of !== given) {
     const sets = Object.entries(given).map(([name, x]) => [name, Array.isArray(x) ? new Set(x) : x]);
     made = { of: given, clues: Object.fromEntries(sets) };
   }
