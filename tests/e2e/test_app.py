@@ -1022,7 +1022,7 @@ PAGES = {
     "Explore": (".strip .text button", ""),
     "Compare": (".rewrite .word", ""),
     "Batch": ("text=Come back to a job", ""),
-    "Learn": ("[role=radiogroup] label", ""),
+    "Learn": ("text=Judge for yourself", ""),
     "Benchmarks": (".js-plotly-plot .main-svg", "Research"),
     "Findings": ("text=Which mechanism", "Research"),
     "Audit": ("text=The verdict appears here", "Research"),
