@@ -12,7 +12,7 @@ from ...lessons import LESSONS
 from ...server.votes import VOTES
 from . import class_game, classroom
 from .learning import GAME, STEPS, Learning, Stage, follow_class, learning, sentences
-from .lesson_parts import answers, control, part_view, reveal_of, verdict
+from .lesson_parts import answers, control, part_view, reveal_of, verdict, vote_buttons
 
 #: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn; of
 #: what is said and of the code to scan.
@@ -75,6 +75,7 @@ def _lesson_slide(mine: Learning, step: str) -> None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
             answers(lesson, value, question, follow=True)
+            vote_buttons(lesson)
             return
         if mine.in_class and not VOTES.is_revealed(mine.room, lesson.name):
             st.info("Your teacher shows the answer.")
