@@ -155,8 +155,8 @@ def test_a_class_answers_unseen_until_the_wall_shows_the_answer():
     assert not pupils[0].success and not pupils[0].warning and not bars(pupils[0])
     turn(wall)
     assert VOTES.counts(room, first.name, question, 2) == [3, 0], "the same question, wherever the slider stands"
-    for one in (wall, settle(pupils[0])):
-        assert bars(one)[0].endswith("· **3**") and (one.success or one.warning or one.info)
+    assert bars(settle(pupils[0]))[0].endswith("· **3**") and (pupils[0].success or pupils[0].warning)
+    assert says(wall, "A: **3** · B: **0**") and wall.info
     assert first.take_home in words(pupils[0])
     assert pupils[0].radio(key=f"learn_answer_{first.name}").disabled, "nobody changes the answer afterwards"
 

@@ -132,6 +132,14 @@ def tally(topic: str, asked: Any, choices: tuple[str, ...]) -> None:
     st.caption(f"{answered} answered." if votes.VOTES.is_open(room) else CLOSED)
 
 
+def vote_line(lesson: Lesson, value: Any, question: Question) -> None:
+    """Show the votes of a class in one line."""
+    asked = class_question(lesson, value, question)
+    counts = asked and votes.VOTES.counts(learning().room, lesson.name, asked, len(question.answers))
+    if counts:
+        st.caption(" · ".join(f"{chr(ord('A') + i)}: **{n}**" for i, n in enumerate(counts)))
+
+
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
     """Show the question with its answers, and the button that shows which is right: in a class, only to its host."""
     mine = learning()
@@ -175,7 +183,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
             )
 
 
-def vote_buttons(lesson: Lesson) -> None:
+def vote_button(lesson: Lesson) -> None:
     """Let the host end the vote, and have the class vote again after a discussion."""
     mine = learning()
     if not mine.is_host:
