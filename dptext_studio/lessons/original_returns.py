@@ -17,6 +17,11 @@ from dptext_core.privacy.guarantee import number, odds_text, percent
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, epsilon_text, likely
 
 WORD, OTHER = "doctor", "nurse"
+REPLIES = (
+    f"The reader would learn that the word was not “{WORD}”.",
+    "The ban is part of the known mechanism, so the reader takes it into account.",
+    "The ban changes the odds: compare the two columns.",
+)
 
 
 @lru_cache(maxsize=1)
@@ -97,9 +102,5 @@ class OriginalReturns(Lesson):
                 "possible everywhere, the original included.",
             ),
             (Facts(("", "without the ban", "with the ban"), rows),),
-            (
-                f"The reader would learn that the word was not “{WORD}”.",
-                "The ban is part of the known mechanism, so the reader takes it into account.",
-                "The ban changes the odds: compare the two columns.",
-            ),
+            REPLIES,
         )

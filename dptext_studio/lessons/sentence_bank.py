@@ -20,6 +20,11 @@ TOTALS = (10.0, 20.0, 50.0, 100.0, 200.0, 400.0)
 DRAWS, SHOWN = 10, 3
 #: Cosines that are as good as the same.
 SAME = 0.02
+REPLIES = (
+    "With this much ε for each word, many words come back unchanged.",
+    "Shared among all words, this ε is too little for each of them.",
+    "The averages differ: see the bars.",
+)
 
 
 @lru_cache(maxsize=1)
@@ -113,9 +118,5 @@ class SentenceBank(Lesson):
                     + tuple(("word by word", text) for text in theirs[:SHOWN]),
                 ),
             ),
-            (
-                "With this much ε for each word, many words come back unchanged.",
-                "Shared among all words, this ε is too little for each of them.",
-                "The averages differ: see the bars.",
-            ),
+            REPLIES,
         )

@@ -19,6 +19,11 @@ from .base import Bars, Control, Lane, Lesson, Part, Question, Reveal, Row
 EPSILON = 0.5
 #: Nearest words that are looked for on the line, and how many places away still counts as beside it.
 NEAREST, BESIDE = 10, 10
+REPLIES = (
+    "A line has only two directions, so most neighbours are elsewhere.",
+    "Count the blue bars: each is a neighbour close to the word.",
+    "Some neighbours do stay close: count the blue bars.",
+)
 
 
 def word_line() -> WordList:
@@ -135,9 +140,5 @@ class WordLines(Lesson):
                 ),
                 lane,
             ),
-            (
-                "A line has only two directions, so most neighbours are elsewhere.",
-                "Count the blue bars: each is a neighbour close to the word.",
-                "Some neighbours do stay close: count the blue bars.",
-            ),
+            REPLIES,
         )

@@ -30,8 +30,11 @@ class _Room:
     key: str
     #: Topic and question → voter → the number of the answer.
     answers: dict[tuple[str, Hashable], dict[str, int]] = field(default_factory=dict)
-    #: Topics whose counts the class sees, and on which nobody votes any more.
+    #: Topics on which nobody votes any more, whose counts everybody sees; and those of them with a shown answer.
+    ended: set[str] = field(default_factory=set)
     revealed: set[str] = field(default_factory=set)
+    #: Topic → how many votes on it were started again.
+    ballots: dict[str, int] = field(default_factory=dict)
     #: What the host shows now.
     stage: Any = None
 
@@ -82,11 +85,37 @@ class Votes:
         with self._lock:
             return there.stage if (there := self._rooms.get(room)) else None
 
-    def reveal(self, room: str, key: str, topic: str) -> None:
+    def end(self, room: str, key: str, topic: str) -> None:
         """End the vote on a topic and let everybody see its counts, if the key is that of the room."""
         with self._lock:
             if (there := self._hosted(room, key)) is not None:
+                there.ended.add(topic)
+
+    def reveal(self, room: str, key: str, topic: str) -> None:
+        """End the vote on a topic and let everybody see the answer too, if the key is that of the room."""
+        with self._lock:
+            if (there := self._hosted(room, key)) is not None:
+                there.ended.add(topic)
                 there.revealed.add(topic)
+
+    def restart(self, room: str, key: str, topic: str) -> None:
+        """Forget the votes on a topic and let everybody vote again, if the key is that of the room."""
+        with self._lock:
+            if (there := self._hosted(room, key)) is not None:
+                there.ended.discard(topic)
+                there.revealed.discard(topic)
+                there.ballots[topic] = there.ballots.get(topic, 0) + 1
+                for asked in [asked for asked in there.answers if asked[0] == topic]:
+                    del there.answers[asked]
+
+    def ballot(self, room: str, topic: str) -> int:
+        """Return how often the vote on a topic was started again."""
+        with self._lock:
+            return there.ballots.get(topic, 0) if (there := self._rooms.get(room)) else 0
+
+    def has_ended(self, room: str, topic: str) -> bool:
+        with self._lock:
+            return (there := self._rooms.get(room)) is not None and topic in there.ended
 
     def is_revealed(self, room: str, topic: str) -> bool:
         with self._lock:
@@ -96,7 +125,7 @@ class Votes:
         """Count an answer, in the place of the one that this voter gave before. Return whether it is counted."""
         with self._lock:
             self._forget()
-            if (there := self._rooms.get(room)) is None or topic in there.revealed:
+            if (there := self._rooms.get(room)) is None or topic in there.ended:
                 return False
             asked = (topic, question)
             if asked not in there.answers and len(there.answers) >= QUESTIONS:
@@ -114,10 +143,10 @@ class Votes:
             return len(self._given(room, topic, question))
 
     def counts(self, room: str, topic: str, question: Hashable, answers: int) -> list[int] | None:
-        """Return how many chose each of so many answers; None before the host reveals them."""
+        """Return how many chose each of so many answers; None before the host ends the vote."""
         with self._lock:
             self._forget()
-            if (there := self._rooms.get(room)) is None or topic not in there.revealed:
+            if (there := self._rooms.get(room)) is None or topic not in there.ended:
                 return None
             given = list(self._given(room, topic, question).values())
         return [given.count(k) for k in range(answers)]

@@ -1025,7 +1025,7 @@ PAGES = {
     "Explore": (".strip .text button", ""),
     "Compare": (".rewrite .word", ""),
     "Batch": ("text=Resume a job", ""),
-    "Learn": ("[role=radiogroup] label", ""),
+    "Learn": ("text=Judge for yourself", ""),
     "Benchmarks": (".js-plotly-plot .main-svg", "Research"),
     "Findings": ("text=Which mechanism", "Research"),
     "Audit": ("text=The verdict appears here", "Research"),

@@ -28,10 +28,25 @@ def calm(page) -> None:
     )
 
 
+#: Of axe-core: what WCAG demands, in the page's own document.
+AXE = {"resultTypes": ["violations"], "iframes": False, "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+
+
+def serious(page) -> list[tuple[str, ...]]:
+    """What axe-core finds on a page at rest."""
+    calm(page)
+    found = page.evaluate("options => axe.run(options)", AXE)["violations"]
+    return [(v["id"], *n["target"]) for v in found if v["impact"] in ("serious", "critical") for n in v["nodes"]]
+
+
 @pytest.mark.slow
-def test_a_game_by_keyboard_on_a_phone(open_app: Callable) -> None:
-    seen = open_app(APP, query=f"/learn?lesson={NUMBER}", viewport={"width": 390, "height": 844})
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_game_by_keyboard_on_a_phone(open_app: Callable, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.base", reason="pip install axe-playwright-python")
+    size = {"width": 390, "height": 844}
+    seen = open_app(APP, query=f"/learn?lesson={NUMBER}", viewport=size, color_scheme=scheme)
     page, rules = seen.page, reader_game.rules()
+    page.evaluate(axe.AXE_SCRIPT)
     rounds = len(rules.epsilons) * rules.rounds_each
     for number in range(1, rounds + 1):
         page.get_by_text(f"Round {number} of {rounds}").wait_for(timeout=LONG)
@@ -39,13 +54,18 @@ def test_a_game_by_keyboard_on_a_phone(open_app: Callable) -> None:
         calm(page)
         sizes = page.locator(CHOICES).evaluate_all("all => all.map(e => e.getBoundingClientRect().height)")
         assert len(sizes) == rules.k and min(sizes) >= 44, "a thumb hits them"
+        if number == 1:
+            assert not serious(page)
         page.keyboard.press(str(number % rules.k + 1))
         page.locator(".st-key-game_next button").wait_for(timeout=LONG)
-        assert page.locator(".bars li.original").count() == 1
+        page.locator(".bars li.original").wait_for(timeout=LONG)
         calm(page)
+        if number == 1:
+            assert not serious(page)
         page.keyboard.press("Enter")
     page.locator(".curves circle").first.wait_for(timeout=LONG)
     assert page.locator(".curves > svg circle").count() == 2 * len(rules.epsilons)
+    assert not serious(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.get_by_role("button", name="Play again").click()
     page.get_by_text(f"Round 1 of {rounds}").wait_for(timeout=LONG)

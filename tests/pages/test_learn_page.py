@@ -196,6 +196,18 @@ def test_the_address_for_others_is_that_of_the_browser_or_the_name_of_the_server
     assert classroom.address("learn", {"lesson": "2"}) == f"{there}/learn?lesson=2"
 
 
+@pytest.mark.parametrize("base", ["http://localhost:8501/", "http://room-12.local:8501/"])
+def test_a_hand_out_names_no_address_of_this_machine_alone(learn, monkeypatch, base):
+    given = []
+    monkeypatch.setattr(classroom, "base", lambda: base)
+    monkeypatch.setattr(classroom, "handout", lambda which, *, address, code: given.append((address, code)))
+    monkeypatch.setattr(classroom.download, "button", lambda label, make, *_, **__: make())
+    learn.session_state["learn_for_class"] = True
+    settle(learn)
+    ((address, code),) = set(given)
+    assert (address, bool(code)) == (("", False) if "localhost" in base else (f"{base}learn", True))
+
+
 @pytest.mark.parametrize(
     ("url", "here"),
     [

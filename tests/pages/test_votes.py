@@ -47,6 +47,24 @@ def test_votes_are_hidden_until_the_host_reveals_them_and_then_nobody_votes(cloc
     assert not mine.is_revealed(other, "t") and mine.counts("none", "t", "q", 2) is None
 
 
+def test_a_vote_ends_before_its_answer_is_shown_and_can_be_started_again(clock):
+    mine = Votes(lambda: clock[0])
+    room, key = mine.open()
+    mine.cast(room, "t", "q", "a", 1)
+    mine.end(room, "a", "t")
+    assert not mine.has_ended(room, "t")
+    mine.end(room, key, "t")
+    assert mine.has_ended(room, "t") and not mine.is_revealed(room, "t")
+    assert mine.counts(room, "t", "q", 2) == [0, 1] and not mine.cast(room, "t", "q", "b", 1)
+    mine.restart(room, "a", "t")
+    assert mine.has_ended(room, "t") and mine.ballot(room, "t") == 0
+    mine.restart(room, key, "t")
+    assert not mine.has_ended(room, "t") and mine.ballot(room, "t") == 1 and mine.answered(room, "t", "q") == 0
+    assert mine.cast(room, "t", "q", "a", 0) and mine.counts(room, "t", "q", 2) is None
+    mine.reveal(room, key, "t")
+    assert mine.has_ended(room, "t") and mine.is_revealed(room, "t") and mine.counts(room, "t", "q", 2) == [1, 0]
+
+
 def test_a_room_holds_so_many_and_no_more(clock):
     mine = Votes(lambda: clock[0])
     room, _ = mine.open()
@@ -137,14 +155,34 @@ def test_a_class_answers_unseen_until_the_wall_shows_the_answer():
     assert not pupils[0].success and not pupils[0].warning and not bars(pupils[0])
     turn(wall)
     assert VOTES.counts(room, first.name, question, 2) == [3, 0], "the same question, wherever the slider stands"
-    for one in (wall, settle(pupils[0])):
-        assert bars(one)[0].endswith("· **3**") and (one.success or one.warning or one.info)
+    assert bars(settle(pupils[0]))[0].endswith("· **3**") and (pupils[0].success or pupils[0].warning)
+    assert says(wall, "A: **3** · B: **0**") and wall.info
     assert first.take_home in words(pupils[0])
     assert pupils[0].radio(key=f"learn_answer_{first.name}").disabled, "nobody changes the answer afterwards"
 
 
 def buttons(at, key: str) -> list[str]:
     return [b.key for b in at.button if (b.key or "").startswith(key)]
+
+
+def test_a_class_votes_discusses_and_votes_again():
+    (room, key), first = VOTES.open(), lessons.lesson("coin")
+    here = str(lessons.LESSONS.index(first) + 1)
+    pupil, wall = page("learn", lesson=here, room=room), wall_at(2, lesson=here, room=room, host=key)
+    answer(pupil, first.name, 0)
+    wall.button(key="learn_vote").click()
+    settle(wall)
+    assert bars(wall)[0].endswith("· **1**") and not VOTES.is_revealed(room, first.name), "the votes, and no answer"
+    assert settle(pupil).radio(key=f"learn_answer_{first.name}").disabled and not pupil.warning and not pupil.success
+    wall.button(key="learn_vote").click()
+    settle(wall)
+    assert not bars(wall) and says(wall, "0 answered")
+    again = settle(pupil).radio(key=f"learn_answer_{first.name}_1")
+    assert again.value is None and not again.disabled and says(pupil, "will be counted")
+    again.set_value(0)
+    assert says(settle(pupil), "Counted") and says(settle(wall), "1 answered"), "the same answer counts again"
+    stranger = wall_at(2, lesson=here, room=room)
+    assert not buttons(stranger, "learn_vote")
 
 
 def test_phones_follow_the_slides_of_the_host_and_of_nobody_else():

@@ -102,6 +102,11 @@ def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
     st.caption("The address carries settings, never a text. Your slides show the same code while answers are counted.")
     if mine.host:
         st.caption("The address in your own browser also has the host's key: share the one above, not that one.")
+    pages_to_print()
+
+
+def pages_to_print() -> None:
+    """Show the hand-out. It names no address that works on this machine only."""
     st.markdown("**Pages to print**")
     lessons_at = address("learn", {})
     shared = not only_here(lessons_at)

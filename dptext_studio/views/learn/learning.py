@@ -55,17 +55,18 @@ class Stage:
 @dataclass(eq=False)
 class Learning:
     """Where a visitor is. at: the lesson, from 0; None in the list of lessons. step: of the presenter view. answers:
-    the chosen one, by the name of the lesson; revealed: the lessons whose answer was asked for. values: where controls
-    stand. address: as it was last read or written. room: where the answers of a class are counted, "" for nowhere;
-    host: the key of its host, "" for the class; voter: who answers, a random name of this session; counted: the room
-    and the question of the last answer. seen: what the host showed at the last run. begun: the lesson at whose
-    beginning the page was put last. play: the game of one player. staged: the game of a class, in the session of
-    its host."""
+    the chosen one, by the name of the lesson; ballots: in which vote of a class it was chosen; revealed: the lessons
+    whose answer was asked for. values: where controls stand. address: as it was last read or written. room: where the
+    answers of a class are counted, "" for nowhere; host: the key of its host, "" for the class; voter: who answers, a
+    random name of this session; counted: the room and the question of the last answer. seen: what the host showed at
+    the last run. begun: the lesson at whose beginning the page was put last. play: the game of one player. staged: the
+    game of a class, in the session of its host."""
 
     at: int | None = None
     step: int = 0
     present: bool = False
     answers: dict[str, int] = field(default_factory=dict)
+    ballots: dict[str, int] = field(default_factory=dict)
     revealed: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
     address: dict[str, str] | None = None
@@ -175,14 +176,16 @@ def sentences(lines: Iterable[str]) -> None:
         st.markdown(literal(line))
 
 
-def class_state() -> tuple[Any, bool]:
-    """Return what the host shows, and whether the answer to what is here may be seen."""
+def class_state() -> tuple[Any, bool, bool, int]:
+    """Return what the host shows; whether the vote on what is here has ended, and its answer is shown; and how often
+    the vote was started again."""
     mine = learning()
     stage = votes.VOTES.stage(mine.room)
     topic = mine.lesson.name
     if isinstance(stage, Stage) and stage.game is not None:
         topic = stage.topic(stage.number)
-    return stage, votes.VOTES.is_revealed(mine.room, topic)
+    room = mine.room, topic
+    return stage, votes.VOTES.has_ended(*room), votes.VOTES.is_revealed(*room), votes.VOTES.ballot(*room)
 
 
 def follow_class() -> None:

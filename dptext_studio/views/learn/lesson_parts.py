@@ -89,12 +89,18 @@ def class_question(lesson: Lesson, value: Any, question: Question) -> Question |
     return question if learning().room and not own else None
 
 
+def answer_key(lesson: Lesson, ballot: int) -> str:
+    return f"learn_answer_{lesson.name}" + (f"_{ballot}" if ballot else "")
+
+
 def record_answer(lesson: Lesson, asked: Question | None) -> None:
     """Note what was chosen, and count it where there is a class."""
-    mine, chosen = learning(), state[f"learn_answer_{lesson.name}"]
+    mine = learning()
+    ballot = votes.VOTES.ballot(mine.room, lesson.name)
+    chosen = state[answer_key(lesson, ballot)]
     if chosen is None:
         return
-    mine.answers[lesson.name] = chosen
+    mine.answers[lesson.name], mine.ballots[lesson.name] = chosen, ballot
     counted = asked is not None and votes.VOTES.cast(mine.room, lesson.name, asked, mine.voter, chosen)
     mine.counted = (mine.room, lesson.name, asked) if counted else None
 
@@ -114,7 +120,7 @@ def answer_text(i: int, answer: str) -> str:
 
 
 def tally(topic: str, asked: Any, choices: tuple[str, ...]) -> None:
-    """Show the votes of a class: only how many there are, until the host reveals them."""
+    """Show the votes of a class: only how many there are, until the host shows them."""
     room = learning().room
     counts = votes.VOTES.counts(room, topic, asked, len(choices))
     for i, answer in enumerate(choices):
@@ -126,35 +132,45 @@ def tally(topic: str, asked: Any, choices: tuple[str, ...]) -> None:
     st.caption(f"{answered} answered." if votes.VOTES.is_open(room) else CLOSED)
 
 
+def vote_line(lesson: Lesson, value: Any, question: Question) -> None:
+    """Show the votes of a class in one line."""
+    asked = class_question(lesson, value, question)
+    counts = asked and votes.VOTES.counts(learning().room, lesson.name, asked, len(question.answers))
+    if counts:
+        st.caption(" · ".join(f"{chr(ord('A') + i)}: **{n}**" for i, n in enumerate(counts)))
+
+
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
     """Show the question with its answers, and the button that shows which is right: in a class, only to its host."""
     mine = learning()
     asked = class_question(lesson, value, question)
     open_ = asked is not None and votes.VOTES.is_open(mine.room)
-    shown = open_ and votes.VOTES.is_revealed(mine.room, lesson.name)
+    ended = open_ and votes.VOTES.has_ended(mine.room, lesson.name)
+    ballot = votes.VOTES.ballot(mine.room, lesson.name)
+    voted = mine.ballots.get(lesson.name, 0) == ballot
     with st.container(border=True):
         st.markdown(f"**{literal(question.text)}**")
         chosen = st.radio(
             "Your answer",
             range(len(question.answers)),
-            index=mine.answers.get(lesson.name),
+            index=mine.answers.get(lesson.name) if voted else None,
             format_func=lambda i: literal(question.answers[i]),
-            key=f"learn_answer_{lesson.name}",
+            key=answer_key(lesson, ballot),
             label_visibility="collapsed",
             on_change=record_answer,
             args=(lesson, asked),
-            disabled=shown and mine.in_class,
+            disabled=ended and mine.in_class,
         )
-        if asked is not None and not shown:
+        if asked is not None and not ended:
             if not open_:
                 st.caption(CLOSED)
-            elif mine.counted == (mine.room, lesson.name, asked):
+            elif voted and mine.counted == (mine.room, lesson.name, asked):
                 st.caption("Counted for your class: which answer, and not whose.")
             else:
                 st.caption("It will be counted for your class: which answer, and not whose.")
         if mine.in_class:
-            if not shown:
-                st.caption("Your teacher shows the answer.")
+            if not votes.VOTES.is_revealed(mine.room, lesson.name):
+                st.caption(("The vote has ended. " if ended else "") + "Your teacher shows the answer.")
             return
         with st.container(key="learn_check"):
             st.button(
@@ -165,6 +181,24 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
                 on_click=reveal_answer,
                 args=(lesson,),
             )
+
+
+def vote_button(lesson: Lesson) -> None:
+    """Let the host end the vote, and have the class vote again after a discussion."""
+    mine = learning()
+    if not mine.is_host:
+        return
+    if votes.VOTES.has_ended(mine.room, lesson.name):
+        label, icon, act = "Vote again", "refresh", votes.VOTES.restart
+    else:
+        label, icon, act = "Show votes", "bar_chart", votes.VOTES.end
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        key="learn_vote",
+        on_click=act,
+        args=(mine.room, mine.host, lesson.name),
+    )
 
 
 def reveal_answer(lesson: Lesson) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from ...components import hidden_controls
 from ...components.drawing import drawing
 from ...components.shell import enter_app, last_page, limit_width
+from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import COURSE, LESSONS, Lesson
 from ...server import votes
@@ -46,6 +47,7 @@ def present_button() -> None:
 
 def course_view() -> None:
     """Show all lessons in their parts, with their goals."""
+    add_style(__file__, "course.css")
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
     top.markdown("## Lessons")
     with wall:

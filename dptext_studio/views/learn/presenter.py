@@ -12,7 +12,7 @@ from ...lessons import LESSONS
 from ...server.votes import VOTES
 from . import class_game, classroom
 from .learning import GAME, STEPS, Learning, Stage, follow_class, learning, sentences
-from .lesson_parts import answers, control, part_view, reveal_of, verdict
+from .lesson_parts import answers, control, part_view, reveal_of, verdict, vote_button, vote_line
 
 #: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn; of
 #: what is said and of the code to scan.
@@ -93,8 +93,7 @@ def _lesson_slide(mine: Learning, step: str) -> None:
             then = first
         with first:
             verdict(lesson, question, reveal)
-            if mine.room:
-                answers(lesson, value, question, follow=False)
+            vote_line(lesson, value, question)
         with then:
             sentences(reveal.found)
         with right:
@@ -105,6 +104,8 @@ def _turn_buttons(mine: Learning) -> None:
     at = mine.at or 0
     start, end = at == mine.step == 0, (at, mine.step) == (len(LESSONS) - 1, mine.steps - 1)
     with st.container(horizontal=True, key="wall_turn"):
+        if mine.lesson.name != GAME and STEPS[mine.step] == "asked":
+            vote_button(mine.lesson)
         for label, icon, by, off in (("Back", "arrow_back", -1, start), ("Next", "arrow_forward", 1, end)):
             st.button(
                 label,
