@@ -29,8 +29,10 @@ from ..results.leaderboard_text import (
     elsewhere,
     join_names,
     rankings,
+    refused_text,
     table,
     to_latex,
+    unknown_words_text,
     with_interval,
 )
 from ..runner import contributions as contributed
@@ -110,6 +112,8 @@ def main(argv: Sequence[str] = ()) -> int:
             where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
             apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
             print(f"{e.place:3d}  {with_interval(e, judge):>16s}  {e.label}, {where}{apart}")
+        for line in filter(None, (unknown_words_text(ranking), refused_text(ranking))):
+            print(line, file=sys.stderr)
         if privacy == belief.METRIC:
             print(belief.outside(belief.bundled(), args.set, ranking.at), file=sys.stderr)
         elif ranking.left_out:

@@ -22,7 +22,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,13 +66,16 @@ EPSILONS: dict[str, tuple[float, ...]] = {
     "custext": (0.01, 1.0, 5.0, 20.0),
     "diffractor": (0.02, 0.3, 1.0, 3.0),
     "dp-sentence": (10.0, 25.0, 50.0, 200.0),
-    "dp-paraphrase": (20.0, 30.0),
-    "dp-prompt": (20.0, 30.0),
 }
 #: Sampled releases of each text, where the certainty is estimated. Texts differ far more than these estimates err.
-RELEASES = {"dp-mlm": 24, "dp-mlm-prior": 24, "dp-sentence": 16, "dp-paraphrase": 4, "dp-prompt": 4}
-#: Mechanisms whose certainty another one's is.
-SAME = {"tem": "TEM has SanText's distribution below ε 21.6, so its certainty is SanText's."}
+RELEASES = {"dp-mlm": 24, "dp-mlm-prior": 24, "dp-sentence": 16}
+#: Mechanisms that state their probabilities and are not measured, with the reason.
+_SLOW = "{} writes a text of its own: its certainty takes 40 seconds for each text and is not measured here."
+NOT_MEASURED = {
+    "tem": "TEM has SanText's distribution below ε 21.6, so its certainty is SanText's.",
+    "dp-paraphrase": _SLOW.format("DP-Paraphrase"),
+    "dp-prompt": _SLOW.format("DP-Prompt"),
+}
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def fact_texts(data: data_sets.Data, n: int, planner: Mechanism) -> list[FactTex
 
 def refusals(names: Iterable[str]) -> dict[str, str]:
     """Return why mechanisms without a certainty have none, by their names."""
-    found = dict(SAME)
+    found = dict(NOT_MEASURED)
     for name in names:
         try:
             require_likelihood(get_mechanism(name))
@@ -124,8 +127,7 @@ def refusals(names: Iterable[str]) -> dict[str, str]:
 class Judges:
     """What judges the rewrites of a data set: the label by a classifier trained on original texts, and the encoder."""
 
-    train_x: np.ndarray
-    train_y: Sequence[str]
+    classify: Callable[[np.ndarray], list[str]]
 
     @classmethod
     def of(cls, data: data_sets.Data) -> Judges:
@@ -133,7 +135,7 @@ class Judges:
         task = next(t for t in tasks_of(data.name) if t.role == "utility")
         labels = data.targets[task.target]
         texts = [data.texts[i][0] for i in data.train]
-        return cls(sentence_encoder.embed(texts), [labels[i] for i in data.train])
+        return cls(tasks.trained(sentence_encoder.embed(texts), [labels[i] for i in data.train]))
 
     def cosines_and_labels(self, originals: Sequence[str], rewrites: Sequence[str]) -> tuple[np.ndarray, list[str]]:
         """Return of each rewrite its cosine to its original, and the recognised label."""
@@ -141,7 +143,7 @@ class Judges:
         at = {text: i for i, text in enumerate(distinct)}
         x = sentence_encoder.embed(distinct)
         one, other = (x[[at[t] for t in texts]] for texts in (originals, rewrites))
-        return np.clip((one * other).sum(axis=1), -1, 1), tasks.classify(self.train_x, self.train_y, other)
+        return np.clip((one * other).sum(axis=1), -1, 1), self.classify(other)
 
 
 def measure_block(m: Mechanism, data: str, texts: Sequence[FactText], judges: Judges) -> Iterator[dict[str, Any]]:
@@ -205,13 +207,17 @@ def drop_cut_line(path: Path) -> None:
 
 
 def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[BeliefRow]:
-    """Return a row for each mechanism, data set and ε, of the first texts without a gap."""
+    """Return a row for each mechanism, data set and ε, of the first texts that all mechanisms of the data set have."""
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for line in lines:
         groups.setdefault((line["data"], line["mechanism"]), {})[line["text"]] = line
+    counts: dict[str, int] = {}
+    for (data, _), by_text in groups.items():
+        own = next(i for i in range(len(by_text) + 1) if i not in by_text)
+        counts[data] = min(own, counts.get(data, own))
     rows = []
     for (data, name), by_text in groups.items():
-        n = next(i for i in range(len(by_text) + 1) if i not in by_text)
+        n = counts[data]
         some = [by_text[i] for i in range(n)]
         for k, epsilon in enumerate(some[0]["epsilons"] if some else ()):
             x = {what: [line[what][k] for line in some] for what in ("certainty", "cosine", "label")}

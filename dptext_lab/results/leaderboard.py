@@ -19,6 +19,7 @@ from dptext_core.mechanisms.setting import Setting
 
 from . import attacker_rows, belief, equal_privacy
 from . import summary as store
+from .conditions import Conditions, differences, usual
 from .curves import title
 from .differences import LEAST, LEVEL, full_options, labels
 from .rows import BASELINE, Row
@@ -51,7 +52,7 @@ class BoardEntry:
     between: the two ε that it lies between, () where it was measured there. p: of no difference to the first
     (Tukey); None for the first, and where an error is not known. is_significant: whether the difference is significant
     and large enough to matter. different_words: in 100 draws of a word. strongest: the strongest attacker at this
-    point, where it was measured.
+    point, where it was measured. unknown_words: the option ``oov``, "" for a mechanism that knows every word.
     """
 
     place: int
@@ -71,13 +72,14 @@ class BoardEntry:
     is_significant: bool = False
     different_words: float | None = None
     strongest: str = ""
+    unknown_words: str = ""
 
 
 @dataclass(frozen=True)
 class Board:
     """The settings in their order. stop_words: whether they keep stop words; None: some do. left_out: settings without
     points near. detectable: the difference to the first that would be significant with a probability of 80%; None where
-    no error is known."""
+    no error is known. refused: settings that were measured under other conditions, with the reason."""
 
     data: str
     judge: str
@@ -89,6 +91,7 @@ class Board:
     whole: Row | None
     every: bool = True
     detectable: float | None = None
+    refused: tuple[str, ...] = ()
 
     @property
     def first(self) -> BoardEntry | None:
@@ -108,6 +111,7 @@ class Rows:
     def __init__(self, results: Iterable[Results | None]):
         self.whole: dict[tuple[str, str], Row] = {}
         self._found: dict[tuple[str, str], dict[Setting, Row]] = {}
+        self._conditions: dict[tuple[str, str, Setting], Conditions] = {}
         for one in results:
             for row in () if one is None else one.rows:
                 at = row.data, row.metric
@@ -116,11 +120,16 @@ class Rows:
                         self.whole[at] = row
                 else:
                     full = replace(row, setting=replace(row.setting, options=full_options(row)))
+                    self._conditions.setdefault((*at, full.setting), Conditions.of(full, one.about if one else {}))
                     self._found.setdefault(at, {}).setdefault(full.setting, full)
 
     def of(self, data: str, metric: str) -> Mapping[Setting, Row]:
         """Setting → its row."""
         return self._found.get((data, metric), {})
+
+    def conditions(self, row: Row) -> Conditions:
+        """Return how a row of these was measured."""
+        return self._conditions[row.data, row.metric, row.setting]
 
     def metrics(self, data: str, kinds: Sequence[str]) -> list[str]:
         """Return metrics of these kinds that have a direction, in no other unit than their own."""
@@ -196,7 +205,7 @@ def board(
     """
     words = rows.of(data, "s_w") if privacy == "n_w" else {}
     span = _span(privacy, list(rows.of(data, privacy).values()))
-    lines = _lines(rows, data, judge, privacy, stop_words)
+    lines, conditions, refused = _comparable(rows, _lines(rows, data, judge, privacy, stop_words))
     placed: list[LevelPoint] = []
     out: list[str] = []
     names = labels([pairs[0][1] for pairs in lines.values()])
@@ -219,12 +228,15 @@ def board(
     placed.sort(key=lambda x: -sign * x.score.value)
     compared = versus_first(placed, sign)
     entries = [
-        _entry(place, found, comparison, names, words, privacy, at)
+        replace(
+            _entry(place, found, comparison, names, words, privacy, at),
+            unknown_words=conditions[found.score.setting.key()].unknown_words,
+        )
         for place, (found, comparison) in enumerate(zip(placed, (None, *compared), strict=bool(placed)), 1)
     ]
     whole = rows.whole.get((data, judge))
     least = smallest_detectable(compared)
-    return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), whole, every, least)
+    return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), whole, every, least, refused)
 
 
 def _lines(
@@ -237,6 +249,19 @@ def _lines(
         if setting in hidden and stop_words in (None, _keeps_stop_words(row)):
             found.setdefault(setting.key(), []).append((hidden[setting], row))
     return found
+
+
+def _comparable(
+    rows: Rows, lines: Mapping[str, list[tuple[Row, Row]]]
+) -> tuple[dict[str, list[tuple[Row, Row]]], dict[str, Conditions], tuple[str, ...]]:
+    """Return the settings that were measured under the conditions of most, the conditions of each, and those that were
+    not, with the reason."""
+    conditions = {name: usual(rows.conditions(row) for _, row in pairs) for name, pairs in lines.items()}
+    most = usual(conditions.values())
+    reasons = {name: differences(c, most) for name, c in conditions.items()}
+    names = labels([pairs[0][1] for pairs in lines.values()])
+    refused = tuple(f"{names[name]} ({why})" for name, why in reasons.items() if why)
+    return {name: pairs for name, pairs in lines.items() if not reasons[name]}, conditions, refused
 
 
 def points_at_belief(rows: Rows, data: str, judge: str, at: float = belief.LEVEL) -> dict[str, LevelPoint]:

@@ -9,6 +9,7 @@ from typing import Any
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
 
+from .conditions import UNKNOWN_WORDS
 from .differences import POWER, difference_text
 from .latex import tabular
 from .leaderboard import Board, BoardEntry, Rows, board
@@ -124,6 +125,22 @@ def other_judges(rows: Rows, ranking: Board) -> list[tuple[str, str]]:
     return out
 
 
+def unknown_words_text(ranking: Board) -> str:
+    """Return what the settings of a board do with unknown words, where they differ; "" where they do not."""
+    groups: dict[str, list[str]] = {}
+    for e in ranking.entries:
+        groups.setdefault(e.unknown_words, []).append(e.label)
+    if len(groups) < 2:
+        return ""
+    said = [f"{UNKNOWN_WORDS.get(k, k)} ({join_names(names)})" for k, names in groups.items()]
+    return f"Unknown words: {'; '.join(said)}."
+
+
+def refused_text(ranking: Board) -> str:
+    """Return which settings are not compared, with the reason; "" for none."""
+    return f"Not compared: {'; '.join(ranking.refused)}." if ranking.refused else ""
+
+
 def agreement(rows: Rows, ranking: Board) -> str:
     """Return whether the other judges name the same one."""
     first, others = ranking.first, other_judges(rows, ranking)
@@ -211,6 +228,7 @@ def table(ranking: Board) -> list[dict[str, Any]]:
             "between": " and ".join(f"{x:g}" for x in e.between),
             "p to the first (Tukey)": e.p,
             "told from the first": e.is_significant,
+            "unknown words": e.unknown_words,
             "n": e.n,
             "seeds": e.seeds,
             "point": e.point,
@@ -232,6 +250,7 @@ def display_rows(ranking: Board) -> list[dict[str, Any]]:
             "different words in 100 draws": e.different_words,
             "p to the first": e.p,
             "significantly less": e.is_significant,
+            "unknown words": UNKNOWN_WORDS.get(e.unknown_words, e.unknown_words),
             "texts": e.n,
             "seeds": e.seeds,
             "point": e.point,

@@ -178,13 +178,10 @@ def _difference(a: LevelPoint, b: LevelPoint) -> tuple[float, float | None]:
     difference = a.score.value - b.score.value
     if a.error is None or b.error is None:
         return difference, None
-    if a.outcomes is not None and b.outcomes is not None and a.score.metric == b.score.metric:
-        n = min(len(a.outcomes), len(b.outcomes))
-        # Of two sets of texts the smaller one is the beginning of the other only where both come from one measurement.
-        if len(a.outcomes) == len(b.outcomes) or a.privacy.texts:
-            found = compare(a.outcomes[:n], b.outcomes[:n], a.runs, b.runs)
-            own = (found.high - found.low) / 2 / NORMAL
-            return difference, math.hypot(own, a.error, b.error)
+    if a.outcomes is not None and b.outcomes is not None and len(a.outcomes) == len(b.outcomes):
+        found = compare(a.outcomes, b.outcomes, a.runs, b.runs)
+        own = (found.high - found.low) / 2 / NORMAL
+        return difference, math.hypot(own, a.error, b.error)
     halves = half(a.score), half(b.score)
     if not all(halves) and not (a.score.low == a.score.high and b.score.low == b.score.high):
         return difference, None

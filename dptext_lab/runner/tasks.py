@@ -55,6 +55,11 @@ def classify(train_x: NDArray, train_y: Sequence[str], test_x: NDArray, seed: in
     The same input gives the same labels: lbfgs starts at zero and draws nothing, whatever the seed.
     Training labels that are all one give that label.
     """
+    return trained(train_x, train_y, seed)(test_x)
+
+
+def trained(train_x: NDArray, train_y: Sequence[str], seed: int = 0) -> Callable[[NDArray], list[str]]:
+    """Return the classifier of :func:`classify`, trained once for any number of tests."""
     extras.require("sklearn")
 
     from sklearn.linear_model import LogisticRegression
@@ -62,12 +67,14 @@ def classify(train_x: NDArray, train_y: Sequence[str], test_x: NDArray, seed: in
     if len(train_x) != len(train_y) or not len(train_y):
         raise InputError(f"Training needs a label for each row: got {len(train_x)} rows and {len(train_y)} labels.")
     if len(set(train_y)) == 1:
-        return [train_y[0]] * len(test_x)
-    if not len(test_x):
-        return []
+        return lambda test_x: [train_y[0]] * len(test_x)
     model = LogisticRegression(C=C, solver="lbfgs", max_iter=1000, random_state=seed)
     model.fit(np.asarray(train_x, dtype=np.float64), np.asarray(train_y, dtype=object))
-    return [str(label) for label in model.predict(np.asarray(test_x, dtype=np.float64))]
+
+    def guess(test_x: NDArray) -> list[str]:
+        return [str(label) for label in model.predict(np.asarray(test_x, dtype=np.float64))] if len(test_x) else []
+
+    return guess
 
 
 def score(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:

@@ -9,10 +9,13 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results.belief import METRIC, BeliefRow, as_results
 from dptext_lab.results.curves import title
 
-from .theme import DARK, LIGHT, Plot, escape, layout, line_style, with_hover
+from .epsilon_curves import add_frame
+from .theme import DARK, LIGHT, Plot, escape, line_style, with_hover
 
 
-def certainty(rows: Sequence[BeliefRow], metric: str = "cosine", *, dark: bool = False, height: int = 420) -> Plot:
+def certainty(
+    rows: Sequence[BeliefRow], metric: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 450
+) -> Plot:
     """Draw a metric over the certainty of the optimal reader: a line for each mechanism, a mark for each ε.
 
     Parameters
@@ -23,8 +26,8 @@ def certainty(rows: Sequence[BeliefRow], metric: str = "cosine", *, dark: bool =
         "cosine" or "label_kept".
     dark
         Whether the page is dark.
-    height
-        Pixels.
+    height, width
+        Pixels without the legend, and those that it may take.
 
     Returns
     -------
@@ -59,13 +62,23 @@ def certainty(rows: Sequence[BeliefRow], metric: str = "cosine", *, dark: bool =
             hovertemplate=f"<b>{escape(title(name))}</b>, ε %{{customdata:g}}<br>certainty %{{x:.0f}}%<br>"
             f"{escape(measure(metric).title)} %{{y:.2f}}<extra></extra>",
         )
-    layout(figure, colours, height)
-    figure.update_xaxes(title="Certainty of the optimal reader, %", range=[0, 102], fixedrange=True, showgrid=True)
-    figure.update_yaxes(title=measure(metric).title, fixedrange=True, showgrid=True)
-    figure.add_vline(12.5, line={"color": colours["soft"], "width": 1, "dash": "dot"})
-    figure.update_layout(
-        showlegend=True,
-        dragmode=False,
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.18, "yanchor": "top"},
+    add_frame(figure, [title(name) for name in dict.fromkeys(m for m, _ in found)], colours, height, width)
+    soft = {"color": colours["soft"], "size": 13}
+    figure.update_xaxes(
+        title={"text": "Certainty of the optimal reader, %", "standoff": 6},
+        title_font=soft,
+        automargin=False,
+        range=[0, 102],
+        fixedrange=True,
+        showgrid=True,
     )
+    figure.update_yaxes(
+        title={"text": measure(metric).title, "standoff": 8},
+        title_font=soft,
+        automargin=False,
+        fixedrange=True,
+        showgrid=True,
+    )
+    figure.add_vline(12.5, line={"color": colours["soft"], "width": 1, "dash": "dot"})
+    figure.update_layout(dragmode=False)
     return with_hover(figure, colours)

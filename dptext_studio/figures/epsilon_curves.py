@@ -51,7 +51,7 @@ def curves(
         raise InputError("There is no curve to draw.")
     if top is None:
         top = 1.0 if y_title == N_W else highest or 1.0
-    _add_frame(figure, list(lines), colours, height, width)
+    add_frame(figure, list(lines), colours, height, width)
     _add_axes(figure, (x_title, y_title), (min(ends), max(ends)), top, colours)
     return with_hover(figure, colours)
 
@@ -103,14 +103,14 @@ def _add_curve(
     )
 
 
-def _add_frame(
+def add_frame(
     figure: Plot,
     labels: Sequence[str],
     colours: dict[str, str],
     height: int,
     width: int,
 ) -> None:
-    """Add a legend below the axes, in as many columns as ``width`` pixels have room for."""
+    """Lay a figure out with a legend below the axes, in as many columns as ``width`` pixels have room for."""
     layout(figure, colours, height)
     entry = max(width_of(label, 12) for label in labels) + 52
     columns = max(1, min(len(labels), int((width - 64) // entry)))

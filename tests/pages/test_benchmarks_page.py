@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.text.cells import to_csv
-from dptext_lab.results import curves, total_budget
+from dptext_lab.results import belief, curves, total_budget
 from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row
 from dptext_studio.components import links
@@ -43,8 +43,9 @@ def all_charts(at: AppTest) -> list[dict]:
 
 
 def charts(at: AppTest) -> list[dict]:
-    """Those of the points: a chart of totals stands above them."""
-    totals, *of_points = all_charts(at)
+    """Those of the points: charts of the reader's certainty and of totals stand above them."""
+    certain, totals, *of_points = all_charts(at)
+    assert certain["layout"]["xaxis"]["title"]["text"] == "Certainty of the optimal reader, %"
     assert totals["layout"]["xaxis"]["title"]["text"] == "total ε of a text"
     return of_points
 
@@ -393,10 +394,10 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
 
 
 @pytest.mark.slow
-def test_what_a_total_budget_buys_stands_first_with_what_each_shows(found, monkeypatch):
+def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch):
     at = page()
     systems = list(dict.fromkeys(r.system for r in total_budget.bundled()))
-    assert not at.exception and names(all_charts(at)[0]) == systems
+    assert not at.exception and names(all_charts(at)[1]) == systems
     told = at.dataframe[0].value
     within = [
         "differential privacy within a group" if "CusText" in name else "pure differential privacy" for name in systems
@@ -407,7 +408,7 @@ def test_what_a_total_budget_buys_stands_first_with_what_each_shows(found, monke
         at.segmented_control(key="bench_bought").set_value(measure)
         at.run()
         assert not at.exception
-        assert all_charts(at)[0]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
+        assert all_charts(at)[1]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
         floor = [r.value for r in total_budget.bundled() if (r.data, r.measure, r.total) == ("sst2", measure, 0.0)]
         assert list(at.dataframe[0].value["nothing of the text"]) == floor
     for data in {r.data for r in total_budget.bundled()}:
@@ -426,4 +427,28 @@ def test_what_a_total_budget_buys_stands_first_with_what_each_shows(found, monke
     )
     monkeypatch.setattr(total_budget, "bundled", lambda: ())
     at = page()
-    assert not at.exception and len(all_charts(at)) == 2
+    assert not at.exception and len(all_charts(at)) == 3
+
+
+def test_what_is_preserved_over_the_certainty_of_the_optimal_reader(found, monkeypatch):
+    at = page()
+    rows = belief.bundled()
+
+    def shown(data: str, metric: str) -> None:
+        chart = all_charts(at)[0]
+        systems = list(dict.fromkeys(r.mechanism for r in rows if r.data == data))
+        traces = [t for t in chart["data"] if "customdata" in t]
+        assert [t["name"] for t in traces] == [curves.title(m) for m in systems] and len(systems) > 5
+        own = sorted((r for r in rows if (r.data, r.mechanism) == (data, "dp-mlm")), key=lambda r: r.certainty)
+        assert traces[0]["x"] == pytest.approx([100 * r.certainty for r in own])
+        assert traces[0]["y"] == pytest.approx([getattr(r, metric) for r in own])
+
+    shown("sst2", "cosine")
+    at.segmented_control(key="bench_certainty_data").set_value("snips")
+    at.segmented_control(key="bench_certainty_metric").set_value("label_kept").run()
+    assert not at.exception
+    shown("snips", "label")
+    text = " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert all(reason in text for reason in belief.refusals().values())
+    monkeypatch.setattr(belief, "bundled", lambda: ())
+    assert len(all_charts(page())) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dptext_core.measure.metrics import measure
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 from dptext_lab.results import belief
 from dptext_lab.results.data_titles import title as title_of_data
 
@@ -34,7 +34,7 @@ def certainty_note() -> None:
         )
     shown = [r for r in rows if r.data == data]
     few, most = min(r.texts for r in shown), max(r.texts for r in shown)
-    texts = many(most, "text") if few == most else f"{few} to {most} texts"
+    texts = pluralize(most, "text") if few == most else f"{few} to {most} texts"
     st.caption(
         literal(
             "A reader knows every word but the rarest, the mechanism and ε, and chooses among 8 public words. "
@@ -47,6 +47,6 @@ def certainty_note() -> None:
         alt=f"{measure(metric).title} over the certainty of the optimal reader; Findings has the numbers at 50%",
     )
     if refused := belief.refusals():
-        with st.expander(f"{many(len(refused), 'mechanism')} without a certainty"):
+        with st.expander(f"{pluralize(len(refused), 'mechanism')} without a certainty"):
             for reason in dict.fromkeys(refused.values()):
                 st.markdown(f"- {literal(reason)}")

@@ -48,6 +48,7 @@ def certainty_question() -> None:
                             "The reader knows every word but one, the mechanism and ε, and chooses among 8 words: "
                             "guessing is right 12.5% of the time.",
                             "Bars: 95% intervals, with the error of the certainty.",
+                            leaderboard_text.unknown_words_text(ranking),
                             belief.outside(belief.bundled(), data, at),
                         ),
                     )

@@ -149,9 +149,10 @@ def legend(found: leaderboard.Board) -> str:
         marks.append(f"The judge is {judge}.")
     if once := [e.label for e in found.entries if e.seeds == 1]:
         marks.append(f"One seed only: {', '.join(once)}.")
+    marks += [leaderboard_text.unknown_words_text(found), leaderboard_text.refused_text(found)]
     if found.left_out:
         marks.append(f"No point near: {leaderboard_text.join_names(found.left_out)}.")
-    return " ".join(marks)
+    return " ".join(filter(None, marks))
 
 
 def files(name: str, csv: str, latex: str) -> None:

@@ -69,17 +69,21 @@ def test_the_certainty_of_a_line_is_the_expected_success_of_the_optimal_reader(d
     assert dpt.get_mechanism("santext").config.oov == "random"
 
 
-def test_rows_are_of_the_texts_before_the_first_gap(lines):
-    rows = belief.rows_of([*lines["santext"], *lines["custext"][:1], lines["custext"][2]])
+def test_rows_are_of_the_texts_that_all_mechanisms_have_before_the_first_gap(lines):
+    one, other = lines["santext"], lines["custext"]
+    (row,) = [r for r in belief.rows_of([*one, other[0], other[2]]) if r.epsilon == 10.0]
+    assert (row.texts, row.certainty) == (1, pytest.approx(one[0]["certainty"][0], abs=1e-5))
+    elsewhere = [x | {"data": "snips"} for x in other[:2]]
+    rows = belief.rows_of([*one, *elsewhere])
     assert [(r.mechanism, r.epsilon, r.texts) for r in rows] == [
         ("santext", 10.0, 3),
         ("santext", 16.0, 3),
-        ("custext", 1.0, 1),
+        ("custext", 1.0, 2),
     ]
-    assert rows[0].certainty == pytest.approx(np.mean([x["certainty"][0] for x in lines["santext"]]), abs=1e-5)
-    assert unpack(rows[0].cosines) == pytest.approx([x["cosine"][0] for x in lines["santext"]], abs=0.02)
+    assert rows[0].certainty == pytest.approx(np.mean([x["certainty"][0] for x in one]), abs=1e-5)
+    assert unpack(rows[0].cosines) == pytest.approx([x["cosine"][0] for x in one], abs=0.02)
     for row in belief_rows.as_results(rows).rows:
-        assert Row.read(row.to_dict()) == row and row.n == {"santext": 3, "custext": 1}[row.mechanism]
+        assert Row.read(row.to_dict()) == row and row.n == {"santext": 3, "custext": 2}[row.mechanism]
 
 
 def test_a_run_that_was_stopped_continues(data, lines, tmp_path, capsys):
@@ -102,7 +106,7 @@ def test_mechanisms_without_a_certainty_say_why():
     named = {spec.name for spec in dpt.mechanisms()}
     refused = belief.refusals(named - set(belief.EPSILONS))
     assert set(refused) == named - set(belief.EPSILONS) and all(refused.values())
-    assert belief.refusals([]) == belief.SAME
+    assert belief.refusals([]) == belief.NOT_MEASURED
 
 
 def test_the_document_has_the_boards_of_the_bundled_rows(capsys):

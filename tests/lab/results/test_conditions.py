@@ -1,0 +1,78 @@
+"""Rows are compared only where they were measured under the same conditions."""
+
+from __future__ import annotations
+
+import pytest
+
+import dptext_core as dpt
+from dptext_lab.commands import bench_leaderboard
+from dptext_lab.results import leaderboard, leaderboard_text
+from dptext_lab.results import summary as results
+from dptext_lab.results.rows import Row
+from dptext_lab.results.summary import Results
+
+ABOUT = {
+    "version": "1",
+    "stopwords": "a list",
+    "data": {"sst2": {"sha256": "abc", "n_train": 2000, "n_test": 872, "max_words": 40}},
+}
+
+
+def summary(about: dict, *settings: tuple[str, float, dict]) -> Results:
+    """Each setting with its accuracy, where 30% of the words stay."""
+    rows = [
+        Row(dpt.Setting(name, options, 1.0), "sst2", "utility", metric, value, value, value, 100, 3, "p")
+        for name, accuracy, options in settings
+        for metric, value in (("n_w", 0.3), ("accuracy", accuracy))
+    ]
+    return Results(about, (), tuple(rows))
+
+
+def board(*summaries: Results) -> leaderboard.Board:
+    return leaderboard.board(leaderboard.Rows(summaries), "sst2", "accuracy", "n_w", 0.3)
+
+
+KEEP = {"oov": "keep"}
+USUAL = summary(ABOUT, ("mvc", 0.7, KEEP), ("vickrey", 0.6, KEEP), ("dp-mlm", 0.5, {}))
+
+
+@pytest.mark.parametrize(
+    ("about", "options", "reason"),
+    [
+        ({}, {"oov": "random"}, "unknown words: replaced at random instead of released in clear"),
+        ({"version": "2"}, KEEP, "version: 2 instead of 1"),
+        ({"stopwords": "mine"}, KEEP, "stop words: mine instead of a list"),
+        ({"data": {"sst2": {"n_train": 300}}}, KEEP, "training texts: 300 instead of 2000"),
+        ({"data": {"sst2": {"n_test": 9}}}, KEEP, "test texts: 9 instead of 872"),
+        ({"data": {"sst2": {"sha256": "def"}}}, KEEP, "data: def instead of abc"),
+    ],
+)
+def test_a_setting_that_was_measured_otherwise_is_refused_with_the_reason(about, options, reason):
+    found = board(USUAL, summary(ABOUT | about, ("tem", 0.9, options)))
+    assert [e.mechanism for e in found.entries] == ["mvc", "vickrey", "dp-mlm"]
+    assert found.refused == (f"TEM ({reason})",)
+    assert leaderboard_text.refused_text(found) == f"Not compared: TEM ({reason})."
+
+
+def test_what_a_summary_does_not_say_refuses_nothing():
+    found = board(USUAL, summary({}, ("tem", 0.9, KEEP)))
+    assert found.first.mechanism == "tem" and found.refused == () and leaderboard_text.refused_text(found) == ""
+
+
+def test_a_board_states_what_becomes_of_unknown_words():
+    found = board(USUAL)
+    assert [e.unknown_words for e in found.entries] == ["keep", "keep", ""]
+    assert leaderboard_text.unknown_words_text(found) == (
+        "Unknown words: released in clear (MVC, Vickrey); none: every word is known (DP-MLM)."
+    )
+    assert [line["unknown words"] for line in leaderboard_text.table(found)] == ["keep", "keep", ""]
+    assert leaderboard_text.unknown_words_text(board(summary(ABOUT, ("mvc", 0.7, KEEP)))) == ""
+
+
+def test_rows_of_a_file_are_refused_too(tmp_path, capsys):
+    about = results.bundled().about | {"version": "0.0.1"}
+    path = tmp_path / "mine.json"
+    results.write(summary(about, ("tem", 0.9, {"oov": "keep", "gamma": 1.0})), path)
+    assert bench_leaderboard.main(["--rows", str(path), "--privacy", "n_w", "--at", "0.3"]) == 0
+    out, err = capsys.readouterr()
+    assert "Not compared: TEM" in err and "version: 0.0.1 instead of 0.1.0" in err and "90.0%" not in out
