@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from dptext_core.detectors.rules import KINDS
 from dptext_core.errors import InputError, ModelUnavailable
-from dptext_core.measure.pii_survival import KINDS
 from dptext_core.mechanisms.masked import dp_mlm_prior
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism
