@@ -50,6 +50,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the licence of cuss, the list of profanities",
         "the text of the licence itself",
     ),
+    "words/stand_ins.toml": (
+        "written by hand",
+        "names, places and streets of common knowledge, chosen for this project",
+        "MIT",
+    ),
     "words/loaded.txt": (
         "npm pack cuss@2.2.0, and python tools/build_loaded_words.py package/index.js",
         "cuss 2.2.0 (Titus Wormer): the single words that it rates as maybe or likely meant as profanity",

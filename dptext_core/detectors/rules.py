@@ -162,12 +162,10 @@ class _Search:
         self.take(kind, max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b))
 
     def take_found(self, kind: str, a: int, b: int) -> None:
-        """Take a finder's result without what stands before a capital or an article in it, or marks around it."""
+        """Take a finder's result without an article before it or marks around it."""
         first, end = max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b)
-        marked = [any(c.isupper() or c.isdigit() for c in t.text) for t in self.tokens[first:end]]
-        while first < end and not (self.small or marked[0] or (not any(marked) and self.tells(first))):
+        while first < end and not self.tells(first):
             first += 1
-            del marked[0]
         while first < end and not any(map(str.isalnum, self.tokens[end - 1].text)):
             end -= 1
         self.take(kind, first, end)

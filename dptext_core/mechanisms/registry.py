@@ -43,6 +43,8 @@ BUILT_IN = {
     "dp-sentence": ("sentence.dp_sentence", "DPSentence"),
     "adept": ("latent.adept", "ADePT"),
     "adept-original": ("latent.adept", "ADePTOriginal"),
+    "redact": ("detected.redact", "Redact"),
+    "surrogates": ("detected.surrogates", "Surrogates"),
 }
 registered: dict[str, type[Mechanism]] = {}
 

@@ -80,6 +80,7 @@ _WITH = {
     ConditionKind.WORD_AND_MARK_COUNT: "the same number of words and marks",
     ConditionKind.SKELETON: "the same kept words and marks in the same places",
     ConditionKind.RELEASED_BEFORE: "the same words released before",
+    ConditionKind.SAME_FLAGS: "flagged words in the same places, of the same types, formats and repetitions",
     ConditionKind.CUSTOM: "{text}",
 }
 _WHERE = {
@@ -153,6 +154,9 @@ _NOT_PROTECTED = {
     NotProtectedKind.SENTENCE_COUNT: "how many sentences your text has",
     NotProtectedKind.TOKEN_LIMIT: "the limit of {count} tokens, which you set",
     NotProtectedKind.WORD_AND_MARK_COUNT: "how many words and marks your text has, from the largest length",
+    NotProtectedKind.UNFLAGGED_WORDS: "every word that the detector does not flag, unchanged",
+    NotProtectedKind.FLAGGED_PLACES: "where the detector flagged {count} {spans}, and of which types",
+    NotProtectedKind.FLAGGED_SHAPES: "which flagged words are equal, and the format of numbers and dates",
     NotProtectedKind.SEED: "everything, to anyone who knows the seed",
     NotProtectedKind.CUSTOM: "{text}",
 }
@@ -161,6 +165,7 @@ _NOT_PROTECTED = {
 def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
     """Nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
+    out["spans"] = "span" if one else "spans"
     out["sentences"] = "sentence is" if one else "sentences are"
     if "reason" in parameters:
         out["kept"] = _KEPT[parameters["reason"]][not one]
@@ -194,6 +199,8 @@ _REASONS = {
     "looking at ε. So some outputs are practically impossible under one word and likely under another.{paper}",
     ReasonKind.ANTONYM_FILTER: "the antonym filter makes the set of possible words depend on the private word, so some "
     "outputs are possible under one text and impossible under another.",
+    ReasonKind.UNFLAGGED_WORDS: "every word that the detector does not flag is released as it is, and the detector "
+    "misses some.",
     ReasonKind.CUSTOM: "{text}",
 }
 

@@ -129,6 +129,8 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
         "dp-prompt",
         "dp-paraphrase",
         "dp-bart",
+        "redact",
+        "surrogates",
     }
     assert {s.mechanism for s in deniability.configurations(["minilm"])} == NAMES - without
 
