@@ -120,6 +120,12 @@ class _Text:
         return {i: at.setdefault(self.document.tokens[i].text.casefold(), i) for i in sorted(self.stated)}
 
     @cached_property
+    def shared(self) -> dict[int, int]:
+        """For each drawn token the first one that is stated to take the same draw."""
+        chances, places = self.m.likelihood, tuple(self.stated)
+        return {i: i for i in places} if chances is None else chances.shared_draws(self.prepared, places)
+
+    @cached_property
     def skeleton(self) -> Skeleton:
         """What is stated to stay."""
         return self.document.skeleton([i in self.stated for i in range(len(self.document.tokens))])
@@ -562,6 +568,8 @@ def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistr
             ]
     if not text.once:
         for (a, b), n in counts.both.items():
+            if text.shared[a] == text.shared[b]:
+                continue
             d, other = text.stated[a], text.stated[b]
             if d.draws is None and d.candidates is other.candidates:
                 bare = text.bare(d.candidates)[0]
@@ -584,7 +592,7 @@ def _correlation_fits(text: _Text, way: str, counts: _Counts, middles: dict) -> 
     spread = {i: c for i, c in columns.items() if np.isfinite(c).sum() >= ENOUGH and np.nanvar(c) > 0.02}
     fits = []
     for i, j in combinations(spread, 2):
-        if text.once and text.first[i] == text.first[j]:
+        if (text.once and text.first[i] == text.first[j]) or text.shared[i] == text.shared[j]:
             continue
         both = np.isfinite(spread[i]) & np.isfinite(spread[j])
         if both.sum() < ENOUGH:

@@ -64,10 +64,19 @@ class Mechanism(PreparationBase):
             cls.check_never(Blocklist(frozenset(words)), config)
         if config.epsilon is None:
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
-        made = cls(cls.resolve(config))
+        made = cls.of_config(cls.resolve(config))
         if isinstance(config.epsilon, tuple):
             require_alignment(made, "takes one ε, not a list of them")
         return made
+
+    @classmethod
+    def of_config(cls, config: Any) -> Self:
+        """Return the mechanism of a config that is checked and resolved."""
+        if getattr(config, "surrogates", False):
+            from .detected.hybrid import with_surrogates  # which derives from this class
+
+            return with_surrogates(cls, config)  # type: ignore[return-value]
+        return cls(config)
 
     @cached_property
     def setting(self) -> Setting:

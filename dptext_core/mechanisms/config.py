@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
 
+from ..detectors import DETECTORS
 from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
 from ..support.checks import check_whole_number, real, shorten_repr
@@ -181,6 +182,30 @@ def recase_option() -> Any:
 def has_capital(recase: str, word: str, begin: bool) -> bool:
     """Whether what replaces ``word`` has a capital by this rule. begin: it stands first in a sentence."""
     return word[:1].isupper() if recase == "original" else begin and recase == "sentence"
+
+
+def surrogates_option() -> Any:
+    """The field ``surrogates``: see ``dptext_core.mechanisms.detected.hybrid``."""
+    return option(
+        False,
+        label="Stand-ins for names and numbers",
+        shared_with="all",
+        help="Words that a detector flags become random words of their type first. What they are then has no influence "
+        "on the release.",
+        phrase=("flagged words like others", "stand-ins for flagged words"),
+    )
+
+
+def detector_option(used: str) -> Any:
+    """The field ``detector``. used: a sentence on when it is used."""
+    return option(
+        "rules",
+        label="Detector",
+        choices=tuple(DETECTORS),
+        advanced=True,
+        help=f"What flags names, places, dates, numbers and addresses. {used}",
+        phrase="detector: {}",
+    )
 
 
 def stopwords_option() -> Any:

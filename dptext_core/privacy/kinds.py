@@ -78,6 +78,8 @@ class NotProtectedKind(StrEnum):
     UNFLAGGED_WORDS = "unflagged-words"
     FLAGGED_PLACES = "flagged-places"
     FLAGGED_SHAPES = "flagged-shapes"
+    MISSED_WORDS = "missed-words"
+    FLAGS_IN_CONTEXT = "flags-in-context"
     SEED = "seed"
     CUSTOM = "custom"
 

@@ -155,8 +155,10 @@ _NOT_PROTECTED = {
     NotProtectedKind.TOKEN_LIMIT: "the limit of {count} tokens, which you set",
     NotProtectedKind.WORD_AND_MARK_COUNT: "how many words and marks your text has, from the largest length",
     NotProtectedKind.UNFLAGGED_WORDS: "every word that the detector does not flag, unchanged",
-    NotProtectedKind.FLAGGED_PLACES: "where the detector flagged {count} {spans}, and of which types",
+    NotProtectedKind.FLAGGED_PLACES: "{count} {places} that the detector flagged, and what type each has",
     NotProtectedKind.FLAGGED_SHAPES: "which flagged words are equal, and the format of numbers and dates",
+    NotProtectedKind.MISSED_WORDS: "identifying words that the detector misses, beyond ε per word",
+    NotProtectedKind.FLAGS_IN_CONTEXT: "words that decide whether the detector flags a word beside them",
     NotProtectedKind.SEED: "everything, to anyone who knows the seed",
     NotProtectedKind.CUSTOM: "{text}",
 }
@@ -165,7 +167,7 @@ _NOT_PROTECTED = {
 def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
     """Nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
-    out["spans"] = "span" if one else "spans"
+    out["places"] = "place" if one else "places"
     out["sentences"] = "sentence is" if one else "sentences are"
     if "reason" in parameters:
         out["kept"] = _KEPT[parameters["reason"]][not one]
@@ -413,6 +415,7 @@ def lines(g: Guarantee) -> tuple[str, ...]:
         "text is read.",
         _composition(g),
     ]
+    out += [stand_ins_note(e.parameters["count"]) for e in g.exposed if e.kind is NotProtectedKind.FLAGGED_PLACES]
     if g.expected is not None:
         out.append(f"Expected total: {number(g.expected)}; an expectation is not a guarantee.")
     if closer := zcdp_sentence(g):
@@ -438,6 +441,15 @@ def _composition(g: Guarantee) -> str:
     if g.notion is Notion.METRIC:
         worst += " where each word moves by one unit (in general the sum of ε × distance over the words)"
     return f"Sequential composition of {most}{pluralize(g.draws, 'draw')}: {total}{worst}."
+
+
+def stand_ins_note(n: int) -> str:
+    """Explain what the guarantee is for flagged words."""
+    words, are, they = ("word", "is", "it is") if n == 1 else ("words", "are", "they are")
+    return (
+        f"Stand-ins: {n:,} flagged {words} {are} replaced at random without looking at what {they}. Between texts with "
+        "the same flags, the release has the same distribution whatever the flagged words are (ε = 0)."
+    )
 
 
 def zcdp_sentence(g: Guarantee, delta: float = DELTA) -> str:

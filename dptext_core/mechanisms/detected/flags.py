@@ -80,11 +80,12 @@ def flag_tokens(document: Document, name: str) -> tuple[Flag, ...]:
     """Return the tokens that a detector flags, in order. Raises ModelUnavailable where its model is missing."""
     flags: list[Flag] = []
     seen: dict[tuple[str, str], int] = {}
-    for found in detector(name)(document.text, document.language):
+    find = detector(name)
+    for found in find(document.text, document.language):
         span = _tokens(document, found.span)
         for place, word in enumerate(found.words):
             token, _ = _tokens(document, word)
-            form = _form(document, found, token, place, span)
+            form = _form(document, found, token, place, span, find.reads_context)
             same = seen.setdefault((form, plain_form(document.words[token])), token)
             flags.append(Flag(token, found.kind, form, same))
     return tuple(flags)
@@ -94,7 +95,8 @@ def _tokens(document: Document, span: tuple[int, int]) -> tuple[int, int]:
     return bisect_left(document.starts, span[0]), bisect_left(document.starts, span[1])
 
 
-def _form(document: Document, found: PiiSpan, token: int, place: int, span: tuple[int, int]) -> str:
+def _form(document: Document, found: PiiSpan, token: int, place: int, span: tuple[int, int], context: bool) -> str:
+    """Return the form of a flagged token. context: whether a title before the span may decide it."""
     clues, text = document.language.clues, document.words[token]
     word = plain_form(text)
     if found.kind in ("e-mail address", "web address"):
@@ -104,7 +106,7 @@ def _form(document: Document, found: PiiSpan, token: int, place: int, span: tupl
     if found.kind == "name":
         if len(word) == 1:
             return "initial"
-        before = plain_form(document.words[span[0] - 1]) if span[0] else ""
+        before = plain_form(document.words[span[0] - 1]) if span[0] and context else ""
         return "family name" if place or before in clues.titles else "first name"
     if found.kind == "place":
         return "street" if _has_end(document.words[span[0] : span[1]], clues) else "place"

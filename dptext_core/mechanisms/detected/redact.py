@@ -29,6 +29,7 @@ class Redact(ReplacingMechanism):
     """Replaces each flagged span by a placeholder with its type."""
 
     name = "redact"
+    references = ("pilan2022tab",)
     title = "Redaction"
     summary = "Each detected name, place, date, number and address becomes a placeholder. Nothing else is protected."
     steps = (

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...detectors import DETECTORS
 from ...errors import InputError, NoDistribution
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
@@ -20,7 +19,7 @@ from ...support.checks import check_whole_number
 from ...support.task import UNWATCHED, Task
 from ...text.skeleton import Edit
 from ..base import Mechanism
-from ..config import epsilon_option, option
+from ..config import detector_option, epsilon_option
 from ..likelihood import Likelihood
 from ..preparing import Prepared
 from ..words.word_trace import Constant
@@ -29,24 +28,12 @@ from ..words.word_trace import Constant
 FLAGGED, UNFLAGGED = "flagged", "not flagged"
 
 
-def detector_option() -> str:
-    """The field ``detector``."""
-    return option(
-        "rules",
-        label="Detector",
-        choices=tuple(DETECTORS),
-        help="What flags names, places, dates, numbers and addresses. Rules need nothing else; Rampart and spaCy are "
-        "models that you install.",
-        phrase="detector: {}",
-    )
-
-
 @dataclass(frozen=True)
 class DetectorConfig:
     epsilon: float | tuple[float, ...] = epsilon_option(
         1.0, 0.1, 10.0, spent="It has no effect here: no word is sampled by looking at it."
     )
-    detector: str = detector_option()
+    detector: str = detector_option("Rampart and spaCy are models that you install.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +56,7 @@ class ReplacingMechanism(Mechanism):
     notion = "none"
     config_cls = DetectorConfig
     slow_to_prepare = False
+    uses_epsilon = False
     #: Whether its replacements are placed by a rule, and not drawn.
     by_rule = False
 

@@ -21,6 +21,7 @@ class Surrogates(ReplacingMechanism):
     """Replaces each flagged word by a random stand-in of its type."""
 
     name = "surrogates"
+    references = ("carrell2013hiding",)
     title = "Surrogates"
     summary = "Each detected name, place, date, number and address becomes a random one. Nothing else is protected."
     steps = (

@@ -46,7 +46,7 @@ def known_beliefs(
 def start(wanted: tuple[str, Any], columns: Sequence[tuple[Column, dpt.RewriteResult]]) -> None:
     """Begin, in the place of what is under way."""
     kept, text = session().kept, wanted[0]
-    mechanisms = [dpt.mechanism_class(c.mechanism)(r.config) for c, r in columns]
+    mechanisms = [dpt.mechanism_class(c.mechanism).of_config(r.config) for c, r in columns]
 
     def work(task: dpt.Task) -> list[dpt.Belief | str]:
         return kept.beliefs([r for _, r in columns], mechanisms, fact_word(text), task)
