@@ -31,7 +31,7 @@ import numpy as np
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.capabilities import public_context, require_alignment
-from ..mechanisms.config import capitals
+from ..mechanisms.config import capitals, cased
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, number
 from ..privacy.sampling import NoiseStream
@@ -513,7 +513,8 @@ class _RenderedOutputs:
 def _render_outputs(text: _Text, d: TokenDistribution, capital: bool | None) -> _RenderedOutputs:
     key, known = (id(d.candidates), capital), text.forms.written
     if key not in known:
-        shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
+        config, language = text.m.config, text.m.language
+        shown = d.candidates if capital is None else [cased(config, language, c, capital) for c in d.candidates]
         first = {w: k for k, w in reversed(list(enumerate(shown)))}
         known[key] = _RenderedOutputs(first, np.array([first[w] for w in shown])), d.candidates
     return known[key][0]

@@ -25,7 +25,7 @@ from ..support.task import UNWATCHED, Task
 from .audited import AuditSupport
 from .blocklist import Blocklist
 from .capabilities import Alignment, InputCoverage, WordByWord, require_alignment
-from .config import build, capitals, has_capital
+from .config import build, capitals, cased, has_capital
 from .likelihood import Likelihood
 from .preparing import PreparationBase, Prepared
 from .setting import Setting
@@ -410,7 +410,7 @@ class Mechanism(PreparationBase):
         return has_capital(self.config.recase, word, begin)
 
     def _case(self, word: str, capital: bool) -> str:
-        return word if self.config.recase == "none" else self.language.case(word, capital)
+        return cased(self.config, self.language, word, capital)
 
     # --- what it has beside
 

@@ -47,7 +47,7 @@ MARKS = (".", "!", "?", ",", "…", '"', "'", "(", ")", "“", "”", "—", "-"
 SYMBOLS = ("❤️", "👩‍👩‍👧", "😀", "🇩🇪", "\u200d", "\ufe0f", "€", "™", "¨")
 GAPS = (" ", " ", " ", " ", " ", "", "", "  ", "\t", "\n", "\r\n", "\u2028", "\u00a0")
 OPTIONS = {
-    "recase": ("sentence", "none", "original"),
+    "recase": ("sentence", "public", "none", "original"),
     "oov": ("random", "keep", "drop", "mask"),
     "keep_stopwords": (True, False),
     "keep_punctuation": (True, False),
