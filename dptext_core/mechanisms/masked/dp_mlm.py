@@ -252,7 +252,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         others = ({"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"}, {"keep_punctuation": False})
-        return ({}, *others)
+        return ({}, *others, {"surrogates": True})
 
 
 class _Start(PublicPrior[DPMLM]):
