@@ -1,4 +1,6 @@
-"""Print how well each detector flags identifying spans: recall of whole spans, false flags and time.
+"""Print how well each detector flags identifying spans: recall of whole spans, false flags, and time.
+
+The column "flags changed" is the share of changes of one unflagged word that change the flag of another.
 
 python tools/measure_detectors.py tests/detectors/notes.txt [--biographies FILE] [--detectors rules rampart]
 """
@@ -12,7 +14,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dptext_core.detectors import DETECTORS, KINDS, detector
-from dptext_core.measure.detection import DetectionCounts, MarkedText, count_detections, mark_biography, read_marked
+from dptext_core.measure.detection import (
+    DetectionCounts,
+    MarkedText,
+    count_detections,
+    count_flag_changes,
+    mark_biography,
+    read_marked,
+)
 from dptext_core.text.languages import ENGLISH
 
 DEFAULT = ("rules", "words", "rampart", "rules+rampart")
@@ -37,16 +46,19 @@ def main() -> None:
 def table(names: Iterable[str], marked: list[MarkedText]) -> Iterable[str]:
     """Yield the lines of a Markdown table."""
     kinds = [k for k in KINDS if any(k == kind for text in marked for kind, *_ in text.spans)]
-    yield f"| detector | found whole | {' | '.join(f'{KINDS[k]}' for k in kinds)} | false flags | by kind | ms a text |"
-    yield "|---" * (len(kinds) + 5) + "|"
+    found = " | ".join(KINDS[k] for k in kinds)
+    yield f"| detector | found whole | {found} | false flags | by kind | flags changed | ms a text |"
+    yield "|---" * (len(kinds) + 6) + "|"
     for name in names:
         find = detector(name)
         find(marked[0].text, ENGLISH)  # loads what it needs
         start = time.process_time()
         counts = count_detections(find, marked)
         spent = (time.process_time() - start) * 1000 / len(marked)
+        changed, made = count_flag_changes(find, marked[:60]) if marked[0].complete else (0, 0)
+        moved = f"{changed / made:.1%} of {made}" if made else "not measured"
         parts = [f"{counts.whole[k]} of {counts.units[k]}" for k in kinds]
-        yield f"| {find.title} | {counts.recall:.0%} | {' | '.join(parts)} | {_false(counts)} | {spent:.1f} |"
+        yield f"| {find.title} | {counts.recall:.0%} | {' | '.join(parts)} | {_false(counts)} | {moved} | {spent:.1f} |"
 
 
 def _false(counts: DetectionCounts) -> str:

@@ -17,6 +17,8 @@ from ..text.languages import ENGLISH
 from ..text.names_and_numbers import plain_form
 
 _MARKED = re.compile(r"\{([a-z -]+)\|([^{}|]+)\}")
+#: Words that no list has, of different parts of speech.
+_EXCHANGED = ("garden", "slowly", "green")
 #: Facts of a biography, each as group 1 of every match.
 _BIOGRAPHY = {
     "name": re.compile(r"\A(\w+(?:[ -]\w+)?+)"),
@@ -72,6 +74,33 @@ def read_marked(lines: Iterable[str]) -> list[MarkedText]:
     Raises InputError for an unknown kind.
     """
     return [_read_line(line) for line in map(str.strip, lines) if line and not line.startswith("#")]
+
+
+def count_flag_changes(
+    find: Callable[[str, Language], Sequence[PiiSpan]], texts: Iterable[MarkedText], language: Language = ENGLISH
+) -> tuple[int, int]:
+    """Return how many changes of one unflagged word change the flag of another word, and how many were made.
+
+    Each unflagged word in lower case is exchanged for each of three public words.
+    """
+    changed = made = 0
+    for marked in texts:
+        document = Document.parse(marked.text, language)
+        flagged = _flagged_tokens(document, find(marked.text, language))
+        for i, token in enumerate(document.tokens):
+            if token.kind != "word" or not token.text.islower() or i in flagged:
+                continue
+            for other in _EXCHANGED:
+                text = marked.text[: token.start] + other + marked.text[token.end :]
+                after = _flagged_tokens(Document.parse(text, language), find(text, language))
+                made += 1
+                changed += {k: v for k, v in after.items() if k != i} != flagged
+    return changed, made
+
+
+def _flagged_tokens(document: Document, spans: Sequence[PiiSpan]) -> dict[int, str]:
+    at = {start: i for i, start in enumerate(document.starts)}
+    return {at[start]: span.kind for span in spans for start, _ in span.words}
 
 
 def _read_line(line: str) -> MarkedText:

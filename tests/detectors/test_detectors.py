@@ -10,7 +10,13 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.detectors import DETECTORS, detector, rampart, rules
-from dptext_core.measure.detection import MarkedText, count_detections, mark_biography, read_marked
+from dptext_core.measure.detection import (
+    MarkedText,
+    count_detections,
+    count_flag_changes,
+    mark_biography,
+    read_marked,
+)
 from dptext_core.text import names
 from dptext_core.text.document import Document
 from dptext_core.text.languages import ENGLISH
@@ -120,3 +126,14 @@ def test_long_texts_are_read_in_passes_that_overlap():
         assert model._labels(list(range(n))) == [str(i) for i in range(n)]
         assert all(len(ids) <= rampart.WINDOW for ids in model.passes)
         assert len(model.passes) == (0 if not n else 1 + -(-max(0, n - 128) // 96))
+
+
+def test_changes_of_flags_are_counted():
+    def find(text, language):
+        (at, end) = (text.index("Ann"), text.index("Ann") + 3)
+        span = rules.PiiSpan("name", "Ann", (at, end), ((at, end),))
+        return (span,) if "dear" in text else ()
+
+    (text,) = read_marked(["dear {name|Ann} came"])
+    assert count_flag_changes(find, [text]) == (3, 6)
+    assert count_flag_changes(detector("words"), NOTES[:10])[0] == 0
