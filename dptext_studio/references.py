@@ -34,7 +34,7 @@ class Reference:
         authors = [" ".join(reversed(a.split(", "))) for a in self.field("author").split(" and ")]
         who = ", ".join(authors[:-1]) + " and " * (len(authors) > 1) + authors[-1]
         when = f" ({year})" if (year := self.field("year")) else ""
-        where = f" {place}." if (place := self.field("booktitle")) else ""
+        where = f" {place}." if (place := self.field("booktitle") or self.field("journal")) else ""
         return f"{who}{when}. {self.field('title')}.{where}"
 
 

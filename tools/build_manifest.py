@@ -50,6 +50,16 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the licence of cuss, the list of profanities",
         "the text of the licence itself",
     ),
+    "words/stand_ins.toml": (
+        "written by hand",
+        "names, places and streets of common knowledge, chosen for this project",
+        "MIT",
+    ),
+    "words/capitals.npz": (
+        "python tools/build_capitals.py --corpus train.txt.gz --out assets/words/capitals.npz",
+        f"places in the list of word pieces of words that mostly have a capital, counted in {CORPUS}",
+        "MIT",
+    ),
     "words/loaded.txt": (
         "npm pack cuss@2.2.0, and python tools/build_loaded_words.py package/index.js",
         "cuss 2.2.0 (Titus Wormer): the single words that it rates as maybe or likely meant as profanity",

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.capabilities import require_alignment
-from ..mechanisms.config import capitals
+from ..mechanisms.config import capitals, cased
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee
 from ..support.statistics import chance_for, smaller_tail, two_sided
@@ -65,6 +65,12 @@ class StatedText:
         """For each drawn token the first one with the same word."""
         at: dict[str, int] = {}
         return {i: at.setdefault(self.document.tokens[i].text.casefold(), i) for i in sorted(self.stated)}
+
+    @cached_property
+    def shared(self) -> dict[int, int]:
+        """For each drawn token the first one that is stated to take the same draw."""
+        chances, places = self.m.likelihood, tuple(self.stated)
+        return {i: i for i in places} if chances is None else chances.shared_draws(self.prepared, places)
 
     @cached_property
     def skeleton(self) -> Skeleton:
@@ -145,7 +151,8 @@ class RenderedOutputs:
 def render_outputs(text: StatedText, d: TokenDistribution, capital: bool | None) -> RenderedOutputs:
     key, known = (id(d.candidates), capital), text.forms.written
     if key not in known:
-        shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
+        config, language = text.m.config, text.m.language
+        shown = d.candidates if capital is None else [cased(config, language, c, capital) for c in d.candidates]
         first = {w: k for k, w in reversed(list(enumerate(shown)))}
         known[key] = RenderedOutputs(first, np.array([first[w] for w in shown])), d.candidates
     return known[key][0]
@@ -211,6 +218,8 @@ def fits_of(
             ]
     if not text.once:
         for (a, b), n in counts.both.items():
+            if text.shared[a] == text.shared[b]:
+                continue
             d, other = text.stated[a], text.stated[b]
             if d.draws is None and d.candidates is other.candidates:
                 bare = text.bare(d.candidates)[0]
@@ -233,7 +242,7 @@ def _correlation_fits(text: StatedText, way: str, counts: Counts, middles: dict)
     spread = {i: c for i, c in columns.items() if np.isfinite(c).sum() >= ENOUGH and np.nanvar(c) > 0.02}
     fits = []
     for i, j in combinations(spread, 2):
-        if text.once and text.first[i] == text.first[j]:
+        if (text.once and text.first[i] == text.first[j]) or text.shared[i] == text.shared[j]:
             continue
         both = np.isfinite(spread[i]) & np.isfinite(spread[j])
         if both.sum() < ENOUGH:

@@ -22,6 +22,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .entry_points import through_entry_points
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
+from .flagged_words import flagged_words
 from .goodness_of_fit import FRESH, ReleaseFindings, check_releases, every_input
 from .guarantee_fields import guarantee_of_outputs, stated_guarantee
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, inputs_without_statement, probes_after, probes_of
@@ -53,6 +54,7 @@ LATER: tuple[Look, ...] = (
     at_first,
     in_long_texts,
     behind_a_text,
+    flagged_words,
     three_together,
     through_entry_points,
     noise_source,

@@ -31,6 +31,7 @@ import numpy as np
 from ..attacks import corpus
 from ..attacks.best import strongest
 from ..attacks.polish import LIKENESS
+from ..detectors.rules import find_pii
 from ..errors import InputError, ModelUnavailable
 from ..models import MaskRequest, engine, load_masked_lm
 from ..models.word_chances import log_frequencies, over_words
@@ -340,7 +341,7 @@ def _hits(
 def _pii_share(original: str, rewrite: str) -> float | None:
     """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite,
     of a name or place a word of it; None where the original has nothing of it."""
-    told = {t.text.casefold() for t in pii_survival.find_pii(original)}
+    told = {t.text.casefold() for t in find_pii(original)}
     return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(told) if told else None
 
 

@@ -25,7 +25,7 @@ from ..support.task import UNWATCHED, Task
 from .audited import AuditSupport
 from .blocklist import Blocklist
 from .capabilities import Alignment, InputCoverage, WordByWord, require_alignment
-from .config import build, capitals, has_capital
+from .config import build, capitals, cased, has_capital
 from .likelihood import Likelihood
 from .preparing import PreparationBase, Prepared
 from .setting import Setting
@@ -64,10 +64,19 @@ class Mechanism(PreparationBase):
             cls.check_never(Blocklist(frozenset(words)), config)
         if config.epsilon is None:
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
-        made = cls(cls.resolve(config))
+        made = cls.of_config(cls.resolve(config))
         if isinstance(config.epsilon, tuple):
             require_alignment(made, "takes one ε, not a list of them")
         return made
+
+    @classmethod
+    def of_config(cls, config: Any) -> Self:
+        """Return the mechanism of a config that is checked and resolved."""
+        if getattr(config, "surrogates", False):
+            from .detected.hybrid import with_surrogates  # which derives from this class
+
+            return with_surrogates(cls, config)  # type: ignore[return-value]
+        return cls(config)
 
     @cached_property
     def setting(self) -> Setting:
@@ -401,7 +410,7 @@ class Mechanism(PreparationBase):
         return has_capital(self.config.recase, word, begin)
 
     def _case(self, word: str, capital: bool) -> str:
-        return word if self.config.recase == "none" else self.language.case(word, capital)
+        return cased(self.config, self.language, word, capital)
 
     # --- what it has beside
 

@@ -12,9 +12,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
 
+from ..detectors import DETECTORS
 from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
 from ..support.checks import check_whole_number, real, shorten_repr
+from ..text.language import Language
+from ..words.capitals import public_form
 from .blocklist import word_set
 from .option_meta import OptionMeta, option_meta
 
@@ -129,8 +132,9 @@ def keeps_stop_words(config: Any) -> bool:
 
 
 def capitals(config: Any) -> str:
-    """How released words get capital letters: "sentence", "original" or "none", which is also that of a config without
-    the option."""
+    """How released words get capital letters: "sentence", "public", "original" or "none".
+
+    A config without the option has "none"."""
     return getattr(config, "recase", "none")
 
 
@@ -168,19 +172,51 @@ def recase_option() -> Any:
     return option(
         "sentence",
         label="Capital letters",
-        choices=("sentence", "none", "original"),
+        choices=("sentence", "public", "none", "original"),
         advanced=True,
         live=True,
         keeps_distribution=True,
-        help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
-        "word, which everyone can then see.",
+        help="Sentence: first word of a sentence and I, by position. Public: also words that mostly have a capital, "
+        "such as March. Original copies the capital of the original word, which everyone can then see.",
         phrase="capital letters: {}",
     )
 
 
 def has_capital(recase: str, word: str, begin: bool) -> bool:
     """Whether what replaces ``word`` has a capital by this rule. begin: it stands first in a sentence."""
-    return word[:1].isupper() if recase == "original" else begin and recase == "sentence"
+    return word[:1].isupper() if recase == "original" else begin and recase in ("sentence", "public")
+
+
+def cased(config: Any, language: Language, word: str, capital: bool) -> str:
+    """Return a released word as these options write it. capital: whether its place asks for one."""
+    rule = capitals(config)
+    if rule == "none":
+        return word
+    return language.case(public_form(word) if rule == "public" and language.code == "en" else word, capital)
+
+
+def surrogates_option() -> Any:
+    """The field ``surrogates``: see ``dptext_core.mechanisms.detected.hybrid``."""
+    return option(
+        False,
+        label="Stand-ins for names and numbers",
+        shared_with="all",
+        help="Words that a detector flags become random words of their type first. What they are then has no influence "
+        "on the release.",
+        phrase=("flagged words like others", "stand-ins for flagged words"),
+    )
+
+
+def detector_option(used: str) -> Any:
+    """The field ``detector``. used: a sentence on when it is used."""
+    return option(
+        "rules",
+        label="Detector",
+        choices=tuple(DETECTORS),
+        advanced=True,
+        help=f"What flags names, places, dates, numbers and addresses. {used}",
+        phrase="detector: {}",
+    )
 
 
 def stopwords_option() -> Any:

@@ -152,6 +152,8 @@ class ConfiguredBase(ABC):
         """
         return MAX_EPSILON
 
+    #: Whether ε changes what is released. Where it does not, Compare and Batch offer no ε.
+    uses_epsilon: ClassVar[bool] = True
     #: Whether a distribution comes from a formula; else it is estimated from draws, which all words share.
     closed_form: ClassVar[bool] = True
     #: Whether preparing a text takes long, so that one preparation has to serve every ε and seed.

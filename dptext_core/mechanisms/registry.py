@@ -43,6 +43,8 @@ BUILT_IN = {
     "dp-sentence": ("sentence.dp_sentence", "DPSentence"),
     "adept": ("latent.adept", "ADePT"),
     "adept-original": ("latent.adept", "ADePTOriginal"),
+    "redact": ("detected.redact", "Redact"),
+    "surrogates": ("detected.surrogates", "Surrogates"),
 }
 registered: dict[str, type[Mechanism]] = {}
 
@@ -107,7 +109,7 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
 
 def mechanism_of(result: RewriteResult) -> Mechanism:
     """The mechanism that a result is of, with its options."""
-    return mechanism_class(result.mechanism)(result.config)
+    return mechanism_class(result.mechanism).of_config(result.config)
 
 
 def fields_of(mechanism: str) -> dict[str, dataclasses.Field]:

@@ -57,9 +57,20 @@ class Session:
             self._graph.read_bytes(), options, providers=["CPUExecutionProvider"]
         )
         self._outputs = {out.name: out.shape for out in self._session.get_outputs()}
+        self._inputs = tuple(given.name for given in self._session.get_inputs())
         self._only = onnxruntime.RunOptions()
         self._only.only_execute_path_to_fetches = True
         self._pid = os.getpid()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of what the graph takes."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what the graph returns."""
+        return tuple(self._outputs)
 
     def shape(self, output: str) -> Sequence[Any]:
         """The shape of an output, with names where it depends on the input."""

@@ -45,6 +45,7 @@ class ConditionKind(StrEnum):
     SAME_GROUP = "same-group"
     SENSITIVE_WORDS = "sensitive-words"
     REPETITIONS = "repetitions"
+    SAME_FLAGS = "same-flags"
     CUSTOM = "custom"
 
 
@@ -74,6 +75,11 @@ class NotProtectedKind(StrEnum):
     SENTENCE_COUNT = "sentence-count"
     TOKEN_LIMIT = "token-limit"
     WORD_AND_MARK_COUNT = "word-and-mark-count"
+    UNFLAGGED_WORDS = "unflagged-words"
+    FLAGGED_PLACES = "flagged-places"
+    FLAGGED_SHAPES = "flagged-shapes"
+    MISSED_WORDS = "missed-words"
+    FLAGS_IN_CONTEXT = "flags-in-context"
     SEED = "seed"
     CUSTOM = "custom"
 
@@ -85,6 +91,7 @@ class ReasonKind(StrEnum):
     MISMATCHED_NORMS = "mismatched-norms"
     FEW_OUTPUTS = "few-outputs"
     ANTONYM_FILTER = "antonym-filter"
+    UNFLAGGED_WORDS = "unflagged-words"
     CUSTOM = "custom"
 
 

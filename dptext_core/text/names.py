@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import threading
 from collections.abc import Iterator
 from functools import lru_cache
@@ -55,7 +56,17 @@ class Finder:
         # Without a zone spaCy keeps every word that it has read for as long as the process lives.
         with self._one, self._nlp.memory_zone():
             found = [(KINDS[e.label_], e.start_char, e.end_char) for e in self._nlp(text).ents if e.label_ in KINDS]
-        yield from found
+        small = text == text.lower()
+        for kind, start, end in found:
+            # Pipelines take words before a name with it, and flag spans without any name.
+            words = re.finditer(r"\S+", text[start:end])
+            begin = start if small else next((start + m.start() for m in words if _has_mark(m[0])), end)
+            if begin < end:
+                yield kind, begin, end
+
+
+def _has_mark(word: str) -> bool:
+    return any(c.isupper() or c.isdigit() for c in word)
 
 
 def finder() -> Finder | None:

@@ -1,7 +1,7 @@
 """Which words are written as a name, a place, a date or a number, even where a list of stop words has them.
 
 The mechanisms replace such a word although it is a stop word, and the finder of identifying words flags it
-(:mod:`dptext_core.measure.pii_survival`). Both call :func:`names_and_numbers`.
+(:mod:`dptext_core.detectors.rules`). Both call :func:`names_and_numbers`.
 
 The answer for a word depends on as little of the text as the rule allows: on the word itself, on whether it can begin
 a sentence, for a number word, a month or a lone letter on the nearest word at each side, and for a name that is a word
@@ -66,6 +66,11 @@ def can_begin(document: Document, k: int) -> bool:
     if k == 0 or not _LINE_ENDS.isdisjoint(document.gap(k)):
         return True
     return document.kinds[k - 1] in ("punct", "symbol") and document.words[k - 1] not in _INNER_MARKS
+
+
+def is_number_word(word: str, clues: Clues) -> bool:
+    """Return True if a word, as :func:`plain_form` returns it, is a number by itself."""
+    return _size(word, clues) == "large"
 
 
 def _kind(document: Document, clues: Clues, k: int) -> str:

@@ -151,6 +151,8 @@ COST: dict[str, tuple[float, float]] = {
     "dp-sentence": (0.7, 2.0),
     "adept": (0.0, 0.4),
     "adept-original": (0.0, 0.4),
+    "redact": (0.0, 0.3),
+    "surrogates": (0.0, 0.3),
 }
 #: To embed 1,000 words (of texts that are not all as they were) and to score 1,000 texts, whatever the mechanism.
 EMBED, SCORE = 0.2, 0.5
@@ -280,6 +282,9 @@ def _entries() -> tuple[GridEntry, ...]:
         entry("dp-paraphrase", PAPER_CLIP, GENERATED, sst2, (1,)),
         entry("dp-prompt", PAPER_CLIP, GENERATED, sst2, (1,)),
         entry("dp-sentence", {}, GENERATED, sst2),
+        # What people use today: ε has no effect.
+        entry("redact", {}, (1.0,), (*sst2, "reviews"), (1,)),
+        entry("surrogates", {}, (1.0,), (*sst2, "reviews")),
         # What it hides: who wrote it.
         entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("authors",), MORE_SEEDS),
         entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("authors",), MORE_SEEDS),

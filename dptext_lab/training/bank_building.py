@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dptext_core.detectors.rules import find_pii
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.measure.pii_survival import find_pii
 from dptext_core.support import folder_lock
 from dptext_core.support.assets import assets_folder
 from dptext_core.support.checks import check_whole_number, each_text, usable_path

@@ -22,8 +22,8 @@ import numpy as np
 
 from dptext_core.attacks import alternatives
 from dptext_core.attacks.belief import BeliefQuestion
+from dptext_core.detectors.rules import KINDS
 from dptext_core.errors import InputError, ModelUnavailable
-from dptext_core.measure.pii_survival import KINDS
 from dptext_core.mechanisms.masked import dp_mlm_prior
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dptext_core.measure.pii_survival import KINDS
+from dptext_core.detectors.rules import KINDS
 
 #: Light and dark pages read the text on each of these.
 COLORS = {

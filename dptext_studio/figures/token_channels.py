@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dptext_core.errors import InputError
-from dptext_core.mechanisms.config import capitals
+from dptext_core.mechanisms.config import cased
 from dptext_core.privacy.distribution import Channel, ScoreTable
 from dptext_core.result import RewriteResult
 from dptext_core.support.cache import weak_cache
@@ -150,4 +150,4 @@ def rounded_log(log_p: np.ndarray) -> list[float]:
 
 def display_case(word: str, result: RewriteResult) -> str:
     """Return a candidate as the rewrite would write it."""
-    return word if capitals(result.config) == "none" else result.language.case(word, False)
+    return cased(result.config, result.language, word, False)

@@ -79,7 +79,7 @@ PayloadToken: TypeAlias = PlacedToken | DrawnToken | ScoredToken | GridToken
 class Identifier(TypedDict):
     """A name, number, date or place that rules found in the original. Equal ones of one kind are one.
 
-    ``kind``: one of :data:`dptext_core.measure.pii_survival.KINDS`. ``kinds``: the word for several. ``text``: as it
+    ``kind``: one of :data:`dptext_core.detectors.rules.KINDS`. ``kinds``: the word for several. ``text``: as it
     was read. ``at``: the indices of tokens that hold its words: it stands at an ε where one of them is released
     unchanged. Where tokens answer to no words: the tokens in which it stands.
     ``among``: where those are drawn at every ε, for

@@ -15,7 +15,8 @@ from typing import cast
 import numpy as np
 
 from dptext_core.attacks.risk import Lead, WordSuccess
-from dptext_core.measure.pii_survival import KINDS, find_pii, is_unchanged, standing_among, trace_pii
+from dptext_core.detectors.rules import KINDS, find_pii
+from dptext_core.measure.pii_survival import is_unchanged, standing_among, trace_pii
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.preparing import Prepared
 from dptext_core.privacy.distribution import Channel, ScoreTable

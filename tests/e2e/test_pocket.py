@@ -18,7 +18,7 @@ import pytest
 from scipy.stats import chi2
 
 import dptext_core as dpt
-from dptext_core.measure.pii_survival import KINDS, find_pii
+from dptext_core.detectors.rules import KINDS, find_pii
 from dptext_core.mechanisms.blocklist import Blocklist, fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
 from dptext_core.support.assets import examples

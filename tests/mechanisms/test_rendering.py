@@ -47,7 +47,7 @@ MARKS = (".", "!", "?", ",", "…", '"', "'", "(", ")", "“", "”", "—", "-"
 SYMBOLS = ("❤️", "👩‍👩‍👧", "😀", "🇩🇪", "\u200d", "\ufe0f", "€", "™", "¨")
 GAPS = (" ", " ", " ", " ", " ", "", "", "  ", "\t", "\n", "\r\n", "\u2028", "\u00a0")
 OPTIONS = {
-    "recase": ("sentence", "none", "original"),
+    "recase": ("sentence", "public", "none", "original"),
     "oov": ("random", "keep", "drop", "mask"),
     "keep_stopwords": (True, False),
     "keep_punctuation": (True, False),
@@ -155,8 +155,9 @@ def parsed_once():
         yield
 
 
-#: Those that put words in the place of words: the others write a new text, of which nothing is copied.
-WRITE = ("autoencoder", "language models", "latent", "sentences")
+#: Those that sample words in the place of words. The others write a new text, of which nothing is copied, or
+#: replace what a detector flags.
+WRITE = ("autoencoder", "detection", "language models", "latent", "sentences")
 ALIGNED = [s.name for s in dpt.mechanisms() if s.family not in WRITE]
 
 

@@ -107,11 +107,11 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
     priors = [{"prior": "frequency"}, {"prior": "skeleton"}]
     spaces = [{"space": s} for s in SPACES]
     assert found["tem"] == spaces and found["santext"] == found["santext-plus"] == [*spaces, *priors]
-    assert found["custext"][-2:] == priors and {"prior": "frequency"} in found["dp-mlm-prior"]
+    assert found["custext"][-3:] == [*priors, {"surrogates": True}] and {"prior": "frequency"} in found["dp-mlm-prior"]
     assert {o.get("order") for o in found["dp-mlm-prior"]} == {None, "sequential", "certain"}
     assert found["mvc"] == found["mahalanobis"] == found["gumbel"] == found["dp-mlm-plus"] == [{}]
     assert found["vickrey"] == [{"noise": "mvc"}, {"noise": "mahalanobis"}]
-    assert len(found["diffractor"]) == 9 and len(found["custext"]) == 2 * len(SPACES) + 5 and len(found["dp-mlm"]) == 5
+    assert len(found["diffractor"]) == 9 and len(found["custext"]) == 2 * len(SPACES) + 6 and len(found["dp-mlm"]) == 6
     for setting in itertools.chain(audit.configurations(), deniability.configurations(["minilm"])):
         config = setting.at(1.0).make().config
         assert all(getattr(config, k) == v for k, v in setting.options.items() if k != "lists")
@@ -129,6 +129,8 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
         "dp-prompt",
         "dp-paraphrase",
         "dp-bart",
+        "redact",
+        "surrogates",
     }
     assert {s.mechanism for s in deniability.configurations(["minilm"])} == NAMES - without
 

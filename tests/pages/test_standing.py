@@ -2,7 +2,7 @@
 
 from streamlit.testing.v1 import AppTest
 
-from dptext_core.measure.pii_survival import KINDS
+from dptext_core.detectors.rules import KINDS
 from dptext_studio.components import identifier_table
 
 

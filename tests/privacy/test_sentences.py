@@ -58,6 +58,7 @@ TERMS: dict[type, dict[str, tuple[dict[str, Any], ...]]] = {
         "word-piece-limits": ({"read": 40, "written": 60},),
         "token-limits": ({"read": 40, "written": 60},),
         "sentence-slots": COUNTS,
+        "flagged-places": COUNTS,
         "token-limit": ({"count": 60},),
         "custom": ({"text": "what a plugin states"},),
     },

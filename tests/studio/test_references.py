@@ -39,7 +39,7 @@ def test_an_entry_is_whole(key):
     assert one.field("title") and one.field("author") and one.field("nothing") == ""
     assert one.field("title") in one.line() and "{" not in one.line()
     if key != references.OWN:
-        assert re.fullmatch(r"(19|20)\d\d", one.field("year")) and one.field("booktitle")
+        assert re.fullmatch(r"(19|20)\d\d", one.field("year")) and (one.field("booktitle") or one.field("journal"))
 
 
 def test_the_program_is_cited_as_its_citation_file_says():

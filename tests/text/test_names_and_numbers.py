@@ -12,7 +12,7 @@ from stated import kinds
 
 import dptext_core as dpt
 from dptext_core import ENGLISH, Document, Language
-from dptext_core.measure.pii_survival import find_pii
+from dptext_core.detectors.rules import find_pii
 from dptext_core.mechanisms.config import keeps_stop_words
 from dptext_core.text.names_and_numbers import names_and_numbers
 

@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
+from dptext_core.detectors.rules import find_pii
 from dptext_core.errors import InputError
-from dptext_core.measure.pii_survival import find_pii, still_there, survivors
+from dptext_core.measure.pii_survival import still_there, survivors
 from dptext_core.text import tokenizing, visible
 from dptext_core.text.document import Document, has_more
 

@@ -21,6 +21,7 @@ from .guarantees import GUARANTEES
 from .hidden import HIDDEN
 from .noise import NOISE
 from .paths import PATHS
+from .stand_ins import STAND_INS
 from .stated import STATED
 from .text import TEXT
 from .unknown import UNKNOWN
@@ -28,7 +29,7 @@ from .unknown import UNKNOWN
 __all__ = ["FAULTS", "Fault", "broken", "sound"]
 
 FAULTS: Mapping[str, Fault] = {
-    f.name: f for f in (*STATED, *TEXT, *HIDDEN, *GUARANTEES, *UNKNOWN, *PATHS, *NOISE)
+    f.name: f for f in (*STATED, *TEXT, *HIDDEN, *GUARANTEES, *UNKNOWN, *PATHS, *NOISE, *STAND_INS)
 }
 
 

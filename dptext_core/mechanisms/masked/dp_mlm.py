@@ -45,6 +45,7 @@ from ..base import Mechanism
 from ..capabilities import Alignment, PublicPrior
 from ..clipping import ClippedMechanism
 from ..config import (
+    detector_option,
     epsilon_option,
     keep_punctuation_option,
     keep_stopwords_option,
@@ -54,6 +55,7 @@ from ..config import (
     option,
     recase_option,
     stopwords_option,
+    surrogates_option,
 )
 from ..likelihood import Likelihood
 from ..registry import mechanism_class
@@ -152,6 +154,8 @@ class DPMLMConfig:
     stopwords: str | None = stopwords_option()
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
+    surrogates: bool = surrogates_option()
+    detector: str = detector_option("It is used with stand-ins alone.")
 
 
 @dataclass(frozen=True)
@@ -248,7 +252,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         others = ({"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"}, {"keep_punctuation": False})
-        return ({}, *others)
+        return ({}, *others, {"surrogates": True})
 
 
 class _Start(PublicPrior[DPMLM]):

@@ -36,6 +36,7 @@ from ...support.task import UNWATCHED, Task
 from ..base import Mechanism
 from ..capabilities import PublicPrior
 from ..config import (
+    detector_option,
     epsilon_option,
     keep_punctuation_option,
     keep_stopwords_option,
@@ -45,6 +46,7 @@ from ..config import (
     option,
     recase_option,
     stopwords_option,
+    surrogates_option,
 )
 from ..preparing import Prepared
 from .dp_mlm import DPMLM, DPMLMConfig
@@ -169,6 +171,8 @@ class DPMLMPriorConfig:
     stopwords: str | None = stopwords_option()
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
+    surrogates: bool = surrogates_option()
+    detector: str = detector_option("It is used with stand-ins alone.")
 
 
 @dataclass(frozen=True, eq=False)

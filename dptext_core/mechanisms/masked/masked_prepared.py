@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -14,6 +14,7 @@ from ...privacy.sampling import NoiseStream
 from ...result import Trace, Unit
 from ...support.cache import OwnLock
 from ...support.task import UNWATCHED, Task
+from ...text.document import Document
 from ...text.lexicon import Lexicon
 from ...text.skeleton import Skeleton
 from ..blocklist import NOTHING, Blocklist
@@ -66,6 +67,15 @@ class MaskedPrepared(Prepared):
     _tables: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
     _shared: list[bool] = field(default_factory=list, init=False, repr=False)
     _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
+
+    def holding(self, tokens: Collection[int], reason: str) -> MaskedPrepared:
+        """Return the same plan in which these tokens stay as they are."""
+        reasons = tuple(reason if i in tokens else r for i, r in enumerate(self.reasons))
+        return replace(self, reasons=reasons, targets=tuple(i for i, r in enumerate(reasons) if r is None))
+
+    def with_document(self, document: Document) -> MaskedPrepared:
+        """Return the same plan for a document that differs in tokens that stay. Its scores are computed again."""
+        return replace(self, document=document)
 
     @cached_property
     def skeleton(self) -> Skeleton:

@@ -159,6 +159,10 @@ class MaskedWords(Mechanism):
         c = self.config
         return self.prepared_cls(document, self.key, reasons, targets, c.model, c.contextualize, stop, self.never)
 
+    def plan_document(self, document: Document) -> MaskedPrepared:
+        """Return the plan of a text that is cut into tokens, without a pass of the model."""
+        return self.plan(document)
+
     def _planned(self, text: str | Prepared) -> MaskedPrepared:
         prepared = self.prepared(text) if isinstance(text, Prepared) else self.plan(text)
         assert isinstance(prepared, MaskedPrepared)

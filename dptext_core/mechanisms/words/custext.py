@@ -375,7 +375,7 @@ class CusText(PriorMechanism):
 
         mapped = [{"mapping": mapping, "space": name} for name in SPACES for mapping in ("balanced", "conservative")]
         single = ({"mapping": "aggressive"}, {"strategy": "record"}, {"strategy": "dataset"})
-        return (*mapped, *single, {"prior": "frequency"}, {"prior": "skeleton"})
+        return (*mapped, *single, {"prior": "frequency"}, {"prior": "skeleton"}, {"surrogates": True})
 
 
 class _PartwiseRewriting(PartwiseRewriting[CusText]):

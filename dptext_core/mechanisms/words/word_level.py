@@ -181,6 +181,10 @@ class WordMechanism(WordDistributions):
             rows[i], reasons[i] = code, reason
         return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons), stop)
 
+    def plan_document(self, document: Document) -> WordPrepared:
+        """Return the plan of a text that is cut into tokens."""
+        return self.prepare_document(document, UNWATCHED)
+
     def _planned(self, text: str | Prepared) -> WordPrepared:
         prepared = self.prepared(text)
         assert isinstance(prepared, WordPrepared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..config import (
+    detector_option,
     epsilon_option,
     keep_stopwords_option,
     loaded_words_option,
@@ -12,6 +13,7 @@ from ..config import (
     option,
     recase_option,
     stopwords_option,
+    surrogates_option,
 )
 
 
@@ -35,6 +37,8 @@ class WordConfig:
     stopwords: str | None = stopwords_option()
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
+    surrogates: bool = surrogates_option()
+    detector: str = detector_option("It is used with stand-ins alone.")
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.sampling import NoiseStream, Place, full_range
 from ...result import Trace, Unit
 from ...support.private import Private
+from ...text.document import Document
 from ...text.lexicon import Lexicon
 from ...text.skeleton import Skeleton
 from ..base import NOT_IN_VOCABULARY
@@ -36,6 +37,17 @@ class WordPrepared(Prepared):
     stop: Lexicon | None = None
     channels: dict[int, Channel] = field(default_factory=dict, init=False, repr=False)
     proposals: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+
+    def holding(self, tokens: Collection[int], reason: str) -> WordPrepared:
+        """Return the same plan in which these tokens stay as they are."""
+        rows, reasons = self.rows.copy(), list(self.reasons)
+        for i in tokens:
+            rows[i], reasons[i] = KEPT, reason
+        return replace(self, rows=rows, reasons=tuple(reasons))
+
+    def with_document(self, document: Document) -> WordPrepared:
+        """Return the same plan for a document that differs in tokens that stay."""
+        return replace(self, document=document)
 
     @cached_property
     def skeleton(self) -> Skeleton:

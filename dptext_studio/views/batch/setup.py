@@ -106,16 +106,17 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
     budget = st.container()
     stay_all("batch-")
     chosen = controls.options(spec, "batch")
-    default = dpt.mechanism_class(spec.name).epsilon_range(chosen)[2]
-    chosen["epsilon"] = budget.number_input(
-        "Privacy budget ε of one draw",
-        min_value=0.001,
-        max_value=dpt.MAX_EPSILON,
-        value=float(default),
-        format="%g",
-        key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)),
-        help=definition("ε"),
-    )
+    chosen["epsilon"] = default = float(dpt.mechanism_class(spec.name).epsilon_range(chosen)[2])
+    if dpt.mechanism_class(spec.name).uses_epsilon:
+        chosen["epsilon"] = budget.number_input(
+            "Privacy budget ε of one draw",
+            min_value=0.001,
+            max_value=dpt.MAX_EPSILON,
+            value=default,
+            format="%g",
+            key=stay(f"batch-epsilon-{spec.name}-{default:g}", default),
+            help=definition("ε"),
+        )
     polish = st.toggle(
         "Clean up the texts",
         key=stay("batch_polish", False),

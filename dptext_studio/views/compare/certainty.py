@@ -88,7 +88,7 @@ def known_beliefs(
 def start(wanted: Any, columns: Sequence[tuple[Column, dpt.RewriteResult]], fact: ChosenFact) -> None:
     """Begin, in the place of what is under way."""
     kept = session().kept
-    mechanisms = [dpt.mechanism_class(c.mechanism)(r.config) for c, r in columns]
+    mechanisms = [dpt.mechanism_class(c.mechanism).of_config(r.config) for c, r in columns]
 
     def work(task: dpt.Task) -> list[dpt.Belief | str]:
         return kept.beliefs([r for _, r in columns], mechanisms, fact.word, fact.alternatives, task)

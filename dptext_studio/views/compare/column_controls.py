@@ -50,7 +50,9 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
         low, high, default = dpt.mechanism_class(name).epsilon_range(chosen)
         now = setting.epsilon if name == setting.mechanism and isinstance(setting.epsilon, float) else default
         low, high = min(low, now), max(high, now)  # what was calibrated may lie beyond the slider's own ends
-        epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
+        epsilon = now
+        if dpt.mechanism_class(name).uses_epsilon:
+            epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
     return Column(id_, dpt.Setting(name, chosen, epsilon))
 
 

@@ -79,7 +79,7 @@ def show_word(column: Column, which: int, word: side_by_side.WordComparison, res
         st.caption(literal(found.reason))
         return
     if result is not None and not found.known:
-        uncovered = dpt.mechanism_class(column.mechanism)(result.config).reading.uncovered()
+        uncovered = dpt.mechanism_class(column.mechanism).of_config(result.config).reading.uncovered()
         st.caption(literal(f"“{word.word}” is not in its vocabulary. What happens to such words: {uncovered}"))
     stays = f"the original stays with {percent(found.keep)}" if found.known else "the original is not among them"
     figure = figures.word_bars(word, which, dark=st.context.theme.type == "dark")

@@ -1,0 +1,142 @@
+"""Which tokens a detector flags, of which type, and what of their shape a stand-in keeps."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...detectors import PiiSpan, detector
+from ...support.private import Private
+from ...text.document import Document
+from ...text.language import Clues
+from ...text.names_and_numbers import plain_form
+
+#: What a token is replaced by, for a token with a digit: its shape instead, see :func:`_shape`.
+FORMS = (
+    "first name",
+    "family name",
+    "initial",
+    "place",
+    "street",
+    "month",
+    "weekday",
+    "day",
+    "year",
+    "ordinal",
+    "number word",
+    "ordinal word",
+    "e-mail address",
+    "web address",
+)
+#: Letters behind a number that name its unit, as in "3kg".
+_UNIT = re.compile(r"(?<=\d)[a-z]{1,3}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Private):
+    """A flagged token.
+
+    Attributes
+    ----------
+    token : int
+        Its index in the document.
+    kind : str
+        One of ``dptext_core.detectors.KINDS``.
+    form : str
+        One of ``FORMS``, or the shape of a token with digits: 9 for a digit, A and a for letters.
+    same : int
+        The index of the first flagged token with the same form and the same word, case ignored.
+    """
+
+    token: int
+    kind: str
+    form: str
+    same: int
+
+    _shown: ClassVar[tuple[str, ...]] = ("token", "kind", "form", "same")
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedSpan(Private):
+    """A flagged span: its kind, and the tokens from ``first`` to before ``end``."""
+
+    kind: str
+    first: int
+    end: int
+
+    _shown: ClassVar[tuple[str, ...]] = ("kind", "first", "end")
+
+
+def flag_spans(document: Document, name: str) -> tuple[FlaggedSpan, ...]:
+    """Return the spans that a detector flags. Raises ModelUnavailable where its model is missing."""
+    found = detector(name)(document.text, document.language)
+    return tuple(FlaggedSpan(f.kind, *_tokens(document, f.span)) for f in found)
+
+
+def flag_tokens(document: Document, name: str) -> tuple[Flag, ...]:
+    """Return the tokens that a detector flags, in order. Raises ModelUnavailable where its model is missing."""
+    flags: list[Flag] = []
+    seen: dict[tuple[str, str], int] = {}
+    find = detector(name)
+    for found in find(document.text, document.language):
+        span = _tokens(document, found.span)
+        for place, word in enumerate(found.words):
+            token, _ = _tokens(document, word)
+            form = _form(document, found, token, place, span, find.reads_context)
+            same = seen.setdefault((form, plain_form(document.words[token])), token)
+            flags.append(Flag(token, found.kind, form, same))
+    return tuple(flags)
+
+
+def _tokens(document: Document, span: tuple[int, int]) -> tuple[int, int]:
+    return bisect_left(document.starts, span[0]), bisect_left(document.starts, span[1])
+
+
+def _form(document: Document, found: PiiSpan, token: int, place: int, span: tuple[int, int], context: bool) -> str:
+    """Return the form of a flagged token. context: whether a title before the span may decide it."""
+    clues, text = document.language.clues, document.words[token]
+    word = plain_form(text)
+    if found.kind in ("e-mail address", "web address"):
+        return found.kind
+    if any(map(str.isdigit, text)):
+        return _digits_form(text, found.kind, clues)
+    if found.kind == "name":
+        if len(word) == 1:
+            return "initial"
+        before = plain_form(document.words[span[0] - 1]) if span[0] and context else ""
+        return "family name" if place or before in clues.titles else "first name"
+    if found.kind == "place":
+        return "street" if _has_end(document.words[span[0] : span[1]], clues) else "place"
+    if word in clues.months | clues.weekdays:
+        return "month" if word in clues.months else "weekday"
+    return "ordinal word" if word in clues.ordinal_words else "number word"
+
+
+def _has_end(words: Sequence[str], clues: Clues) -> bool:
+    return any(plain_form(word) in clues.place_ends for word in words)
+
+
+def _digits_form(text: str, kind: str, clues: Clues) -> str:
+    digits = text.rstrip("".join({c for o in clues.ordinals for c in o}))
+    if digits.isdecimal() and text[len(digits) :].lower() in clues.ordinals:
+        return "ordinal"
+    if kind == "date" and text.isdecimal() and len(text) in (1, 2, 4):
+        return "year" if len(text) == 4 else "day"
+    return _shape(text, clues)
+
+
+def _shape(text: str, clues: Clues) -> str:
+    """Return a token with 9 for each digit, A and a for letters. Units such as "years" and "kg" stay."""
+    unit = _UNIT.search(text)
+    head, tail = (text[: unit.start()], unit[0]) if unit else (text, "")
+    parts = re.split(r"([-\u2010\u2011])", head)
+    return "".join(p if p.lower() in clues.number_units else "".join(map(_class, p)) for p in parts) + tail
+
+
+def _class(char: str) -> str:
+    if char.isdigit():
+        return "9"
+    return ("A" if char.isupper() else "a") if char.isalpha() else char

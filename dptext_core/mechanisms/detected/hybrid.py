@@ -1,0 +1,433 @@
+"""Stand-ins for flagged words first, then a mechanism on the rest: the option ``surrogates``.
+
+A detector flags words. Each becomes a stand-in, drawn from a public list without looking at the word
+(:mod:`.surrogates`). The mechanism then reads the text with the stand-ins in it, and samples the other words. So for
+two texts with the same flags, the distribution of the release does not depend on what the flagged words are, and the
+mechanism's ε per word holds for the rest. The flags themselves are not protected: where they stand, their types,
+formats and repetitions.
+
+A detector that reads other words narrows this: two texts that differ in an unflagged word may have different flags, and
+are then not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...detectors import detector
+from ...errors import ConfigError
+from ...pieces import Step, Unit
+from ...privacy.distribution import Channel, TokenDistribution
+from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import ConditionKind, NotProtectedKind
+from ...privacy.sampling import NoiseStream
+from ...privacy.terms import ComparisonScope, Condition, NotProtected
+from ...result import RewriteResult, Trace
+from ...support.cache import OwnLock
+from ...support.task import UNWATCHED, Task
+from ...text.document import Document, Token
+from ...text.skeleton import Edit
+from ..audited import AuditSupport
+from ..base import Mechanism
+from ..capabilities import Alignment, InputCoverage, PublicPrior, public_context
+from ..likelihood import Likelihood, of_words
+from ..preparing import Prepared
+from ..words.word_trace import Constant
+from .flags import Flag, flag_tokens
+from .replacing import FLAGGED
+from .stand_ins import candidates
+
+#: The stream of the stand-ins below that of a text.
+STREAM = "stand-ins"
+#: Texts with stand-ins whose scores a prepared text keeps.
+KEPT = 4
+#: What a mechanism's class says of itself, and its hybrid repeats.
+_SAME = (
+    "name",
+    "title",
+    "family",
+    "notion",
+    "summary",
+    "steps",
+    "config_cls",
+    "needs",
+    "references",
+    "language",
+    "takes_never",
+    "closed_form",
+    "slow_to_prepare",
+    "clipping",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class HybridPrepared(Prepared):
+    """A text with its flags, and the plan of the mechanism over it with fixed public words in the flagged places.
+
+    flags: the flagged tokens. plan: a prepared text of the inner mechanism, which holds nothing of a flagged word.
+    """
+
+    flags: tuple[Flag, ...]
+    plan: Any
+    _texts: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False)
+    _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
+
+    @cached_property
+    def by_token(self) -> dict[int, Flag]:
+        """The flag of each flagged token."""
+        return {flag.token: flag for flag in self.flags}
+
+    def with_words(self, words: Mapping[int, str]) -> Any:
+        """Return the inner mechanism's prepared text with these stand-ins; the last few keep their scores."""
+        key = tuple(words[flag.token] for flag in self.flags)
+        with self._lock:
+            found = self._texts.get(key)
+            if found is None:
+                found = self.plan.with_document(substitute(self.plan.document, words))
+                self._texts[key] = found
+                if len(self._texts) > KEPT:
+                    del self._texts[next(iter(self._texts))]
+        return found
+
+
+def substitute(document: Document, words: Mapping[int, str]) -> Document:
+    """Return a document with other words in some places: the same tokens, gaps and kinds of the others."""
+    text, tokens = "", []
+    for i, (word, kind, gap) in enumerate(zip(document.words, document.kinds, document.gaps, strict=False)):
+        shown = words.get(i, word)
+        start = len(text) + len(gap)
+        text += gap + shown
+        tokens.append(Token(shown, start, start + len(shown), "word" if i in words else kind))
+    return Document(text + document.gaps[-1], tokens, document.language)
+
+
+class HybridMechanism(Mechanism):
+    """Draws stand-ins for flagged words, and hands the text to another mechanism. Made by :func:`with_surrogates`."""
+
+    inner_cls: ClassVar[type[Mechanism]]
+
+    def __init__(self, config: Any):
+        super().__init__(config)
+        self._inner: Any = self.inner_cls(replace(config, surrogates=False))
+        if self._inner.shares_draws:
+            raise ConfigError(
+                f"{self.title} cannot draw once for a whole data set and replace flagged words by stand-ins. Choose "
+                "another strategy, or leave the stand-ins out."
+            )
+
+    @property
+    def inner(self) -> Any:
+        """The mechanism that samples the other words, at the ε of this one."""
+        if self._inner.config.epsilon != self.config.epsilon:  # of a copy
+            self._inner = copy(self._inner)
+            self._inner._config = replace(self.config, surrogates=False)
+        return self._inner
+
+    def __copy__(self) -> HybridMechanism:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.inner_cls, self.config)
+
+    @classmethod
+    def create(cls, **options: Any) -> Mechanism:  # type: ignore[override]
+        return cls.inner_cls.create(**options)
+
+    @classmethod
+    def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
+        return cls.inner_cls.epsilon_range(options)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return cls.inner_cls.variants()
+
+    def loads(self) -> Mapping[str, str]:
+        return self.inner.loads()
+
+    @property
+    def model_ready(self) -> bool:
+        return self.inner.model_ready
+
+    @property
+    def max_epsilon(self) -> float:
+        return self.inner.max_epsilon
+
+    # --- texts
+
+    def prepare_document(self, document: Document, task: Task) -> HybridPrepared:
+        task.check()
+        flags = self.flags(document)
+        fixed = {flag.token: self.stand_ins(flag)[0] for flag in flags}
+        plan = self.inner.plan_document(substitute(document, fixed)).holding(frozenset(fixed), FLAGGED)
+        return HybridPrepared(document, self.key, flags, plan)
+
+    def flags(self, document: Document) -> tuple[Flag, ...]:
+        """Return the flagged tokens of a text."""
+        return flag_tokens(document, self.config.detector)
+
+    def stand_ins(self, flag: Flag) -> tuple[str, ...]:
+        """Return what can come out in a flagged place. Raises ConfigError where the blocklist leaves nothing."""
+        words = self.never.left(candidates(flag.form, self.language))
+        if not words:
+            raise ConfigError("The list of words that are never released has every stand-in of a type. Shorten it.")
+        return words
+
+    def planned(self, text: str | Prepared) -> HybridPrepared:
+        prepared = self.prepared(text)
+        assert isinstance(prepared, HybridPrepared)
+        return prepared
+
+    def channels(self, prepared: HybridPrepared) -> dict[int, Constant]:
+        """Return what the stand-in of each flagged token is drawn from."""
+        words = prepared.document.words
+        return {flag.token: Constant(self.stand_ins(flag), words[flag.token]) for flag in prepared.flags}
+
+    def draw(self, prepared: HybridPrepared, stream: NoiseStream) -> dict[int, str]:
+        """Return a stand-in for each flagged token. Equal words share theirs."""
+        own = stream.at(STREAM)
+        return {
+            flag.token: channel.candidates[channel.draw(0.0, own.at(flag.same))]
+            for flag, channel in zip(prepared.flags, self.channels(prepared).values(), strict=True)
+        }
+
+    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
+        """Return the distribution of a token, where the first of each public list stands in the flagged places.
+
+        A result has the one that its word was drawn from, given the stand-ins that were drawn.
+        """
+        prepared = self.planned(text)
+        if index in prepared.by_token:
+            return self.channels(prepared)[index].at(self.epsilons(prepared)[index])
+        return self.inner.distribution(prepared.plan, index)
+
+    # --- the guarantee
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        prepared = self.planned(text)
+        self.epsilons(prepared)
+        g = self.inner.guarantee(prepared.plan)
+        shown = [NotProtected(NotProtectedKind.FLAGGED_PLACES, count=len(prepared.flags))]
+        shown += [NotProtected(NotProtectedKind.FLAGGED_SHAPES), NotProtected(NotProtectedKind.MISSED_WORDS)]
+        if detector(self.config.detector).reads_context:
+            shown.append(NotProtected(NotProtectedKind.FLAGS_IN_CONTEXT))
+        return replace(
+            g,
+            adjacency=g.adjacency.where(Condition(ConditionKind.SAME_FLAGS)),
+            among=ComparisonScope(*g.among.conditions, Condition(ConditionKind.SAME_FLAGS)),
+            exposed=(*shown, *g.exposed),
+        )
+
+    # --- rewriting
+
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+        planned = self.planned(prepared)
+        words = self.draw(planned, stream)
+        result = self.inner.rewrite_prepared(planned.with_words(words), stream, task)
+        steps = self._steps(planned, words, result.steps)
+        text, shown = _render(planned, steps)
+        trace = HybridTrace(result.trace, self, planned, stream)
+        return RewriteResult.of(self, planned, stream, text, shown, trace=trace)
+
+    def _steps(self, prepared: HybridPrepared, words: Mapping[int, str], steps: Sequence[Step]) -> list[Step]:
+        """Return the steps of the inner mechanism as those of the original text."""
+        document, out = prepared.document, []
+        for s in steps:
+            i = s.index
+            span = (document.starts[i], document.ends[i]) if s.action != "insert" else (document.ends[i],) * 2
+            if i in words and s.action != "insert":
+                out.append(Step(span, document.words[i], words[i], "replace", FLAGGED, 0.0, s.out, i))
+            else:
+                out.append(replace(s, span=span))
+        return out
+
+    # --- capabilities
+
+    @property
+    def likelihood(self) -> Likelihood[Any] | None:
+        inner = self.inner.likelihood
+        return None if inner is None else HybridLikelihood(self, sweeps=inner.sweeps)
+
+    @property
+    def alignment(self) -> Alignment[Any] | None:
+        return None if self.inner.alignment is None else _Places(self)
+
+    @property
+    def public_prior(self) -> PublicPrior[Any]:
+        return _Contexts(self)
+
+    @property
+    def audit_support(self) -> AuditSupport[Any]:
+        return _AuditSupport(self)
+
+    @property
+    def reading(self) -> InputCoverage[Any]:
+        return _Coverage(self)
+
+
+def _render(prepared: HybridPrepared, steps: Sequence[Step]) -> tuple[str, tuple[Step, ...]]:
+    """Return the released text, in which a stand-in is spaced like any sampled word, and the steps in their places."""
+    n = len(prepared.document.words)
+    texts: list[str | None] = [None] * n
+    after: list[str | None] = [None] * n
+    for s in steps:
+        if s.action == "insert":
+            after[s.index] = s.replacement
+        elif s.action != "keep":
+            texts[s.index] = s.replacement
+    skeleton = prepared.document.skeleton([text is not None for text in texts])
+    spliced = skeleton.render([Edit(text, more) for text, more in zip(texts, after, strict=True)])
+    out = []
+    for s in steps:
+        place = spliced.inserted[s.index] if s.action == "insert" else spliced.spans[s.index]
+        assert place is not None
+        out.append(replace(s, out=place))
+    return spliced.text, tuple(out)
+
+
+@dataclass(frozen=True, eq=False)
+class HybridTrace(Trace):
+    """How stand-ins and sampled words were drawn. inner: the trace of the inner mechanism, whose steps these are."""
+
+    inner: Trace
+    mechanism: HybridMechanism
+    prepared: HybridPrepared
+    stream: NoiseStream
+
+    @property
+    def can(self) -> frozenset[str]:  # type: ignore[override]
+        return self.inner.can
+
+    @property
+    def rules(self) -> frozenset[str]:  # type: ignore[override]
+        return self.inner.rules
+
+    def _channel(self, unit: Unit) -> Channel | None:
+        if not isinstance(unit, Step) or unit.reason != FLAGGED:
+            return None
+        return self.mechanism.channels(self.prepared)[unit.index]
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        channel = self._channel(unit)
+        return self.inner.distribution(i, unit) if channel is None else channel.at(self.mechanism.max_epsilon)
+
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        channel = self._channel(unit)
+        if channel is None:
+            return self.inner.locked(i, unit)
+        assert isinstance(unit, Step)
+        return channel, self.stream.at(STREAM).at(self.prepared.by_token[unit.index].same)
+
+    def candidate(self, i: int, unit: Unit) -> int | None:
+        return None if self._channel(unit) else self.inner.candidate(i, unit)
+
+    def logits(self, i: int, unit: Unit) -> np.ndarray | None:
+        return None if self._channel(unit) else self.inner.logits(i, unit)
+
+    def views(self, i: int, unit: Unit) -> tuple:
+        return () if self._channel(unit) else self.inner.views(i, unit)
+
+    def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
+        return None if self._channel(unit) else self.inner.similarities(i, unit)
+
+
+class HybridLikelihood(Likelihood["HybridMechanism"]):
+    """Stand-ins are uniform; the other words are those of the inner mechanism, given the stand-ins that came out."""
+
+    @property
+    def missing(self) -> str:
+        return super().missing or self.m.inner.likelihood.missing
+
+    def in_places(
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
+    ) -> np.ndarray:
+        planned, out = self.m.planned(prepared), np.full(len(released), -np.inf)
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for j, words in enumerate(released):
+            if all(words[f.token].casefold() == words[f.same].casefold() for f in planned.flags):
+                alike.setdefault(tuple(words[f.token] for f in planned.flags), []).append(j)
+        channels = self.m.channels(planned)
+        for shown, some in alike.items():
+            stand_ins = dict(zip(planned.by_token, shown, strict=True))
+            drawn = {f.token: channels[f.token].at(0.0) for f in planned.flags if f.same == f.token}
+            chance = of_words(self.m, drawn, [stand_ins])[0]
+            rest = [{i: w for i, w in released[j].items() if i not in planned.by_token} for j in some]
+            text = planned.with_words(stand_ins)
+            out[some] = chance + self.m.inner.likelihood.in_places(text, rest, task)
+        return out
+
+    def shared_draws(self, prepared: Prepared, places: Sequence[int]) -> dict[int, int]:
+        planned = self.m.planned(prepared)
+        other = [i for i in places if i not in planned.by_token]
+        same = {i: planned.by_token[i].same for i in places if i in planned.by_token}
+        return same | self.m.inner.likelihood.shared_draws(planned.plan, other)
+
+
+class _Places(Alignment["HybridMechanism"]):
+    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+        return self.m.inner.alignment.drawn(self.m.planned(text).plan)
+
+    def spending(self, text: str | Prepared) -> tuple[int, ...]:
+        return self.m.inner.alignment.spending(self.m.planned(text).plan)
+
+    @property
+    def added(self) -> float:
+        return self.m.inner.alignment.added
+
+    @property
+    def deleted(self) -> float:
+        return self.m.inner.alignment.deleted
+
+    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
+        return self.m.inner.alignment.told_by_total(uneven)
+
+
+class _AuditSupport(AuditSupport["HybridMechanism"]):
+    """Two texts are compared where their flags are the same, and the rest is compared by the inner mechanism."""
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        return self.m.inner.audit_support.distances(words)
+
+    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
+        one, other = self.m.planned(a), self.m.planned(b)
+        return one.flags == other.flags and self.m.inner.audit_support.adjacent(one.plan, other.plan)
+
+
+class _Contexts(PublicPrior["HybridMechanism"]):
+    """A draw is compared with those whose words have the same flag."""
+
+    def context(self, prepared: Prepared, index: int) -> Hashable:
+        planned = self.m.planned(prepared)
+        flag = planned.by_token.get(index)
+        inner = public_context(self.m.inner, planned.plan, index)
+        return inner if flag is None else (FLAGGED, flag.form)
+
+
+class _Coverage(InputCoverage["HybridMechanism"]):
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        return self.m.inner.reading.coverage(self.m.planned(text).plan)
+
+    def uncovered(self) -> str:
+        return self.m.inner.reading.uncovered()
+
+
+@cache
+def _hybrid_class(cls: type[Mechanism]) -> type[HybridMechanism]:
+    own = {name: getattr(cls, name) for name in _SAME} | {"inner_cls": cls}
+    return type(f"{cls.__name__}WithSurrogates", (getattr(cls, "hybrid_cls", HybridMechanism),), own)
+
+
+def with_surrogates(cls: type[Mechanism], config: Any) -> HybridMechanism:
+    """Return the mechanism of a class and a config whose flagged words are replaced first."""
+    return _hybrid_class(cls)(config)
+
+
+def _restore(cls: type[Mechanism], config: Any) -> HybridMechanism:
+    return with_surrogates(cls, config)

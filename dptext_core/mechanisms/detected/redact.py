@@ -1,0 +1,49 @@
+"""Redaction: each flagged span becomes a placeholder with its type, such as [NAME].
+
+What people use today, for comparison. Every word that the detector does not flag is released as it is, so nothing is
+guaranteed.
+"""
+
+from __future__ import annotations
+
+from ...privacy.kinds import NotProtectedKind
+from ...privacy.terms import NotProtected
+from ...support.task import Task
+from ...text.document import Document
+from .flags import flag_spans
+from .replacing import ReplacingMechanism, ReplacingPrepared, one_word
+
+#: What stands in the place of a span, by its kind.
+PLACEHOLDERS = {
+    "name": "[NAME]",
+    "place": "[PLACE]",
+    "date": "[DATE]",
+    "number": "[NUMBER]",
+    "phone number": "[PHONE]",
+    "e-mail address": "[EMAIL]",
+    "web address": "[LINK]",
+}
+
+
+class Redact(ReplacingMechanism):
+    """Replaces each flagged span by a placeholder with its type."""
+
+    name = "redact"
+    references = ("pilan2022tab",)
+    title = "Redaction"
+    summary = "Each detected name, place, date, number and address becomes a placeholder. Nothing else is protected."
+    steps = (
+        "A detector flags names, places, dates, numbers and addresses",
+        "Each flagged span becomes a placeholder with its type",
+        "Every other word is released as it is",
+    )
+    by_rule = True
+
+    def prepare_document(self, document: Document, task: Task) -> ReplacingPrepared:
+        spans = flag_spans(document, self.config.detector)
+        channels = {s.first: one_word(PLACEHOLDERS[s.kind], document.words[s.first]) for s in spans}
+        deleted = frozenset(i for s in spans for i in range(s.first + 1, s.end))
+        return ReplacingPrepared(document, self.key, channels, {i: i for i in channels}, deleted)
+
+    def unprotected(self, prepared: ReplacingPrepared) -> tuple[NotProtected, ...]:
+        return (NotProtected(NotProtectedKind.FLAGGED_PLACES, count=len(prepared.channels)),)

@@ -1,0 +1,42 @@
+"""Surrogates ("hiding in plain sight", pseudonymisation): each flagged word becomes a random stand-in of its type.
+
+A stand-in is drawn uniformly from a public list, without looking at the word. Equal words of a text get the same one.
+Numbers keep their number of digits, two digits become an age from 18 to 99, and dates exist. Every word that the
+detector does not flag is released as it is, so nothing is guaranteed for the text.
+"""
+
+from __future__ import annotations
+
+from ...privacy.kinds import NotProtectedKind
+from ...privacy.terms import NotProtected
+from ...support.task import Task
+from ...text.document import Document
+from ..words.word_trace import Constant
+from .flags import flag_tokens
+from .replacing import ReplacingMechanism, ReplacingPrepared
+from .stand_ins import candidates
+
+
+class Surrogates(ReplacingMechanism):
+    """Replaces each flagged word by a random stand-in of its type."""
+
+    name = "surrogates"
+    references = ("carrell2013hiding",)
+    title = "Surrogates"
+    summary = "Each detected name, place, date, number and address becomes a random one. Nothing else is protected."
+    steps = (
+        "A detector flags names, places, dates, numbers and addresses",
+        "Each flagged word becomes a random stand-in of its type, {n} at most",
+        "Every other word is released as it is",
+    )
+
+    def prepare_document(self, document: Document, task: Task) -> ReplacingPrepared:
+        flags = flag_tokens(document, self.config.detector)
+        channels = {f.token: Constant(candidates(f.form, self.language), document.words[f.token]) for f in flags}
+        return ReplacingPrepared(document, self.key, channels, {f.token: f.same for f in flags})
+
+    def unprotected(self, prepared: ReplacingPrepared) -> tuple[NotProtected, ...]:
+        return (
+            NotProtected(NotProtectedKind.FLAGGED_PLACES, count=len(prepared.channels)),
+            NotProtected(NotProtectedKind.FLAGGED_SHAPES),
+        )

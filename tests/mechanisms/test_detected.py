@@ -1,0 +1,226 @@
+"""Redaction, surrogates, and stand-ins before a mechanism: what comes out, what decides it, and what is guaranteed."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import dptext_core as dpt
+from dptext_core.detectors import KINDS
+from dptext_core.mechanisms.detected.flags import FORMS, flag_tokens
+from dptext_core.mechanisms.detected.redact import PLACEHOLDERS
+from dptext_core.mechanisms.detected.stand_ins import candidates
+from dptext_core.mechanisms.registry import mechanism_of
+from dptext_core.privacy.kinds import ConditionKind, NotProtectedKind
+from dptext_core.testing.conformance import check_mechanism
+from dptext_core.text.document import Document
+from dptext_core.text.languages import ENGLISH
+
+NOTE = "Seen Thursday: Omar Haddad, 67, of 14 Meadow Lane, has lost weight since May. Mrs Brandt and Omar were worried."
+#: The same flags, other words.
+OTHER = "Seen Monday: Julia Li, 24, of 99 Ox Lane, has lost weight since July. Mrs Montgomery and Julia were worried."
+#: Word by word mechanisms, one of each way to draw.
+HYBRIDS = ("custext", "diffractor", "santext", "mahalanobis")
+
+
+def forms(text, detector="rules"):
+    document = Document.parse(text)
+    return {document.words[f.token]: f.form for f in flag_tokens(document, detector)}
+
+
+def test_redaction_puts_a_typed_placeholder_in_the_place_of_each_span():
+    text = "Mail omar.h@example.org or www.example.org: Omar Haddad, +49 171 5550123, 3 June 2021, New York, room 12."
+    released = dpt.get_mechanism("redact").rewrite(text).text
+    assert released == "Mail [EMAIL] or [LINK]: [NAME], [PHONE], [DATE], [PLACE], room [NUMBER]."
+    assert set(PLACEHOLDERS) == set(KINDS)
+
+
+def test_a_token_keeps_its_form():
+    found = forms(f"{NOTE} Born 12/03/1985, on the 12th of March, J. Berg, sixty-seven, 67-year-old, AB1234567, 3kg.")
+    assert found["Omar"] == "first name" and found["Haddad"] == found["Brandt"] == "family name"
+    assert (found["Thursday"], found["May"], found["12th"]) == ("weekday", "month", "ordinal")
+    assert (found["Meadow"], found["J."], found["sixty-seven"]) == ("street", "initial", "number word")
+    assert found["67"] == found["14"] == "99" and found["12/03/1985"] == "99/99/9999"
+    assert (found["67-year-old"], found["AB1234567"], found["3kg"]) == ("99-year-old", "AA9999999", "9kg")
+
+
+@pytest.mark.parametrize(
+    "form", [*FORMS, "99", "9", "999", "9,999", "99/99/9999", "9999-99-99", "9.9.99", "AA9999999", "9kg", "99-year-old"]
+)
+def test_stand_ins_are_public_words_of_the_form(form):
+    words = candidates(form, ENGLISH)
+    assert len(words) == len(set(words)) >= 7 and words == candidates(form, ENGLISH)
+    if form[0] in "9A":
+        shape = [re.sub("[A-Z]", "A", re.sub(r"\d", "9", w)) for w in words]
+        assert set(shape) == {form}
+    if form in ("99", "99-year-old"):
+        assert {int(w[:2]) for w in words} == set(range(18, 100))
+    if form in ("99/99/9999", "9999-99-99", "9.9.99"):
+        orders = {"99/99/9999": ("%d/%m/%Y", "%m/%d/%Y"), "9999-99-99": ("%Y-%m-%d",), "9.9.99": ("%d.%m.%y",)}[form]
+        assert all(datetime.datetime.strptime(w, order) for w in words for order in orders)
+
+
+def test_equal_words_get_one_stand_in_and_others_their_own():
+    m = dpt.get_mechanism("surrogates")
+    texts = {m.rewrite(NOTE).text for _ in range(30)}
+    assert len(texts) > 25
+    for text in texts:
+        first, last = re.fullmatch(r"Seen \w+: (\w+) \w+, \d\d, of .* and (\w+) were worried\.", text).groups()
+        assert first == last
+
+
+def test_a_stand_in_is_uniform_over_its_list():
+    m = dpt.get_mechanism("surrogates")
+    d = m.distribution(NOTE, 0 + [w for w in Document.parse(NOTE).words].index("Thursday"))
+    assert np.allclose(d.probs, 1 / 7) and len(d) == 7
+    seen = [r.text.split()[1].rstrip(":") for r in m.rewrites("Seen Thursday: nothing.", 1400, seed=1)]
+    counts = np.array([seen.count(day) for day in d.candidates])
+    assert counts.sum() == 1400 and abs(counts - 200).max() < 60
+
+
+@pytest.mark.parametrize("name", ["redact", "surrogates"])
+def test_a_reader_learns_nothing_of_a_flagged_word_and_everything_of_another(name):
+    m = dpt.get_mechanism(name)
+    flagged = dpt.belief(m, NOTE, "Omar", ["Julia", "Karim"], seed=1)
+    assert np.allclose(flagged.posterior, 1 / 3)
+    other = dpt.belief(m, NOTE, "weight", ["hope", "money"], seed=1)
+    assert np.allclose(other.posterior, [1, 0, 0])
+
+
+@pytest.mark.parametrize("name", ["redact", "surrogates"])
+def test_nothing_is_guaranteed_and_it_says_why(name):
+    g = dpt.get_mechanism(name).guarantee(NOTE)
+    assert g.notion == "none" and g.reason.kind == "unflagged-words" and g.draws == 0
+    shown = {e.kind: e.parameters for e in g.exposed}
+    assert NotProtectedKind.UNFLAGGED_WORDS in shown
+    assert shown[NotProtectedKind.FLAGGED_PLACES]["count"] == (7 if name == "redact" else 9)
+    assert (NotProtectedKind.FLAGGED_SHAPES in shown) is (name == "surrogates")
+
+
+# --- stand-ins before a mechanism
+
+
+@pytest.mark.parametrize("name", [*HYBRIDS, "dp-mlm", "dp-mlm-plus", "dp-mlm-prior"])
+def test_with_the_same_noise_texts_that_differ_in_flagged_words_give_one_release(name, tiny_model):
+    options = {"model": tiny_model} if name.startswith("dp-mlm") else {}
+    m = dpt.get_mechanism(name, surrogates=True, **options)
+    assert m.audit_support.adjacent(NOTE, OTHER)
+    one, other = (m.rewrite([t] * 3, seed=4) for t in (NOTE, OTHER))
+    assert [r.text for r in one] == [r.text for r in other] and len({r.text for r in one}) == 3
+    assert m.guarantee(NOTE) == m.guarantee(OTHER)
+    plain = m.replace(surrogates=False)
+    assert [r.text for r in plain.rewrite([NOTE] * 3, seed=4)] != [r.text for r in plain.rewrite([OTHER] * 3, seed=4)]
+
+
+def test_the_model_reads_stand_ins_and_no_flagged_word(tiny_model, monkeypatch):
+    from dptext_core.mechanisms.masked import masked_prepared
+
+    read = []
+    real = masked_prepared.MaskedPrepared.cut
+
+    def cut(self, lm):
+        read.append(self.document.text)
+        real(self, lm)
+
+    monkeypatch.setattr(masked_prepared.MaskedPrepared, "cut", cut)
+    m = dpt.get_mechanism("dp-mlm", model=tiny_model, surrogates=True)
+    result = m.rewrite(NOTE)
+    assert read and result.original == NOTE
+    for text in read:
+        assert not {"Omar", "Haddad", "67", "Meadow", "Brandt"} & set(Document.parse(text).words)
+    shown = [s.replacement for s in result.steps if s.reason == "flagged"]
+    assert len(shown) == 9 and all(word in read[-1] for word in shown)
+
+
+def test_steps_are_those_of_the_original_text():
+    r = dpt.get_mechanism("custext", surrogates=True).rewrite(NOTE, seed=2)
+    assert [NOTE[slice(*s.span)] for s in r.steps] == [s.original for s in r.steps]
+    assert all(r.text[slice(*s.out)] == s.replacement for s in r.steps)
+    flagged = [s for s in r.steps if s.reason == "flagged"]
+    assert [s.original for s in flagged][:3] == ["Thursday", "Omar", "Haddad"] and not any(s.epsilon for s in flagged)
+    assert sum(s.epsilon for s in r.steps) == pytest.approx(r.guarantee.total)
+    i = r.steps.index(flagged[1])
+    assert r.distribution(i).p(flagged[1].replacement) == pytest.approx(1 / len(candidates("first name", ENGLISH)))
+
+
+def test_the_guarantee_compares_texts_with_the_same_flags():
+    plain, m = (dpt.get_mechanism("custext", surrogates=on, epsilon=3.0) for on in (False, True))
+    g = m.guarantee(NOTE)
+    assert (g.notion, g.epsilon) == (plain.guarantee(NOTE).notion, 3.0) and g.draws < plain.guarantee(NOTE).draws
+    assert ConditionKind.SAME_FLAGS in {c.kind for c in g.adjacency.conditions}
+    assert ConditionKind.SAME_FLAGS in {c.kind for c in g.among.conditions}
+    kinds = {e.kind for e in g.exposed}
+    assert {NotProtectedKind.FLAGGED_PLACES, NotProtectedKind.FLAGGED_SHAPES, NotProtectedKind.MISSED_WORDS} <= kinds
+    assert NotProtectedKind.FLAGS_IN_CONTEXT in kinds
+    alone = m.replace(detector="words").guarantee(NOTE)
+    assert NotProtectedKind.FLAGS_IN_CONTEXT not in {e.kind for e in alone.exposed}
+    assert not m.audit_support.adjacent(NOTE, NOTE.replace("Omar", "omelette"))
+    assert not m.audit_support.adjacent(NOTE, NOTE.replace("and Omar", "and Karim")), "repetitions"
+
+
+def test_the_ledger_counts_sampled_words_alone():
+    m = dpt.get_mechanism("custext", surrogates=True)
+    words = Document.parse(NOTE).words
+    drawn = [words[i] for i in m.alignment.drawn(NOTE)]
+    assert "weight" in drawn and not {"Omar", "67", "May", "Meadow"} & set(drawn)
+
+
+def test_a_reader_learns_nothing_of_a_flagged_word_and_of_another_as_before():
+    plain, m = (dpt.get_mechanism("santext", surrogates=on, epsilon=12.0) for on in (False, True))
+    result = m.rewrite(NOTE, seed=1)
+    assert np.allclose(dpt.belief(m, NOTE, "Omar", ["Julia", "Karim"], result=result, draws=0).posterior, 1 / 3)
+    (step,) = [s for s in result.steps if s.original == "weight"]
+    own = dpt.belief(m, NOTE, "weight", ["hope", "money"], result=result, draws=0).posterior
+    words = [plain.distribution(w, 0).p(step.replacement) for w in ("weight", "hope", "money")]
+    assert np.allclose(own, np.array(words) / sum(words)) and own[0] != pytest.approx(1 / 3)
+
+
+def test_it_is_made_again_from_its_config_its_setting_and_by_a_copy():
+    m = dpt.get_mechanism("custext", surrogates=True, k=5)
+    r = m.rewrite(NOTE, seed=3)
+    assert m.setting.options["surrogates"] is True and m.setting.make().rewrite(NOTE, seed=3).text == r.text
+    assert mechanism_of(r).rewrite(NOTE, seed=3).text == r.text
+    for other in (copy.copy(m), pickle.loads(pickle.dumps(m))):
+        assert other.rewrite(NOTE, seed=3).text == r.text
+    assert m.replace(epsilon=50.0).inner.config.epsilon == 50.0
+    assert type(m.replace(surrogates=False)) is dpt.mechanism_class("custext")
+
+
+def test_no_listed_word_is_a_stand_in():
+    never = [w for w in candidates("weekday", ENGLISH) if w != "Friday"]
+    m = dpt.get_mechanism("custext", surrogates=True, never=never)
+    assert all("Friday" in r.text for r in m.rewrite(["Seen Thursday."] * 5, seed=1))
+    with pytest.raises(dpt.ConfigError, match="Shorten"):
+        m.replace(never=[*never, "friday"]).rewrite("Seen Thursday.")
+
+
+def test_draws_for_a_whole_data_set_are_refused():
+    with pytest.raises(dpt.ConfigError, match="Choose another strategy"):
+        dpt.get_mechanism("custext", surrogates=True, strategy="dataset")
+
+
+#: The audit's own tests make the others.
+QUICK = (
+    "steps_cover_the_text",
+    "what_nobody_sees_changes_nothing",
+    "a_seed_repeats_and_is_said",
+    "the_noise_of_a_text_follows_from_seed_and_place",
+    "what_was_drawn_is_in_its_distribution",
+    "a_rewrite_is_as_likely_as_its_pieces",
+    "a_sweep_is_the_same_rewrite_at_each_epsilon",
+    "a_prepared_text_stands_for_its_text",
+    "the_guarantee_adds_up",
+    "no_listed_word_is_released",
+)
+
+
+@pytest.mark.parametrize("name", ["custext", "dp-mlm-plus"])
+def test_a_mechanism_with_stand_ins_conforms(name, tiny_model):
+    options = {"model": tiny_model} if name.startswith("dp-mlm") else {}
+    for check in QUICK:
+        check_mechanism(name, only=check, surrogates=True, **options)
