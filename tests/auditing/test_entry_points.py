@@ -84,12 +84,12 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("point", FAULTS)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_an_entry_point_that_differs_is_named(point, seed):
     assert [d.point for d in differences(FAULTS[point].create(), TEXT, seed, seeded=False)] == [point]
 
 
 @pytest.mark.parametrize("cls", [Safe, OneAtATime, Constant])
-@pytest.mark.parametrize("epsilon", [0.1, 2.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.1, 20.0])
 def test_a_sound_one_differs_nowhere(cls, epsilon):
     assert list(differences(cls.create(epsilon=epsilon), TEXT, 1)) == []

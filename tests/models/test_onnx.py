@@ -106,7 +106,7 @@ def computed(lm, n, monkeypatch):
 
 def test_a_request_has_the_bits_that_it_has_alone(lm, monkeypatch):
     """In parts, in other orders, beside other texts, with and without context, by one thread and by three."""
-    some = [r for text in TEXTS for c in (True, False) for r in requests(lm, text, c)]
+    some = [r for text in TEXTS for c in (True, False) for r in requests(lm, text, c)[::3]]
     want, rng = scored(lm, some), np.random.default_rng(2)
     for one in (lm, computed(lm, 1, monkeypatch), computed(lm, 3, monkeypatch)):
         order = rng.permutation(len(some))
@@ -289,6 +289,8 @@ for name in ("cosine", "bertscore", "perplexity"):
     assert len(score(name, [text], ["My doctor in Paris treated my brother."])) == 1
 """
 ATTACKS = """
+from dptext_core.attacks import two_texts
+two_texts.DRAWS = two_texts.DRAWS_OF_WRITERS = two_texts.FEWEST
 for name in ("reader", "nearest-words", "language-model", "which-text", "two-texts", "best"):
     assert get_attacker(name).attack(m, result)
 from dptext_core.auditing import goodness_of_fit as fit, metadata_leakage, verdict
