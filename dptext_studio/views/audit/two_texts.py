@@ -13,6 +13,7 @@ import dptext_core as dpt
 from dptext_core.attacks.two_texts import PAIRS
 from dptext_core.privacy.draw_counts import optimal_note
 from dptext_core.privacy.guarantee import bound, number, percent
+from dptext_core.privacy.kinds import Notion
 from dptext_core.support.private import Private
 
 from ...components import download
@@ -113,7 +114,10 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
     alt = f"{curve.sentence()} “Data (CSV)” has the numbers."
     st.plotly_chart(detection_curve(curve, dark=dark()), theme=None, config=CONFIG, key="audit_curve_figure", alt=alt)
     st.markdown(literal(curve.sentence()))
-    st.caption(literal(f"Total ε of such a release: {bound(guarantee.total)}{optimal_note(guarantee.optimal())}."))
+    unit = " for each unit of distance" if guarantee.notion is Notion.METRIC else ""
+    total = f"{bound(guarantee.total)}{unit}{optimal_note(guarantee.optimal())}"
+    if guarantee.notion is not Notion.NONE:
+        st.caption(literal(f"Total ε of such a release: {total}."))
     _downloads(curve, subject, setting)
 
 
