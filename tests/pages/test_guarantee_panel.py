@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from types import SimpleNamespace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -47,3 +50,15 @@ def test_a_total_and_that_of_all_draws_stand_with_their_optimal_composition():
 def test_nothing_is_said_where_it_is_not_smaller(notion):
     shown = said(dpt.Guarantee(notion, 50.0, "word", "any two texts", 4, 200.0, group="a set" * (notion == "group")))
     assert "all of them 600." in shown and "optimal composition" not in shown
+
+
+def test_the_table_of_compare_has_the_optimal_total_in_brackets():
+    from dptext_studio.views.compare import measures
+
+    g = dpt.Guarantee("pure", 0.5, "released word", "any two texts", 200, 100.0)
+    result = dataclasses.replace(dpt.get_mechanism("custext").rewrite("My doctor."), guarantee=g)
+    figures = SimpleNamespace(total=100.0, n_w=None, s_w=None, draws=None, left=(0, 0))
+    outcome = SimpleNamespace(looked=SimpleNamespace(result=result), figures=figures, epsilon=0.5)
+    column = SimpleNamespace(title="one", mechanism="custext")
+    table = measures.measures_table(SimpleNamespace(text="My doctor."), [(column, outcome)], {})
+    assert table["total ε"] == [f"100 ({bound(g.optimal())})"]

@@ -126,21 +126,22 @@ def _question(mechanism: dpt.Mechanism, result: dpt.RewriteResult, asked: Asked,
 
 def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     """Show the belief after the release above, then row by row what more releases and the guarantee allow."""
-    sure, before, most, any_fact = st.columns(4)
     certainty = float(belief.certainty)
-    shown = ">99%" if 0.99 < certainty < 1 else percent(certainty)
-    sure.metric("Reader’s certainty", shown, help="After the release above.")
-    before.metric("Before", percent(float(belief.prior.max())), help="Each alternative was as likely.")
-    most.metric(
-        "Allowed for this fact",
-        percent(float(belief.ceiling.max())),
-        help="The largest certainty between these alternatives that the guarantee allows.",
-    )
-    any_fact.metric(
-        "Allowed for any fact",
-        percent(several.certified[0]),
-        help="How often anyone can be right about any fact with as many alternatives, by the total guarantee alone.",
-    )
+    values = {
+        "Reader’s certainty": (">99%" if 0.99 < certainty < 1 else percent(certainty), "After the release above."),
+        "Before": (percent(float(belief.prior.max())), "Each alternative was as likely."),
+        "Allowed for this fact": (
+            percent(float(belief.ceiling.max())),
+            "The largest certainty between these alternatives that the guarantee allows.",
+        ),
+        "Allowed for any fact": (
+            percent(several.certified[0]),
+            "How often anyone can be right about any fact with as many alternatives, by the total guarantee alone.",
+        ),
+    }
+    with st.container(horizontal=True, gap="large"):
+        for label, (value, told) in values.items():
+            st.metric(label, value, help=told, width="content")
     st.markdown(literal(belief.sentence()))
     order = sorted(range(len(belief.prior)), key=lambda j: (-belief.posterior[j], j == 0))
     columns: dict[str, list] = {
