@@ -245,7 +245,7 @@ def test_a_text_of_several_windows_is_asked_as_the_core_asks_it(page: Page) -> N
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_promise_and_what_is_exposed_are_the_cores(page: Page, mechanism: str) -> None:
+def test_the_guarantee_and_what_is_exposed_are_the_cores(page: Page, mechanism: str) -> None:
     # What is read by a model takes long, and numbers are written by one piece of code for all.
     quick = mechanism in ("custext", "diffractor")
     texts = (
