@@ -119,7 +119,7 @@ def hold(page: Any) -> bool:
     ]
     law, promise = (
         checks.test_the_law_of_a_word_mechanism_is_the_cores,
-        checks.test_the_promise_and_what_is_exposed_are_the_cores,
+        checks.test_the_guarantee_and_what_is_exposed_are_the_cores,
     )
     options, draws = (
         checks.test_with_its_options_and_a_list_of_words_a_mechanism_is_that_of_the_core,

@@ -245,7 +245,7 @@ def test_a_text_of_several_windows_is_asked_as_the_core_asks_it(page: Page) -> N
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_promise_and_what_is_exposed_are_the_cores(page: Page, mechanism: str) -> None:
+def test_the_guarantee_and_what_is_exposed_are_the_cores(page: Page, mechanism: str) -> None:
     # What is read by a model takes long, and numbers are written by one piece of code for all.
     quick = mechanism in ("custext", "diffractor")
     texts = (
@@ -652,7 +652,8 @@ def test_what_left_is_written_down_at_the_epsilon_of_its_words(without_model: Pa
     until(page, "document.querySelector('#guarantee').textContent.includes('ε = 1.1 per unit')")
     page.evaluate("window.allow()")
     until(page, f"document.querySelectorAll('#ledger li').length === {before + 2}")
-    assert page.inner_text("#ledger").count("CusText, ε = 20,") == 2 and "neither has a guarantee" not in page.inner_text("#ledger")
+    ledger = page.inner_text("#ledger")
+    assert ledger.count("CusText, ε = 20,") == 2 and "neither has a guarantee" not in ledger
 
 
 def test_a_file_that_is_another_is_refused(browser: Browser, address: str) -> None:
