@@ -221,14 +221,23 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[BeliefRow]:
         some = [by_text[i] for i in range(n)]
         for k, epsilon in enumerate(some[0]["epsilons"] if some else ()):
             x = {what: [line[what][k] for line in some] for what in ("certainty", "cosine", "label")}
-            means = (six_digits(float(np.mean(values))) for values in x.values())
-            packed = (
-                pack(x["certainty"], short=True),
-                pack(x["cosine"], -1, 1, short=True),
-                pack(x["label"], steps=len(SEEDS), short=True),
+            certainty, cosine, label = (six_digits(float(np.mean(values))) for values in x.values())
+            row = BeliefRow(
+                mechanism=name,
+                options=some[0]["options"],
+                data=data,
+                epsilon=epsilon,
+                texts=n,
+                releases=max(line["releases"] for line in some),
+                seeds=len(SEEDS),
+                certainty=certainty,
+                cosine=cosine,
+                label=label,
+                certainties=pack(x["certainty"], short=True),
+                cosines=pack(x["cosine"], -1, 1, short=True),
+                labels=pack(x["label"], steps=len(SEEDS), short=True),
             )
-            releases = max(line["releases"] for line in some)
-            rows.append(BeliefRow(name, some[0]["options"], data, epsilon, n, releases, len(SEEDS), *means, *packed))
+            rows.append(row)
     return rows
 
 
@@ -291,7 +300,7 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench belief``."""
     takes = parser("belief", __doc__, "data", "stopwords", "out")
     takes.add_argument("--lines", type=Path, metavar="FILE", help="what was measured, a line for a text")
-    takes.add_argument("--boards", action="store_true", help="print the bundled results at a certainty of 50% instead")
+    takes.add_argument("--boards", action="store_true", help="print the bundled results at a certainty of 50%% instead")
     takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
     takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
     takes.add_argument("--mechanism", action="append", choices=EPSILONS, metavar="NAME", help="default: all")
