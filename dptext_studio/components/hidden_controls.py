@@ -18,11 +18,7 @@ from ..server.session import session
 PARAMETER = "hide"
 #: Name in a link → what it hides, as CSS selectors, and what a teacher reads.
 KNOWN: dict[str, tuple[str, str]] = {
-    # The drawers stand beside the cards, and stay.
-    "mechanism": (
-        ".st-key-play_mechanism, [class*=st-key-play_family_], .st-key-play_families [data-testid=stPopover]",
-        "the choice of the mechanism",
-    ),
+    "mechanism": (".st-key-play_mechanism, [class*=st-key-play_family_]", "the choice of the mechanism"),
     "options": (
         '[class*="st-key-play-"], .st-key-play_public, [class*=st-key-play_clip], '
         '[data-testid=stExpander]:has([class*="st-key-play-"]), '

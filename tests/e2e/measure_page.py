@@ -218,8 +218,8 @@ def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
 
 #: Frames from now on, and which parts of the page move or change their size; the words of the note are none of them.
 WATCH = """() => {
-  const PARTS = [".strip .slider", ".strip .text", ".strip .how", ".st-key-play_head", ".st-key-play_says",
-    ".st-key-play_does", ".st-key-play_families"];
+  const PARTS = [".strip .slider", ".strip .text", ".strip .how", ".st-key-play_head", ".st-key-play_does",
+    ".st-key-play_families"];
   // The token view stands in a shadow tree.
   const find = (part, top = document) => {
     const found = top.querySelector(part);
@@ -254,7 +254,7 @@ def drags(page: Page, url: str, rounds: int) -> None:
     """Print how long frames take while ε is dragged for two seconds, and what moves of the page meanwhile."""
     for name in ("dp-mlm", "custext"):
         visit(page, f"{url}/?mechanism={name}")
-        page.wait_for_timeout(8000)  # until ε has moved by itself once, and the meaning kept is there
+        page.wait_for_timeout(8000)  # until the meaning preserved is there
         idle(page)
         box = page.locator(".strip input.slider").bounding_box()
         assert box
@@ -294,6 +294,7 @@ def shows(page: Page, word: str) -> Callable[[], None]:
 def choose_mechanism(page: Page, title: str) -> None:
     box = page.get_by_role("combobox", name="Mechanism").first
     if not box.is_visible():
+        page.get_by_role("button", name="More", exact=True).click()
         page.get_by_role("button", name="Advanced", exact=True).click()
     box.click()
     page.keyboard.type(title)
@@ -319,6 +320,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
 
     done = partial(idle, page)
     for drawer in ("Advanced", "Analyses"):
+        page.get_by_role("button", name="More", exact=True).click()
         page.get_by_role("button", name=drawer, exact=True).click()
         done()
     for k in range(rounds):

@@ -53,6 +53,7 @@ def to_top(page: Page, text: str) -> None:
 
 
 def explore(page: Page) -> None:
+    page.get_by_role("button", name="Skip", exact=True).click(timeout=LONG)  # the tour
     word = page.locator(".strip .text button", has=page.locator(".was", has_text=WORD)).first
     word.wait_for(timeout=LONG)
     still(page)

@@ -79,6 +79,21 @@ def editor(page):
     return box
 
 
+def open_more(page) -> None:
+    """Open what few need at first."""
+    if not page.get_by_role("button", name="Download text").is_visible():
+        page.get_by_role("button", name="More", exact=True).click()
+        page.get_by_role("button", name="Download text").wait_for(timeout=LONG)
+
+
+def show_tools(page) -> None:
+    """Show marks, originals and copying above the text."""
+    open_more(page)
+    switch(page, "Marks, originals and copying", True)
+    page.keyboard.press("Escape")
+    page.locator(".strip .copy").wait_for(timeout=LONG)
+
+
 def open_drawer(page, name: str) -> None:
     """Open “Advanced” or “Analyses”. As with a switch, a click may be lost in a redraw: then it stays shut."""
     from playwright.sync_api import expect
@@ -87,9 +102,11 @@ def open_drawer(page, name: str) -> None:
     if place.is_visible():  # another test opened it
         return
     for _ in range(3):
+        open_more(page)
         page.get_by_role("button", name=name, exact=True).click()
         with suppress(AssertionError):
             expect(place).to_be_visible(timeout=20_000)
+            page.keyboard.press("Escape")
             return
     pytest.fail(f"“{name}” cannot be opened")
 
@@ -159,12 +176,12 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     painted(page)
     assert len(seen.frames) == before
     assert strip_text(page) != at_default
-    promise = page.locator(".st-key-play_says")
-    expect(promise).to_have_css("opacity", "0.4")  # it is that of the ε before
+    leaves = page.locator(".st-key-play_does")
+    expect(leaves).to_have_css("opacity", "0.4")  # it is that of the ε before
     page.mouse.up()
-    page.get_by_text(re.compile(r"ε = 1[01](\.\d+)? per word")).first.wait_for(timeout=LONG)
+    page.wait_for_url(re.compile(r"epsilon=1[01]"), timeout=LONG)
     settled(page)
-    expect(promise).to_have_css("opacity", "1")
+    expect(leaves).to_have_css("opacity", "1")
     # The address follows, without a text, and without an entry in the browser's history for every ε.
     page.wait_for_url(re.compile(r"/\?mechanism=dp-mlm&epsilon=1[01](\.\d+)?$"))
     assert page.evaluate("history.length") == 2
@@ -187,6 +204,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     expect(page.locator(".strip .gauge.meant strong")).not_to_have_text("…", timeout=LONG)
     settled(page)
 
+    open_more(page)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download text").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
@@ -195,11 +213,13 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     # Who downloads at once after moving the dial gets the text in sight, and not that of the ε before.
     for end in ("Home", "End"):
         epsilon_slider(page).press(end)
+        open_more(page)
         with page.expect_download() as waiting:
             page.get_by_role("button", name="Download text").click()
         text = Path(waiting.value.path()).read_text(encoding="utf-8")
         assert text.split() == page.locator(".strip .text").evaluate(RELEASED).split(), end
     # A key that comes in between does nothing.
+    open_more(page)
     left: list[object] = []
     page.on("download", lambda file: left.append(file))
     page.get_by_role("button", name="Download text").focus()
@@ -397,13 +417,13 @@ def test_the_first_minute(open_app: Callable) -> None:
     assert families["y"] + families["height"] <= 720
     assert not editor_is_open(page)
 
-    # From the top of the page to the slider, and back to the prompts that lead.
+    # From the top of the page to the slider.
     page.keyboard.press("Tab")
     page.get_by_role("link", name="Skip to the slider").press("Enter")
     assert page.evaluate("document.activeElement.shadowRoot?.activeElement?.className") == "slider"
-    page.get_by_text("1 of 3").wait_for()
+    show_tools(page)
     idle(seen)  # what comes late may move what is below once
-    box, below = epsilon_slider(page).bounding_box(), page.locator(".st-key-play_again")
+    box, below = epsilon_slider(page).bounding_box(), page.locator(".st-key-play_families")
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] / 2, y)
     page.mouse.down()
@@ -437,14 +457,6 @@ def test_the_first_minute(open_app: Callable) -> None:
     assert len(noise) > 5, "the steps follow the dial"
     assert apart < 1.5, "marks stay with their words while originals are shown"
 
-    page.get_by_text("2 of 3").wait_for(timeout=LONG)
-    page.locator(".strip .text button", has_text="brother").or_(
-        page.locator(".strip .text button", has_text="daughter")
-    ).first.click()
-    page.get_by_role("button", name="see what an attacker finds in it").click()
-    page.get_by_role("heading", name="Attacks").wait_for(timeout=LONG)
-    settled(page)
-    page.get_by_text("Try it,").wait_for(state="detached", timeout=LONG)  # each is gone once it was followed
     seen.assert_clean()
 
 
@@ -470,6 +482,7 @@ def test_a_sheet_of_a_phone_stands_below_its_word_and_gives_way_to_what_is_below
     share.click(trial=True)
     # A bubble stands beside its question mark.
     page.set_viewport_size({"width": 1280, "height": 720})
+    show_tools(page)
     tip = page.locator(".strip .budget .tip")
     for _ in range(20):  # while the page is laid out anew, the mark moves away from the pointer
         tip.hover()
@@ -497,6 +510,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     seen = opened(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = seen.page
     settled(page)
+    show_tools(page)
     page.locator(".strip .copy").click()
     settled(page)
     assert "counts as released" in page.locator(".strip .copy").get_attribute("title")
@@ -509,14 +523,10 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.get_by_role("button", name="Rewrite again").click()
     page.get_by_text("The guarantee no longer holds for this draw").wait_for(state="detached", timeout=LONG)
     settled(page)
-    page.get_by_role("button", name="Why?").click()
+    open_drawer(page, "Analyses")
+    page.get_by_text("Guarantee", exact=True).first.click()
     page.get_by_role("heading", name="Guarantee", exact=True).wait_for(timeout=LONG)
-    # What comes once it is open has room.
-    page.wait_for_function(
-        "document.querySelector('[data-testid=stPopoverBody]')?.getBoundingClientRect().height > 250", timeout=LONG
-    )
     page.get_by_text("Drawn 2 times").wait_for(timeout=LONG)
-    page.keyboard.press("Escape")
     assert page.locator(".strip .copied").inner_text() == page.locator(".strip .spoken").inner_text() == ""
     # Going to another page and back tells nothing twice.
     to_page(page, "Audit", "Research")
@@ -789,8 +799,10 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
         assert page.get_by_text(wrong).count() == 0
     open_drawer(page, "Advanced")  # what few need, and what leads further, stay
     page.get_by_text("Open a file").wait_for(timeout=LONG)
+    open_more(page)
     assert page.get_by_role("button", name="Analyses").is_visible()
-    for gone in ("Neighbours", "More", "Mechanism", "More options", "Budget", "Ends of the range", "Clipping range"):
+    page.keyboard.press("Escape")
+    for gone in ("Neighbours", "Mechanism", "More options", "Budget", "Ends of the range", "Clipping range"):
         assert not page.get_by_text(gone, exact=True).first.is_visible(), gone
     for gone in ("Use a public prior", "Show what the width costs", "Repeatable demonstration"):
         assert not page.get_by_text(gone).first.is_visible(), gone
@@ -1036,10 +1048,10 @@ PAGES = {
 AXE = {"resultTypes": ["violations"], "iframes": False, "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
 
 
-#: Nothing that stands around the promise is dimmed, as it is while a newer rewrite is on its way.
+#: Nothing that stands around what leaves the page is dimmed, as it is while a newer rewrite is on its way.
 BRIGHT = """() => {
   let bright = true;
-  for (let e = document.querySelector(".st-key-play_says"); e; e = e.parentElement)
+  for (let e = document.querySelector(".st-key-play_does"); e; e = e.parentElement)
     bright &&= getComputedStyle(e).opacity === "1";
   return bright;
 }"""

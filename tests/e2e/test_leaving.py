@@ -50,8 +50,10 @@ def rewrite(page, text: str) -> None:
 def drawer(page, name: str, key: str) -> None:
     # What a run draws anew while it goes on may take a click.
     page.locator("[data-test-script-state=notRunning]").wait_for(state="attached")
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("button", name=name, exact=True).click()
     page.locator(f".st-key-{key}").wait_for()
+    page.keyboard.press("Escape")
 
 
 def until(met: Callable[[], bool]) -> bool:

@@ -116,6 +116,7 @@ def test_a_stranger_who_knows_a_text_and_its_files_cannot_tell_whether_somebody_
         await visitor.until(lambda: visitor.finished > done, 3)
         done = visitor.finished
         await visitor.unfold("share")
+        await visitor.unfold("play_others")
         assert await visitor.until(lambda: visitor.finished > done and set(DOWNLOADS) <= set(visitor.files), 60)
         held = {}
         for key in DOWNLOADS:
