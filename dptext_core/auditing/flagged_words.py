@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.capabilities import public_context
+from ..privacy.distribution import TokenDistribution
 from ..privacy.kinds import ConditionKind, Notion, NotProtectedKind
 from .checks import Subject
 from .release_statistics import LEVEL
@@ -75,7 +76,7 @@ def _pairs(m: Mechanism) -> Iterator[tuple[str, str]]:
 def _compare_stated(m: Mechanism, a: str, b: str) -> None:
     one, other = m.prepare(a), m.prepare(b)
     for i in range(len(one.document.words)):
-        found = []
+        found: list[TokenDistribution | None] = []
         for prepared in (one, other):
             try:
                 found.append(m.distribution(prepared, i))
