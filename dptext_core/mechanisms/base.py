@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import secrets
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -73,9 +74,8 @@ class Mechanism(PreparationBase):
     def of_config(cls, config: Any) -> Self:
         """Return the mechanism of a config that is checked and resolved."""
         if getattr(config, "surrogates", False):
-            from .detected.hybrid import with_surrogates  # which derives from this class
-
-            return with_surrogates(cls, config)  # type: ignore[return-value]
+            # It derives from this class, so it is imported on first use.
+            return importlib.import_module(".detected.hybrid", __package__).with_surrogates(cls, config)
         return cls(config)
 
     @cached_property

@@ -283,7 +283,7 @@ def _entries() -> tuple[GridEntry, ...]:
         entry("dp-prompt", PAPER_CLIP, GENERATED, sst2, (1,)),
         entry("dp-sentence", {}, GENERATED, sst2),
         # What people use today: ε has no effect.
-        entry("redact", {}, (1.0,), (*sst2, "reviews"), (1,)),
+        entry("redact", {}, (1.0,), (*sst2, "reviews")),
         entry("surrogates", {}, (1.0,), (*sst2, "reviews")),
         # What it hides: who wrote it.
         entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("authors",), MORE_SEEDS),

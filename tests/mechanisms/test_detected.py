@@ -47,6 +47,7 @@ def test_a_token_keeps_its_form():
     assert (found["Meadow"], found["J."], found["sixty-seven"]) == ("street", "initial", "number word")
     assert found["67"] == found["14"] == "99" and found["12/03/1985"] == "99/99/9999"
     assert (found["67-year-old"], found["AB1234567"], found["3kg"]) == ("99-year-old", "AA9999999", "9kg")
+    assert forms("Flat 7xyz.")["7xyz"] == "9aaa"
 
 
 @pytest.mark.parametrize(
@@ -224,3 +225,13 @@ def test_a_mechanism_with_stand_ins_conforms(name, tiny_model):
     options = {"model": tiny_model} if name.startswith("dp-mlm") else {}
     for check in QUICK:
         check_mechanism(name, only=check, surrogates=True, **options)
+
+
+def test_no_shape_of_a_text_stays_in_the_process():
+    from dptext_core.mechanisms.detected import stand_ins
+
+    assert stand_ins.candidates("9:9:9", ENGLISH)
+    assert not hasattr(stand_ins.candidates, "cache_info")
+    with pytest.raises(KeyError):
+        stand_ins._listed()["9:9:9"]
+    assert stand_ins._named.cache_info().currsize <= len(FORMS)

@@ -31,8 +31,8 @@ FORMS = (
     "e-mail address",
     "web address",
 )
-#: Letters behind a number that name its unit, as in "3kg".
-_UNIT = re.compile(r"(?<=\d)[a-z]{1,3}$")
+#: A unit behind a number, as in "3kg". Other letters are part of what is replaced.
+_UNIT = re.compile(r"(?<=\d)(?:kg|g|mg|km|m|cm|mm|l|ml|am|pm|h|min|s|k)$")
 
 
 @dataclass(frozen=True, slots=True)

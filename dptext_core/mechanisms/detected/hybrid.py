@@ -71,10 +71,12 @@ class HybridPrepared(Prepared):
     """A text with its flags, and the plan of the mechanism over it with fixed public words in the flagged places.
 
     flags: the flagged tokens. plan: a prepared text of the inner mechanism, which holds nothing of a flagged word.
+    lists: the stand-ins of each form, as they are first asked for.
     """
 
     flags: tuple[Flag, ...]
     plan: Any
+    lists: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
     _texts: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False)
     _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
 
@@ -187,8 +189,11 @@ class HybridMechanism(Mechanism):
 
     def channels(self, prepared: HybridPrepared) -> dict[int, Constant]:
         """Return what the stand-in of each flagged token is drawn from."""
-        words = prepared.document.words
-        return {flag.token: Constant(self.stand_ins(flag), words[flag.token]) for flag in prepared.flags}
+        words, known = prepared.document.words, prepared.lists
+        for flag in prepared.flags:
+            if flag.form not in known:
+                known[flag.form] = self.stand_ins(flag)
+        return {flag.token: Constant(known[flag.form], words[flag.token]) for flag in prepared.flags}
 
     def draw(self, prepared: HybridPrepared, stream: NoiseStream) -> dict[int, str]:
         """Return a stand-in for each flagged token. Equal words share theirs."""

@@ -6,10 +6,11 @@ import hashlib
 import re
 import tomllib
 from datetime import date, timedelta
-from functools import cache, lru_cache
+from functools import cache
 
 from ...support.assets import assets_folder
 from ...text.language import Language
+from .flags import FORMS
 
 #: How many stand-ins there are for a shape with more than three digits or with letters.
 MANY = 1000
@@ -36,9 +37,14 @@ _ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _ORDINALS = ["second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 
 
-@lru_cache(maxsize=500)
 def candidates(form: str, language: Language) -> tuple[str, ...]:
     """Return the stand-ins for a form: public, in a fixed order, each once. No flagged word decides them."""
+    # A shape comes from a text, which no cache of the process may hold.
+    return _named(form) if form in FORMS else _shapes(form, language)
+
+
+@cache
+def _named(form: str) -> tuple[str, ...]:
     if form in ("first name", "family name", "place", "street"):
         return _listed()[form]
     if form == "initial":
@@ -53,9 +59,7 @@ def candidates(form: str, language: Language) -> tuple[str, ...]:
         return ("eighteen", "nineteen", *_TENS, *(f"{ten}-{one}" for ten in _TENS for one in _ONES))
     if form == "ordinal word":
         return tuple(_ORDINALS)
-    if form in ("e-mail address", "web address"):
-        return _addresses(form)
-    return _shapes(form, language)
+    return _addresses(form)
 
 
 @cache
