@@ -75,6 +75,8 @@ NOT_MEASURED = {
     "tem": "TEM has SanText's distribution below ε 21.6, so its certainty is SanText's.",
     "dp-paraphrase": _SLOW.format("DP-Paraphrase"),
     "dp-prompt": _SLOW.format("DP-Prompt"),
+    "redact": "It copies every word that it does not flag, so a reader is certain of these at any ε.",
+    "surrogates": "It copies every word that it does not flag, so a reader is certain of these at any ε.",
 }
 
 

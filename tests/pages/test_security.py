@@ -354,7 +354,7 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
 
 #: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
 BRIEF = {
-    ("dptext_studio/views/learn/page.py", "work()"),
+    ("dptext_studio/views/learn/learning.py", "work()"),
     ("dptext_studio/views/explore/attack_work.py", "which_text.content_words(mechanism, result.original)"),
 }
 

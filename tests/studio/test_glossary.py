@@ -44,9 +44,23 @@ def written(node: ast.expr, around: ast.AST) -> Iterator[str]:
             for a in ast.walk(around)
             if isinstance(a, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in a.targets)
         ]
-        assert values, f"nothing says what {node.id} is"
+        items = [
+            loop.iter.func.value
+            for loop in ast.walk(around)
+            if isinstance(loop, ast.For)
+            and isinstance(loop.iter, ast.Call)
+            and isinstance(loop.iter.func, ast.Attribute)
+            and loop.iter.func.attr == "items"
+            and any(isinstance(t, ast.Name) and t.id == node.id for t in ast.walk(loop.target))
+        ]
+        assert values or items, f"nothing says what {node.id} is"
         for value in values:
             yield from written(value, around)
+        for table in items:
+            yield from written(table, around)
+    elif isinstance(node, ast.Dict):
+        for key in node.keys:
+            yield from written(key, around)
     elif isinstance(node, ast.Attribute) and node.attr == "title":  # of a measure that the page is asked for
         yield from (m.title for m in REGISTRY.values() if m.kind == "similarity")
     else:
