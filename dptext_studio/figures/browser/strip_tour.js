@@ -201,7 +201,8 @@ class TourView {
     if (!this.found.delete(i)) this.found.add(i);
     this.setStop(node);
     this.update();
-    this.strip.queue(0); // the server works out the numbers of the next steps meanwhile
+    // The server works out the numbers of the next steps meanwhile.
+    if (this.found.size === 1) this.strip.queue(0, true);
   }
 
   setStop(node) {
