@@ -144,7 +144,7 @@ class TourView {
   make() {
     const { ui, el } = this.strip;
     const parts = {
-      bar: make("p", "tour-bar"), text: make("div", "tour-text text"), panel: make("div", "tour-panel"),
+      bar: make("p", "tour-bar"), text: make("div", "tour-text"), panel: make("div", "tour-panel"),
       centre: make("div", "tour-centre"), foot: make("div", "tour-foot"), aside: make("span", "tour-aside"),
       peek: make("button", "tour-peek"), goal: make("u", "tour-goal"),
     };
