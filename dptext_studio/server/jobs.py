@@ -196,6 +196,12 @@ class Work:
             self.job.give_up()
             self.job = None
 
+    def drop(self) -> None:
+        """Stop what runs where nobody looks at its answer any more, so that the page does not wait for it."""
+        if self.job is not None:
+            self.stop()
+            self.asked = None
+
     def wait(self, seconds: float) -> None:
         """Wait until it is finished, at most so long."""
         if self.job is not None:

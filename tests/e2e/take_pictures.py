@@ -170,7 +170,8 @@ def save_moving(taken: Iterator[bytes], path: Path) -> None:
     pictures = [
         Image.open(io.BytesIO(data)).convert("RGB").resize((960, 540), Image.Resampling.LANCZOS) for data in taken
     ]
-    colours = pictures[0].quantize(64, dither=Image.Dither.NONE)
+    # By the spread of colours: the marks are few pixels.
+    colours = pictures[0].quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     first, *others = [p.quantize(palette=colours, dither=Image.Dither.NONE) for p in pictures]
     times = [1500, *[160] * (len(others) - 1), 1500]
     first.save(path, save_all=True, append_images=others, duration=times, loop=0, optimize=True)

@@ -18,6 +18,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
+from dptext_core.attacks import best
 from dptext_core.measure.coverage import WAITS
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.guarantee import bound
@@ -29,7 +30,7 @@ from dptext_studio.components.text import decode, literal
 from dptext_studio.server import public_hosting, runs, sessions
 from dptext_studio.server.jobs import Job
 from dptext_studio.server.session import Session
-from dptext_studio.views.explore import belief, meaning, tour
+from dptext_studio.views.explore import belief, meaning, overlay, tour
 
 TOP = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("letters")
@@ -327,6 +328,28 @@ def test_identifying_words_that_no_epsilon_hides_are_named_with_the_reason_and_n
     assert "“67”" in note and kept["67"] in note and "March" not in note
     labels = {w.label for w in (*at.button, *at.toggle, *at.selectbox)} | {e.label for e in at.expander}
     assert not [label for label in labels if label and f"“{label}”" in note], "it names no control"
+
+
+def test_work_that_nobody_looks_at_any_more_keeps_no_page_running(monkeypatch):
+    begun = threading.Event()
+
+    def attack(mechanism, result, *, quick, task):
+        begun.set()
+        while True:
+            task.check()
+            time.sleep(0.01)
+
+    monkeypatch.setattr(best, "attack_words", attack)
+    at = settle(app())
+    places = (overlay.PLACE, overlay.QUICK)
+    at.session_state["play_strip"] = {"view": {"run": 1, "eps": 50.0, "token": None, "tint": overlay.MARK}}
+    at.run()
+    jobs = [at.session_state["session"].at(place).job for place in places]
+    assert all(jobs) and begun.wait(30) and "why" in beside(at)["guesses"]
+    at.session_state["play_strip"] = {"view": {"run": 1, "eps": 50.0, "token": None, "tint": "changed"}}
+    at.run()
+    assert not any(at.session_state["session"].at(place).job for place in places)
+    assert all(job.wait(30) for job in jobs) and beside(at)["guesses"] is None
 
 
 def test_an_example_stays_chosen_as_long_as_it_is_the_text():

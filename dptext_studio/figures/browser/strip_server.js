@@ -45,7 +45,7 @@ class StripServer {
   // Whether what is shown differs from what the server takes it for before the first message: the payload as it came.
   news() {
     const other = this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.byRisk;
-    return other || this.tour.step > 0 || this.memo.copies.length > 0 || Boolean(this.memo.others?.size);
+    return other || this.memo.copies.length > 0 || Boolean(this.memo.others?.size);
   }
 
   remember() {

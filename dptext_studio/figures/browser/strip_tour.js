@@ -144,7 +144,7 @@ class TourView {
   make() {
     const { ui, el } = this.strip;
     const parts = {
-      bar: make("p", "tour-bar"), text: make("div", "tour-text text"), panel: make("div", "tour-panel"),
+      bar: make("p", "tour-bar"), text: make("div", "tour-text"), panel: make("div", "tour-panel"),
       centre: make("div", "tour-centre"), foot: make("div", "tour-foot"), aside: make("span", "tour-aside"),
       peek: make("button", "tour-peek"), goal: make("u", "tour-goal"),
     };
@@ -201,7 +201,8 @@ class TourView {
     if (!this.found.delete(i)) this.found.add(i);
     this.setStop(node);
     this.update();
-    this.strip.queue(0); // the server works out the numbers of the next steps meanwhile
+    // The server works out the numbers of the next steps meanwhile.
+    if (this.found.size === 1) this.strip.queue(0, true);
   }
 
   setStop(node) {

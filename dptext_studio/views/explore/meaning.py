@@ -36,6 +36,16 @@ def need() -> str:
 
 def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
     """Return what the gauge shows of a run. None before that; it is begun here."""
+    made = _along(run, result)
+    if made is None or made["all"] or not made["at"]:
+        session().at(REST).drop()
+    elif (exact := _at_rest(result)) is not None:
+        made["now"] = {"eps": float(result.config.epsilon), "cosine": round(exact, 4)}
+    return made
+
+
+def _along(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
+    """Return the cosines along ε, without the one of the text in sight."""
     if need():
         return {"at": [], "cosine": [], "all": False}
     held = session().at(PLACE)
@@ -49,10 +59,7 @@ def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None
         if held.asked != (run, config):
             start((run, config), result)
         return None
-    made: Similarity = {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
-    if not known.complete and (exact := _at_rest(result)) is not None:
-        made["now"] = {"eps": float(result.config.epsilon), "cosine": round(exact, 4)}
-    return made
+    return {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
 
 
 def _at_rest(result: dpt.RewriteResult) -> float | None:

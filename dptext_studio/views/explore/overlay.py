@@ -28,10 +28,13 @@ def is_possible(run: runs.Run) -> bool:
 def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]) -> AttackGuesses | None:
     """Return the guesses for the release on the page, or why there are none yet; None where nobody asked."""
     if view.get("tint") != MARK or not is_possible(run):
+        for place in (QUICK, PLACE):
+            session().at(place).drop()
         return None
     epsilon = run.payload["eps"] if run.spread else float(result.config.epsilon)
     all_of_them = _attack(run, result, quick=False)
     if isinstance(all_of_them, best.AttackedWords):
+        session().at(QUICK).drop()
         return guesses_view(all_of_them, epsilon)
     first = _attack(run, result, quick=True)
     if isinstance(first, best.AttackedWords) and not all_of_them:

@@ -70,10 +70,10 @@ def story(run: runs.Run) -> TourStory:
 def numbers_of(run: runs.Run, view: Mapping[str, Any]) -> TourNumbers | None:
     """Return the tour's numbers once it was begun; they are worked out while the visitor is in its
     first step."""
+    held, key = session().at(PLACE), run.inputs.setting
     if not _is_tours(run) or not 1 <= view.get("step", 0) <= COVERED:
+        held.drop()
         return None
-    mine, key = session(), run.inputs.setting
-    held = mine.at(PLACE)
     if held.asked != key:
         held.start(key, lambda task: _work(run, task), "Working out the tour")
     if held.is_running(patience=0.0):
