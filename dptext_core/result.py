@@ -21,8 +21,9 @@ import numpy as np
 from .errors import InputError, NoDistribution
 from .pieces import Release, Step, Unit, releases_of
 from .privacy.distribution import Channel, TokenDistribution
-from .privacy.guarantee import Guarantee, percent
+from .privacy.guarantee import Guarantee
 from .privacy.kinds import NotProtectedKind
+from .privacy.numbers import percent
 from .privacy.sampling import NoiseStream
 from .privacy.terms import NotProtected
 from .support.checks import check_whole_number, public_config

@@ -19,7 +19,7 @@ from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
 from ..mechanisms.capabilities import require_alignment
 from ..privacy.distribution import Channel, logsumexp
-from ..privacy.guarantee import number, percent
+from ..privacy.numbers import number, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.private import Private

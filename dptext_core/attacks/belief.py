@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import Frame, require_likelihood
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Sweep
 from ..support.checks import check_whole_number, real, to_list

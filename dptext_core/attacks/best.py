@@ -26,7 +26,7 @@ import numpy as np
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.capabilities import require_alignment
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..result import RewriteResult
 from ..support.checks import pluralize
 from ..support.private import Private

@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.likelihood import require_likelihood
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support import extras

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.likelihood import require_likelihood
 from ..privacy.distribution import logsumexp
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.checks import check_whole_number

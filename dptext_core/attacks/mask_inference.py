@@ -14,7 +14,7 @@ import numpy as np
 
 from ..mechanisms.base import Mechanism
 from ..mechanisms.capabilities import require_alignment
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..result import RewriteResult, Step
 from ..support.cache import weak_cache
 from ..support.private import Private

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..mechanisms.base import Mechanism
 from ..mechanisms.capabilities import require_alignment
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..result import RewriteResult
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task

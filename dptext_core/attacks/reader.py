@@ -40,7 +40,7 @@ from ..models import engine, load_masked_lm
 from ..models.word_chances import over_words
 from ..pieces import Step, deleted_by_chance
 from ..privacy.distribution import logsumexp
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..result import RewriteResult
 from ..support.checks import real
 from ..support.private import Private

@@ -19,7 +19,7 @@ from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.capabilities import drawn_tokens
 from ..privacy.distribution import Channel, ScoreTable, logsumexp
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from .bayes import Guesser, checked_prior, closed_form

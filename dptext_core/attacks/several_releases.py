@@ -23,8 +23,9 @@ import numpy as np
 from ..errors import InputError
 from ..mechanisms.likelihood import require_likelihood
 from ..privacy.composition import optimal_epsilon
-from ..privacy.guarantee import Guarantee, percent
+from ..privacy.guarantee import Guarantee
 from ..privacy.kinds import Notion
+from ..privacy.numbers import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.checks import check_whole_number

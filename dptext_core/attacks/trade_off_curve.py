@@ -28,7 +28,7 @@ from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import Frame, require_likelihood
 from ..privacy.distribution import TokenDistribution
-from ..privacy.guarantee import percent
+from ..privacy.numbers import percent
 from ..support.checks import real, to_list
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task

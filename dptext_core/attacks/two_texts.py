@@ -39,7 +39,7 @@ import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..privacy.guarantee import at_least, bound, percent
+from ..privacy.numbers import at_least, bound, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.checks import check_whole_number, real, to_list

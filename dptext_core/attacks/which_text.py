@@ -27,7 +27,8 @@ from ..mechanisms.capabilities import drawn_tokens
 from ..mechanisms.config import stop_list
 from ..mechanisms.likelihood import require_likelihood
 from ..privacy.distribution import logsumexp
-from ..privacy.guarantee import Guarantee, odds_text, percent, scientific
+from ..privacy.guarantee import Guarantee
+from ..privacy.numbers import odds_text, percent, scientific
 from ..result import RewriteResult
 from ..support.checks import check_whole_number, text_list
 from ..support.private import Private

@@ -28,7 +28,8 @@ from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.capabilities import public_context, require_alignment
 from ..privacy.distribution import TokenDistribution
-from ..privacy.guarantee import Guarantee, number
+from ..privacy.guarantee import Guarantee
+from ..privacy.numbers import number
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Step
 from .checks import Seeds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..mechanisms.capabilities import public_context
-from ..privacy.guarantee import number
+from ..privacy.numbers import number
 from .distance import TOLERANCE, named_distances
 from .rules import Breach
 from .statement import Statement, name

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..privacy.guarantee import Guarantee, number
+from ..privacy.guarantee import Guarantee
+from ..privacy.numbers import number
 from .checks import Subject
 from .exact import TOLERANCE
 from .free_draws import check_free_draws

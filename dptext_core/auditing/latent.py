@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ..mechanisms.base import Mechanism, Prepared
-from ..privacy.guarantee import at_least, bound
+from ..privacy.numbers import at_least, bound
 from ..result import RewriteResult
 from ..support.statistics import chance_for, lower_limit, upper_limit
 from .checks import Subject

@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..mechanisms.base import Mechanism, Prepared
-from ..privacy.guarantee import Guarantee, at_least, bound, scientific
+from ..privacy.guarantee import Guarantee
+from ..privacy.numbers import at_least, bound, scientific
 from ..support.statistics import upper_limit
 from .checks import Seeds, Subject
 from .exact import TOLERANCE

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import ConfigError
-from ..privacy.guarantee import at_least, bound, number, odds_text, scientific
+from ..privacy.numbers import at_least, bound, number, odds_text, scientific
 
 
 @dataclass(frozen=True)

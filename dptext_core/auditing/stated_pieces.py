@@ -12,7 +12,8 @@ import numpy as np
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import Likelihood
 from ..privacy.distribution import TokenDistribution
-from ..privacy.guarantee import Guarantee, bound
+from ..privacy.guarantee import Guarantee
+from ..privacy.numbers import bound
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from .exact import TOLERANCE, largest_loss

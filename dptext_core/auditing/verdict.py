@@ -12,7 +12,8 @@ import numpy as np
 from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..mechanisms.capabilities import public_context
-from ..privacy.guarantee import Guarantee, at_least, bound, number, scientific
+from ..privacy.guarantee import Guarantee
+from ..privacy.numbers import at_least, bound, number, scientific
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..support.checks import check_whole_number, real, shorten_repr, to_list
 from ..support.task import UNWATCHED, Task

@@ -17,8 +17,10 @@ from typing import Any, ClassVar
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.draw_counts import DrawCounts, optimal_note
-from ..privacy.guarantee import DELTA, NOTIONS, Guarantee, bound, scientific
+from ..privacy.guarantee import Guarantee
+from ..privacy.numbers import bound, scientific
 from ..privacy.sampling import NoiseStream
+from ..privacy.sentences import DELTA, NOTIONS
 from ..result import RewriteResult
 from ..support.checks import check_whole_number, column_names, one_dimension, pluralize
 from ..support.private import Private

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..mechanisms.capabilities import require_alignment
-from ..privacy.guarantee import bound, number
+from ..privacy.numbers import bound, number
 from ..support.checks import check_whole_number, real, shorten_repr
 
 RULES = ("uniform", "frequency", "public", "hand")

@@ -33,7 +33,7 @@ import numpy as np
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
-from ..privacy.guarantee import bound, number, round_directed
+from ..privacy.numbers import bound, number, round_directed
 from ..privacy.sampling import NoiseStream
 from ..support.checks import real, shorten_repr, to_list
 from ..support.task import UNWATCHED, Task

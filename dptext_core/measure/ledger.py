@@ -30,7 +30,8 @@ import numpy as np
 from ..errors import InputError
 from ..pieces import deleted_by_chance
 from ..privacy.draw_counts import DrawCounts
-from ..privacy.guarantee import NOTIONS, Guarantee
+from ..privacy.guarantee import Guarantee
+from ..privacy.sentences import NOTIONS
 from ..result import RewriteResult
 from ..text.visible import visible_text
 from .ledger_entries import Account, ExportEntry, LedgerEntry, _account

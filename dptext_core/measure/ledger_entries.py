@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..privacy.draw_counts import DrawCounts, optimal_note
-from ..privacy.guarantee import bound, scientific
 from ..privacy.kinds import Notion
+from ..privacy.numbers import bound, scientific
 from ..support.checks import pluralize, public_config
 
 #: What a file that leaves a page may hold, and what that means.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..privacy.guarantee import number
+from ..privacy.numbers import number
 from ..support.checks import real
 from .trade_off import FEWEST, TradeOffPoint, Value, describe_privacy, metric_info, utility_sign
 

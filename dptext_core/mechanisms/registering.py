@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from ..errors import ConfigError
-from ..privacy.guarantee import NOTIONS
+from ..privacy.sentences import NOTIONS
 from ..support import plugins
 from .base import Mechanism
 from .config import check

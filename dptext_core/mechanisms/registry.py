@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from ..privacy.guarantee import NOTIONS
+from ..privacy.sentences import NOTIONS
 from ..support import plugins
 from ..support.checks import shorten_repr
 from .option_meta import option_meta

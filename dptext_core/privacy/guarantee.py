@@ -21,8 +21,8 @@ from ..errors import ConfigError
 from . import sentences
 from .composition import optimal_epsilon
 from .kinds import Notion
-from .numbers import NOISE, at_least, bound, number, odds_or_any, odds_text, percent, round_directed, scientific
-from .sentences import DELTA, NOTIONS, blocklist_note
+from .numbers import bound
+from .sentences import DELTA
 from .terms import (
     ANY_TEXTS,
     Adjacency,
@@ -37,20 +37,8 @@ from .terms import (
 
 __all__ = [
     "ANY_TEXTS",
-    "DELTA",
-    "NOISE",
-    "NOTIONS",
     "Guarantee",
     "Notion",
-    "at_least",
-    "blocklist_note",
-    "bound",
-    "number",
-    "odds_or_any",
-    "odds_text",
-    "percent",
-    "round_directed",
-    "scientific",
     "zcdp_epsilon",
     "zcdp_rho",
 ]

@@ -26,9 +26,9 @@ from ..mechanisms.blocklist import forms
 from ..mechanisms.likelihood import require_likelihood
 from ..mechanisms.option_meta import OptionMeta, option_meta
 from ..mechanisms.registry import mechanisms
-from ..privacy.guarantee import NOTIONS
 from ..privacy.kinds import NotProtectedKind
 from ..privacy.sampling import DEPTH, NoiseStream
+from ..privacy.sentences import NOTIONS
 from ..support.task import Task
 from ..text import document
 from ..text.document import Document

@@ -30,7 +30,7 @@ from dptext_core.errors import InputError
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import mechanism_class, mechanisms
 from dptext_core.mechanisms.setting import Options, Setting
-from dptext_core.privacy.guarantee import at_least, bound, number
+from dptext_core.privacy.numbers import at_least, bound, number
 from dptext_core.support import assets
 from dptext_core.support.task import Task, on_terminal
 

@@ -15,7 +15,8 @@ from dptext_core.errors import ConfigError, InputError
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.models import autoencoder
-from dptext_core.privacy.guarantee import NOTIONS, bound, scientific
+from dptext_core.privacy.numbers import bound, scientific
+from dptext_core.privacy.sentences import NOTIONS
 from dptext_core.support.assets import read_json
 from dptext_core.support.checks import shorten_repr, usable_path
 

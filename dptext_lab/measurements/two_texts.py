@@ -27,7 +27,7 @@ from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.mechanisms.likelihood import Likelihood
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism, mechanism_class, mechanisms
-from dptext_core.privacy.guarantee import at_least, bound
+from dptext_core.privacy.numbers import at_least, bound
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import Task

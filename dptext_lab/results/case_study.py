@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 
 from .downstream import METRICS, mean_and_deviation
 from .measurement import Measurement

@@ -17,7 +17,7 @@ from dptext_core.measure.metrics.registry import JUDGES, REGISTRY, measure, spli
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.registry import accounting_unit, mechanisms, title
 from dptext_core.mechanisms.setting import Setting, SettingFields
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 from dptext_core.words.lists import CONFIGURATIONS
 
 from .papers import PaperRow, paper_rows

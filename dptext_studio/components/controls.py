@@ -10,7 +10,7 @@ import streamlit as st
 from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, words
 from dptext_core.mechanisms import blocklist, codec, recommended
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.privacy.guarantee import blocklist_note
+from dptext_core.privacy.sentences import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 
 from ..server import public_hosting

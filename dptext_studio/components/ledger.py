@@ -9,7 +9,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.ledger_entries import HOLDS, LedgerEntry
-from dptext_core.privacy.guarantee import bound
+from dptext_core.privacy.numbers import bound
 
 from ..server import sessions
 from ..server.session import session

@@ -20,7 +20,7 @@ from dptext_core.errors import DPTextError, InputError, ModelUnavailable
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.configured import MechanismSpec
 from dptext_core.mechanisms.registry import get_mechanism, mechanisms
-from dptext_core.privacy.guarantee import NOTIONS
+from dptext_core.privacy.sentences import NOTIONS
 from dptext_core.support.assets import Example, examples
 from dptext_core.support.checks import shorten_repr
 from dptext_core.support.task import UNWATCHED, Task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import UNWATCHED, Task
 

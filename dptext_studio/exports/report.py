@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dptext_core.attacks.base import AttackFinding
 from dptext_core.errors import InputError
 from dptext_core.mechanisms.registry import mechanism_of
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_core.result import RewriteResult
 from dptext_lab.results import deniability
 

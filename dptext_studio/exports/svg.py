@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 
 from .html import escape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dptext_core.attacks.trade_off_curve import NAMED, TradeOffCurve
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from .theme import DARK, LIGHT, Plot, layout, with_hover
 

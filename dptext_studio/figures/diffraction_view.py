@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dptext_core.explain import DiffractionView, ListNeighbourhood
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from .theme import DARK, LIGHT, PAD, Plot, add_labels, escape, layout, shorten, width_of, with_hover
 from .view_captions import shift_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dptext_core.explain import GroupView, same_word
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from .labelled_rows import add_heading, labelled_rows, row_bars
 from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of

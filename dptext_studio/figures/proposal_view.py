@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dptext_core.explain import ProposalView, same_word
-from dptext_core.privacy.guarantee import odds_text, percent
+from dptext_core.privacy.numbers import odds_text, percent
 
 from .labelled_rows import add_heading, labelled_rows, row_bars
 from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of

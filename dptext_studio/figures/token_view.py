@@ -20,7 +20,7 @@ from dptext_core.measure.pii_survival import is_unchanged, standing_among, trace
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.preparing import Prepared
 from dptext_core.privacy.distribution import Channel, ScoreTable
-from dptext_core.privacy.guarantee import bound
+from dptext_core.privacy.numbers import bound
 from dptext_core.result import RewriteResult, Unit
 from dptext_core.support.cache import kept_with
 from dptext_core.support.task import UNWATCHED, Task

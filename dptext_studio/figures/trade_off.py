@@ -12,7 +12,7 @@ from dptext_core.errors import InputError
 from dptext_core.measure.trade_off import TradeOffPoint, Value, metric_info, pareto_front
 from dptext_core.measure.trade_off_advice import is_unsure
 from dptext_core.mechanisms.registry import accounting_unit
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 
 from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
 

@@ -6,7 +6,7 @@ import functools
 
 from dptext_core.errors import InputError
 from dptext_core.explain import CloudView, DiffractionView, GroupView, ProposalView, View, same_word
-from dptext_core.privacy.guarantee import odds_text, percent
+from dptext_core.privacy.numbers import odds_text, percent
 from dptext_core.support.checks import pluralize
 
 #: Words that a caption names before it says "…".

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dptext_core.measure.side_by_side import WordComparison
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from .theme import DARK, FONT, LIGHT, escape, shorten
 

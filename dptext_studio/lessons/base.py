@@ -17,7 +17,7 @@ from dptext_core.errors import InputError
 from dptext_core.explain import same_word
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import TokenDistribution
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 #: Longest word that can be typed into a lesson.
 LONGEST_WORD = 40

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.checks import pluralize
 

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 from dptext_core.privacy.sampling import NoiseStream
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of

@@ -12,7 +12,8 @@ from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import Channel
-from dptext_core.privacy.guarantee import NOTIONS, number, percent
+from dptext_core.privacy.numbers import number, percent
+from dptext_core.privacy.sentences import NOTIONS
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
 

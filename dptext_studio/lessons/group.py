@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from dptext_core.explain import GroupView
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_core.support.checks import pluralize
 from dptext_core.words import WordSpace, word_space
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from dptext_core.errors import InputError
 from dptext_core.mechanisms.registry import mechanism_class
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_core.result import RewriteResult
 from dptext_lab.measurements import case_study_demo
 from dptext_lab.results import case_study

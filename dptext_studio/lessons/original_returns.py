@@ -12,7 +12,7 @@ from dptext_core.explain import same_word
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import Channel
-from dptext_core.privacy.guarantee import number, odds_text, percent
+from dptext_core.privacy.numbers import number, odds_text, percent
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, epsilon_text, likely
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from dptext_core.attacks.belief import belief
 from dptext_core.measure.pii_survival import find_pii
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from . import example_text
 from .base import Bars, Control, Lesson, Marked, Part, Question, Reveal, Row, bin_of, epsilon_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import percent
 from dptext_core.privacy.kinds import NotProtectedKind
+from dptext_core.privacy.numbers import percent
 from dptext_core.result import RewriteResult
 
 from . import example_text

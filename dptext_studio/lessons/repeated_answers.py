@@ -13,7 +13,7 @@ from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import bound, number, percent
+from dptext_core.privacy.numbers import bound, number, percent
 from dptext_core.result import RewriteResult
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of

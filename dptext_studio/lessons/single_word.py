@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from . import example_text
 from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely

@@ -8,7 +8,7 @@ import numpy as np
 
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import TokenDistribution, logsumexp
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from . import example_text
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely

@@ -9,7 +9,7 @@ from dptext_core.errors import InputError
 from dptext_core.explain import DiffractionView
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 from dptext_core.words import WordList, word_lists, word_space
 from dptext_core.words.lists import list_space
 

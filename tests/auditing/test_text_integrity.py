@@ -15,7 +15,7 @@ from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.mechanisms.capabilities import InputCoverage
-from dptext_core.privacy.guarantee import at_least
+from dptext_core.privacy.numbers import at_least
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.text.document import Document
 from dptext_core.text.skeleton import Edit

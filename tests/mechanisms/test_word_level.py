@@ -25,7 +25,7 @@ from dptext_core import NoiseStream, WordSpace, attacks
 from dptext_core.mechanisms.words import word_level
 from dptext_core.mechanisms.words.word_codes import MASK
 from dptext_core.mechanisms.words.word_level import WordMechanism
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 from dptext_core.text import document, skeleton
 from dptext_core.text.skeleton import Edit
 from dptext_lab.results import speeds as speed_rows

@@ -12,7 +12,7 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core.attacks import QueryCurve, bayes, which_text
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_studio.figures import query_figure
 
 TEXT = "The movie in Xyzzyville was wonderful."

@@ -18,7 +18,7 @@ from dptext_core.attacks import best, two_texts
 from dptext_core.measure import metrics, pii_survival, side_by_side, target_figures
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_core.support.assets import examples
 from dptext_studio.components.rewrite_view import copies_of, word_of
 from dptext_studio.figures.glossary import definition

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.privacy.guarantee import bound
+from dptext_core.privacy.numbers import bound
 
 
 def script() -> None:

@@ -21,7 +21,7 @@ import dptext_core as dpt
 from dptext_core.attacks import best
 from dptext_core.measure.coverage import WAITS
 from dptext_core.models import sentence_encoder
-from dptext_core.privacy.guarantee import bound
+from dptext_core.privacy.numbers import bound
 from dptext_core.support.assets import examples
 from dptext_core.support.extras import ENCODER
 from dptext_studio import exports, precomputed

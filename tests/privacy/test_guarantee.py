@@ -20,16 +20,8 @@ from scipy.stats import norm
 
 from dptext_core import ConfigError, Guarantee
 from dptext_core.privacy import kinds, sentences
-from dptext_core.privacy.guarantee import (
-    at_least,
-    bound,
-    number,
-    odds_text,
-    percent,
-    scientific,
-    zcdp_epsilon,
-    zcdp_rho,
-)
+from dptext_core.privacy.guarantee import zcdp_epsilon, zcdp_rho
+from dptext_core.privacy.numbers import at_least, bound, number, odds_text, percent, scientific
 from dptext_core.privacy.terms import Adjacency, Condition, NotProtected, ProtectedUnit
 
 GUARANTEE = Guarantee("pure", 2.0, "released word", "any two texts", draws=3, total=6.0, exposed=("the spacing",))

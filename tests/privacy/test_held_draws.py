@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from held import held_case, plain
 
-from dptext_core.privacy import distribution, gaussian, guarantee, sampling
+from dptext_core.privacy import distribution, gaussian, guarantee, numbers, sampling
 from dptext_core.privacy.distribution import ScoreTable
 from dptext_core.privacy.sampling import NoiseStream, Sampler
 
@@ -128,23 +128,23 @@ FIGURES = {
         for d in (1e-6, 0.1)
     ],
     "numbers": lambda: [
-        [f(x) for f in (guarantee.scientific, guarantee.number, guarantee.bound, guarantee.at_least, guarantee.percent)]
+        [f(x) for f in (numbers.scientific, numbers.number, numbers.bound, numbers.at_least, numbers.percent)]
         for x in ODD
     ],
     "infinite": lambda: [
-        guarantee.number(math.inf),
-        guarantee.bound(math.inf),
-        guarantee.round_directed(-math.inf, 3, True),
+        numbers.number(math.inf),
+        numbers.bound(math.inf),
+        numbers.round_directed(-math.inf, 3, True),
     ],
     "rounding": lambda: [
-        guarantee.round_directed(x, n, up)
+        numbers.round_directed(x, n, up)
         for x in (0.1 + 0.2, 1.2345, -1.2345, 123456.7, 1e-7, 9.9996)
         for n in (1, 3)
         for up in (True, False)
     ],
     "odds": lambda: (
-        [guarantee.odds_text(e) for e in (0.0, 1.0, 9.2, math.log(1e4), 9.2104, 20.0, 23.0, 49.9, 230.2585, 720.0)]
-        + [guarantee.odds_or_any(e) for e in (22.9, 23.0, 23.1)]
+        [numbers.odds_text(e) for e in (0.0, 1.0, 9.2, math.log(1e4), 9.2104, 20.0, 23.0, 49.9, 230.2585, 720.0)]
+        + [numbers.odds_or_any(e) for e in (22.9, 23.0, 23.1)]
     ),
     "distributions": lambda: [t.at(e).log_probs for t in TABLES[:4] for e in EPSILONS.tolist()],
     "normalisers": lambda: [t.log_z(EPSILONS) for t in TABLES] + [TABLES[4].log_z(np.array([-1.0, 0.0]))],

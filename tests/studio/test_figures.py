@@ -12,7 +12,7 @@ import pytest
 
 from dptext_core import InputError
 from dptext_core.explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, ProposalView
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_studio import figures
 from dptext_studio.figures import theme
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from dptext_core.attacks import attackers
 from dptext_core.measure.metrics import REGISTRY
 from dptext_core.mechanisms.words.custext import MAPPINGS
-from dptext_core.privacy.guarantee import NOTIONS
+from dptext_core.privacy.sentences import NOTIONS
 from dptext_studio.figures import glossary
 
 ROOT = Path(__file__).resolve().parents[2]

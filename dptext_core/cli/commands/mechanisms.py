@@ -10,7 +10,7 @@ import dptext_core as dpt
 from ...errors import DPTextError
 from ...mechanisms import codec
 from ...mechanisms.option_meta import option_meta
-from ...privacy.guarantee import NOTIONS
+from ...privacy.sentences import NOTIONS
 from ..arguments import describe
 from ..console import emit
 

@@ -23,9 +23,10 @@ import numpy as np
 from ..._internal.lazy import Lazy
 from ...errors import ConfigError, InputError, NoDistribution
 from ...privacy.distribution import Channel, TokenDistribution
-from ...privacy.guarantee import NOTIONS, Guarantee
+from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream
+from ...privacy.sentences import NOTIONS
 from ...privacy.terms import Adjacency, Condition, NotProtected, ProtectedUnit
 from ...result import RewriteResult, Step
 from ...support.checks import check_whole_number

@@ -9,7 +9,7 @@ import numpy as np
 
 from dptext_core.errors import InputError
 from dptext_core.measure.metrics.registry import measure
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 from dptext_core.support import extras
 from dptext_lab.results import curves as c
 

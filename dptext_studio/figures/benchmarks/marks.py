@@ -7,7 +7,7 @@ from typing import Any
 
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import accounting_unit
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 from dptext_lab.results import curves as c
 from dptext_lab.results.papers import PaperRow
 

@@ -11,7 +11,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
-from dptext_core.privacy.guarantee import at_least, bound, number
+from dptext_core.privacy.numbers import at_least, bound, number
 from dptext_core.support.private import Private
 from dptext_lab.results import audit as bench
 

@@ -12,8 +12,8 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.attacks.two_texts import PAIRS
 from dptext_core.privacy.draw_counts import optimal_note
-from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.privacy.kinds import Notion
+from dptext_core.privacy.numbers import bound, number, percent
 from dptext_core.support.private import Private
 
 from ...components import download

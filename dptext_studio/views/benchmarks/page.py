@@ -11,7 +11,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms import recommended
-from dptext_core.privacy.guarantee import NOTIONS
+from dptext_core.privacy.sentences import NOTIONS
 from dptext_core.support.checks import pluralize
 from dptext_core.text.cells import to_csv
 from dptext_lab.results import attacker_rows, curves, data_titles, total_budget

@@ -9,7 +9,7 @@ import streamlit as st
 from dptext_core.attacks import best
 from dptext_core.measure.calibration import TargetFigure, measured_together
 from dptext_core.mechanisms.registry import mechanism_of
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from ...components.text import literal
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_core.support.private import Private
 
 from ...components.sticky_widgets import stay

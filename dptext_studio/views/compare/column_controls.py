@@ -10,7 +10,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import accounting_unit, fields_of
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 
 from ...components import controls
 from ...components.sticky_widgets import stay

@@ -12,7 +12,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.attacks import two_texts
 from dptext_core.attacks.two_texts import PAIRS, DistinguishabilityFinding
-from dptext_core.privacy.guarantee import at_least, bound, percent
+from dptext_core.privacy.numbers import at_least, bound, percent
 
 from ...components.sticky_widgets import stay
 from ...components.text import literal

@@ -14,7 +14,7 @@ from dptext_core.measure.calibration import Calibration, equal_privacy
 from dptext_core.measure.target_figures import TARGETS, refusals
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.privacy.guarantee import bound, number
+from dptext_core.privacy.numbers import bound, number
 
 from ...components.text import literal
 from ...server import runs

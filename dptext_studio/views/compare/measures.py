@@ -9,7 +9,8 @@ import streamlit as st
 from dptext_core.measure import side_by_side
 from dptext_core.measure.metrics import score
 from dptext_core.mechanisms.registry import accounting_unit
-from dptext_core.privacy.guarantee import DELTA, bound, number, percent, scientific
+from dptext_core.privacy.numbers import bound, number, percent, scientific
+from dptext_core.privacy.sentences import DELTA
 from dptext_lab.results import curves
 
 from ...components.text import literal

@@ -7,7 +7,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure import side_by_side
 from dptext_core.measure.trade_off import TradeOffPoint
-from dptext_core.privacy.guarantee import bound, number
+from dptext_core.privacy.numbers import bound, number
 
 from ...components import links
 from ...components.rewrite_view import payload, rewrite_view

@@ -8,7 +8,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure import side_by_side
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 
 from ... import figures
 from ...components import download, links

@@ -9,7 +9,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure import budget
 from dptext_core.mechanisms.capabilities import public_context, require_alignment
-from dptext_core.privacy.guarantee import round_directed
+from dptext_core.privacy.numbers import round_directed
 
 from ...components.text import literal
 from ...server.session import session

@@ -10,7 +10,7 @@ from dptext_core.attacks import which_text
 from dptext_core.attacks.alternatives import suggest_alternatives
 from dptext_core.attacks.expected_belief import ExpectedSuccess
 from dptext_core.attacks.several_releases import RELEASES
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from ...components.text import literal
 from ...server import runs

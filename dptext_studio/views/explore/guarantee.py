@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.privacy.guarantee import bound, number
 from dptext_core.privacy.kinds import ConditionKind
+from dptext_core.privacy.numbers import bound, number
 
 from ...components.text import literal
 from ...figures.glossary import definition

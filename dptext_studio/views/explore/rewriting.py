@@ -8,7 +8,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure.ledger import Ledger
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 
 from ... import precomputed
 from ...components.text import literal

@@ -9,7 +9,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.attacks import risk
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 
 from ...figures.token_payload import AttackMarks
 from ...figures.token_view import attack_marks

@@ -7,7 +7,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import reader, two_texts, which_text
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 
 from ...components.text import literal
 from ...server import runs

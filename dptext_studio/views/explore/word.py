@@ -12,7 +12,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.mechanisms.clipping import ClipCost
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.privacy.guarantee import number, percent
+from dptext_core.privacy.numbers import number, percent
 from dptext_lab.results import deniability
 
 from ... import figures

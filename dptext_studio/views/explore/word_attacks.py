@@ -10,7 +10,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import bayes, best, mask_inference, nearest, query
-from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.numbers import percent
 from dptext_core.support.checks import pluralize
 
 from ...components.charts import chart

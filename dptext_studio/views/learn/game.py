@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.numbers import number
 from dptext_core.privacy.sampling import NoiseStream
 
 from ...components.drawing import drawing
