@@ -23,7 +23,7 @@ from ..privacy.terms import Adjacency, Condition, NotProtected
 from ..result import RewriteResult, Sweep, in_batch, mark_seeded
 from ..support.checks import check_whole_number, shorten_repr, text_list
 from ..support.task import UNWATCHED, Task
-from .audited import AuditSupport
+from .audit_support import AuditSupport
 from .blocklist import Blocklist
 from .capabilities import Alignment, InputCoverage, WordByWord, require_alignment
 from .config import build, capitals, cased, has_capital

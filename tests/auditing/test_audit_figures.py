@@ -49,7 +49,7 @@ from dptext_core.auditing.broken_mechanisms import sound
 from dptext_core.auditing.checks import Subject, failed
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, Check, Witness
-from dptext_core.mechanisms import audited
+from dptext_core.mechanisms import audit_support as audited
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
@@ -1188,8 +1188,8 @@ def test_any_two_words_of_a_vocabulary_are_one_apart_where_all_are_alike():
     pure = Guarantee("pure", 3.0, "word", "any", 3, 9.0)
     assert np.array_equal(vocabulary._apart(None, pure, some), apart, equal_nan=True)  # type: ignore[arg-type]
     assert (
-        np.array_equal(audited.notion_distances("pure", 3), np.nan_to_num(apart))
-        and np.isnan(audited.notion_distances("none", 2)).all()
+        np.array_equal(audit_support.notion_distances("pure", 3), np.nan_to_num(apart))
+        and np.isnan(audit_support.notion_distances("none", 2)).all()
     )
 
 

@@ -17,7 +17,7 @@ from dptext_core import attacks, cli
 from dptext_core.measure import budget
 from dptext_core.measure.calibration import calibrate, equal_privacy
 from dptext_core.measure.ledger import Ledger
-from dptext_core.mechanisms.audited import AuditSupport
+from dptext_core.mechanisms.audit_support import AuditSupport
 from dptext_studio.figures import token_view
 
 ROOT = Path(__file__).resolve().parents[2]

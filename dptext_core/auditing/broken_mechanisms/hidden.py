@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...mechanisms.audited import AuditSupport
+from ...mechanisms.audit_support import AuditSupport
 from ...mechanisms.base import BATCH, Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.latent.adept import ADePT

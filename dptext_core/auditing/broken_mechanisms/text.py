@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...mechanisms.audited import AuditSupport
+from ...mechanisms.audit_support import AuditSupport
 from ...mechanisms.base import Mechanism, Prepared
 from ...mechanisms.capabilities import InputCoverage
 from ...mechanisms.config import epsilon_option

@@ -33,7 +33,7 @@ from ...support.cache import OwnLock
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document, Token
 from ...text.skeleton import Edit
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..base import Mechanism
 from ..capabilities import Alignment, InputCoverage, PublicPrior, public_context
 from ..likelihood import Likelihood, of_words

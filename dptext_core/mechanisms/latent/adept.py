@@ -48,7 +48,7 @@ from ...support.assets import sha256_of
 from ...support.task import Task
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..capabilities import InputCoverage
 from ..config import option
 from ..preparing import Prepared

@@ -55,7 +55,7 @@ from ...privacy.terms import ANY_TEXTS, NotProtected, ProtectedUnit
 from ...support.checks import each_text
 from ...support.task import Task
 from ...text.document import Document
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..capabilities import InputCoverage
 from ..config import option
 from ..preparing import Prepared

@@ -55,7 +55,7 @@ from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words import bank as banks
 from ...words.bank import MOST_ADDED
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..base import Mechanism, in_runs
 from ..capabilities import InputCoverage
 from ..config import epsilon_option, loaded_words_option, never_option, option

@@ -17,7 +17,7 @@ from ...support.checks import pluralize
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..capabilities import InputCoverage
 from ..likelihood import Frame, Likelihood, check_made
 from ..preparing import Prepared

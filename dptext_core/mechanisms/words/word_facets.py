@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...support.task import UNWATCHED, Task
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..base import NOT_IN_VOCABULARY
 from ..capabilities import Alignment, InputCoverage
 from ..likelihood import Likelihood

@@ -34,7 +34,7 @@ from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...text.lexicons import stop_words
 from ...text.names_and_numbers import names_and_numbers
-from ..audited import AuditSupport, notion_distances
+from ..audit_support import AuditSupport, notion_distances
 from ..base import NOT_IN_VOCABULARY, in_runs
 from ..blocklist import Blocklist
 from ..capabilities import Alignment, InputCoverage, WordByWord

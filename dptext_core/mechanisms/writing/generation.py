@@ -35,7 +35,7 @@ from ...result import Release, RewriteResult
 from ...support.checks import shorten_repr
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..base import in_runs
 from ..blocklist import Blocklist
 from ..capabilities import InputCoverage

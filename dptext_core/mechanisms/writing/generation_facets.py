@@ -12,7 +12,7 @@ from ...privacy.distribution import TokenDistribution
 from ...result import RewriteResult
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
-from ..audited import AuditSupport
+from ..audit_support import AuditSupport
 from ..capabilities import InputCoverage
 from ..likelihood import Likelihood, check_made
 from ..preparing import Prepared
