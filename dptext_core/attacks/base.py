@@ -37,7 +37,7 @@ class AttackFinding(Protocol):
         """Return how often a guess without the output is right."""
 
     def sentence(self) -> str:
-        """The attack in plain words."""
+        """Return the attack in plain words."""
 
 
 class Attacker(ABC):
@@ -71,7 +71,8 @@ class TextAttacker(Attacker):
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
     ) -> AttackFinding:
-        """unit: the number of the attacked step, for scope "word". Raises NoDistribution where nothing was drawn."""
+        """Attack one rewrite; unit: the number of the attacked step, for scope "word". Raises NoDistribution where
+        nothing was drawn."""
 
 
 class DataAttacker(Attacker):
@@ -118,7 +119,7 @@ def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool
 def rewrites_seen(
     mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
 ) -> list[RewriteResult]:
-    """The rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
+    """Return the rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
     n = check_whole_number("The number of rewrites that the attacker sees", n, least=1)
     if n > ANSWERS:
         raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
@@ -170,7 +171,7 @@ def data_attackers() -> list[DataAttacker]:
 
 
 def get_attacker(name: str) -> Attacker:
-    """The attacker of this name.
+    """Return the attacker of this name.
 
     Parameters
     ----------

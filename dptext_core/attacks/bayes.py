@@ -64,7 +64,7 @@ class Posterior(Private):
         return self.top[0][1]
 
     def sentence(self) -> str:
-        """The attack in plain words."""
+        """Return the attack in plain words."""
         guess, p, _ = self.top[0]
         message = (
             f"Whoever sees “{self.released}” and knows the mechanism would guess “{guess}”, and such a guess is right "
@@ -98,7 +98,7 @@ class Success:
     lower_bound: bool = False
 
     def sentence(self) -> str:
-        """The figure in plain words."""
+        """Return the figure in plain words."""
         how = "exactly"
         if self.draws is not None and self.interval is not None:
             low, high = self.interval
@@ -135,7 +135,7 @@ def attack(
     top: int = 10,
     task: Task = UNWATCHED,
 ) -> Posterior:
-    """The posterior of one step of a rewrite that ``mechanism`` made, with the place of the true word.
+    """Return the posterior of one step of a rewrite that ``mechanism`` made, with the place of the true word.
 
     Raises NoDistribution for a step where nothing was drawn, and for mechanisms without a formula; InputError for a
     rewrite of another mechanism or with other options (the ε is that of the draw).
@@ -310,7 +310,7 @@ def closed_form(mechanism: Mechanism) -> WordByWord:
 
 
 def checked_prior(mechanism: Mechanism, prior: Prior | None) -> Prior:
-    """The prior, by default the public one. Raises InputError where it is over other words."""
+    """Return the prior, by default the public one. Raises InputError where it is over other words."""
     if prior is None:
         return public_prior(mechanism)
     if tuple(prior.words) != tuple(_by_word(mechanism).vocabulary.words):
@@ -351,7 +351,8 @@ class Guesser:
         self._who[at[better]] = who
 
     def guesses(self, candidates: Sequence[str], indices: np.ndarray) -> np.ndarray:
-        """The number of the word guessed for outputs ``indices`` (m,) of ``candidates``; −1 where none is possible."""
+        """Return the number of the word guessed for outputs ``indices`` (m,) of ``candidates``; −1 where none is
+        possible."""
         return self._who[self._find(candidates)[indices]]
 
     @property
@@ -368,7 +369,7 @@ def expected_success(
     seed: int | None = None,
     task: Task = UNWATCHED,
 ) -> Success:
-    """The chance that the best guess is right, Σ_y max_x π(x)·p(y|x), over the prior restricted to ``words``.
+    """Return the chance that the best guess is right, Σ_y max_x π(x)·p(y|x), over the prior restricted to ``words``.
 
     Without words: over the whole vocabulary (some ten seconds for 21,719 words). Exact where the mechanism has a
     formula. Else the guesses are learned from the draws behind its estimated chances and measured on 100 fresh draws a
@@ -439,7 +440,7 @@ def simulated_success(
 
 
 def _channels(mechanism: Mechanism, words, epsilon, prior):
-    """A generator function of the channels of the words that the prior allows, their weights (n,), and ε."""
+    """Return a generator function of the channels of the words that the prior allows, their weights (n,), and ε."""
     by_word = _by_word(mechanism)
     prior = checked_prior(mechanism, prior)
     prior = prior if words is None else prior.only(words)

@@ -315,7 +315,7 @@ class BeliefQuestion(Private):
 
 
 def _other_words(word: str, mechanism: Mechanism, alternatives: Sequence[str] | None) -> list[str]:
-    """The alternatives without the original and without repetitions. Raises InputError where there is none."""
+    """Return the alternatives without the original and without repetitions. Raises InputError where there is none."""
     given = suggest_alternatives(word, mechanism) if alternatives is None else to_list(alternatives, "alternatives")
     others = [a.strip() for a in given if isinstance(a, str)]
     if len(others) != len(given) or not all(others):

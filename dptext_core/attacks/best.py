@@ -100,14 +100,15 @@ def title(name: str) -> str:
 
 
 def strongest(shares: Mapping[str, float]) -> str:
-    """The name of the one that finds most; of several that find as much the first. Raises ValueError for none."""
+    """Return the name of the one that finds most; of several that find as much the first. Raises ValueError for
+    none."""
     return max(shares, key=shares.__getitem__)
 
 
 def of_guesses(
     hits: Mapping[str, Sequence[bool]], chance: float = math.nan, left_out: Mapping[str, str] | None = None
 ) -> StrongestAttack:
-    """The best by its guesses, which are of the same words for all. Raises ValueError without a word."""
+    """Return the best by its guesses, which are of the same words for all. Raises ValueError without a word."""
     shares = {name: float(np.mean(found)) for name, found in hits.items()}
     n = len(next(iter(hits.values())))
     each = 1 - (1 - CONFIDENCE) / len(hits)
@@ -117,8 +118,9 @@ def of_guesses(
 
 
 def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> StrongestAttack:
-    """The best over texts: the mean over texts of the share of each, and intervals over texts, in which the words of a
-    text may hang together. hits: by attacker and text; each text has a word. Raises ValueError without a text."""
+    """Return the best over texts: the mean over texts of the share of each, and intervals over texts, in which the
+    words of a text may hang together. hits: by attacker and text; each text has a word. Raises ValueError without a
+    text."""
     by_text = {name: [float(np.mean(x)) for x in found] for name, found in hits.items()}
     shares = {name: float(np.mean(x)) for name, x in by_text.items()}
     n = len(next(iter(by_text.values())))

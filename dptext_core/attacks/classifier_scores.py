@@ -59,7 +59,7 @@ def _scores(
     wanted: Sequence[str],
     task: Task,
 ) -> tuple[dict[str, _Scores], dict[str, str]]:
-    """The scores by every classifier that can be asked, and why the others cannot."""
+    """Return the scores by every classifier that can be asked, and why the others cannot."""
     texts = [[r.text for r in every] for every in results]
     out: dict[str, _Scores] = {}
     missing: dict[str, str] = {}
@@ -121,7 +121,7 @@ def _counts(scores: tuple[NDArray[np.float64], NDArray[np.float64]], at: NDArray
 
 
 def _at_its_best(scores: _Scores, name: str) -> ClassifierScore:
-    """The classifier at the threshold of its largest advantage on the first half, as it does on the second."""
+    """Return the classifier at the threshold of its largest advantage on the first half, as it does on the second."""
     at = _thresholds(scores.train)
     hits, others = _counts(scores.train, at)
     gain = hits - others
@@ -131,7 +131,7 @@ def _at_its_best(scores: _Scores, name: str) -> ClassifierScore:
 
 
 def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[float, str, float]:
-    """The largest bound that the first half would give, the classifier and its threshold."""
+    """Return the largest bound that the first half would give, the classifier and its threshold."""
     at = _thresholds(scores.train)
     hits, others = _counts(scores.train, at)
     found = _epsilon(hits, others, len(scores.train[0]), tail, delta)
@@ -140,8 +140,8 @@ def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[fl
 
 
 def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) -> NDArray[np.float64]:
-    """The lower bound of ε where ``hits`` of n rewrites of the first text and ``others`` of the second are said to be
-    of the first; 0 where nothing follows. Each of the two rates is bounded at level ``tail``."""
+    """Return the lower bound of ε where ``hits`` of n rewrites of the first text and ``others`` of the second are said
+    to be of the first; 0 where nothing follows. Each of the two rates is bounded at level ``tail``."""
     tpr, fpr = lower_limit(hits, n, tail), upper_limit(others, n, tail)
     ratio = np.maximum((tpr - delta) / fpr, (1 - fpr - delta) / (1 - tpr))
     return np.log(np.maximum(ratio, 1.0))

@@ -187,8 +187,8 @@ def linked_share(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def linked_one_to_one(likeness: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The same where each original is given to one rewrite, so that all of it is likest. order: a permutation of the
-    originals, in which ties are broken."""
+    """Return the same where each original is given to one rewrite, so that all of it is likest. order: a permutation of
+    the originals, in which ties are broken."""
     from scipy.optimize import linear_sum_assignment
 
     table = likeness[:, order]
@@ -210,7 +210,7 @@ def in_common(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.float
 
 
 def vectors_alike(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.float64]:
-    """The cosine of sentence vectors, (rewrites, texts). Raises ModelUnavailable."""
+    """Return the cosine of sentence vectors, (rewrites, texts). Raises ModelUnavailable."""
     from ..models.sentence_encoder import embed
 
     return (embed(released) @ embed(texts).T).astype(np.float64)

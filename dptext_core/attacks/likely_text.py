@@ -49,7 +49,7 @@ def attack(
 
 
 def place_word(text: str, span: tuple[int, int], word: str) -> str:
-    """The surroundings of a place with another word in it, in capitals as the word that stands there."""
+    """Return the surroundings of a place with another word in it, in capitals as the word that stands there."""
     start, end = span
     before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]
     if start > AROUND:  # not from the middle of a word

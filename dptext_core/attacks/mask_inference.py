@@ -86,7 +86,7 @@ class MaskInference:
         return sum(g.rank is not None for g in self.guesses)
 
     def sentence(self) -> str:
-        """The attack in plain words."""
+        """Return the attack in plain words."""
         n = len(self.guesses)
         if not n:
             return "No word of this text was drawn by looking at it, so there is nothing to guess."
@@ -157,8 +157,8 @@ def attack(
 
 
 def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[MaskRequest]:
-    """A request for what stood in the place of each step's word, by a mask in the text: by a query over the masked text
-    the bundled model finds less (``tools/evaluate_masked_lm.py --forms``)."""
+    """Return a request for what stood in the place of each step's word, by a mask in the text: by a query over the
+    masked text the bundled model finds less (``tools/evaluate_masked_lm.py --forms``)."""
     from ..models import MaskRequest
 
     pieces = lm.encode(released)

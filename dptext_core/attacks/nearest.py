@@ -73,7 +73,7 @@ class NearestAttack:
         return self._share(0, 9)
 
     def sentence(self) -> str:
-        """The attack in plain words."""
+        """Return the attack in plain words."""
         if not self.guesses:
             return "No word of this text was drawn by looking at it, so there is nothing to guess."
         n = len(self.guesses)
@@ -87,7 +87,7 @@ class NearestAttack:
 
 
 def space_of(mechanism: Mechanism) -> WordSpace:
-    """The word space in which a mechanism's words are near or far; the default space where it has none."""
+    """Return the word space in which a mechanism's words are near or far; the default space where it has none."""
     by_word = mechanism.by_word
     return word_space() if by_word is None else by_word.space
 

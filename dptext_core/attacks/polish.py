@@ -104,8 +104,8 @@ def polish(
 
 
 def _text_of_words(result: RewriteResult, space: WordSpace) -> reader_evidence.ReleasedText:
-    """The release with its drawn words as places, as far as the space has them. Where nothing answers to a word that
-    was read, these are all but stop words."""
+    """Return the release with its drawn words as places, as far as the space has them. Where nothing answers to a word
+    that was read, these are all but stop words."""
     text = reader_evidence.ReleasedText(result, inserted=True)
     if "alignment" not in result.can:
         stop = stop_words(None, result.language)
@@ -126,7 +126,7 @@ def _text_of_words(result: RewriteResult, space: WordSpace) -> reader_evidence.R
 def _pieces(
     result: RewriteResult, text: reader_evidence.ReleasedText, written: str, spans: Mapping[int, tuple[int, int]]
 ) -> tuple[Release, ...]:
-    """The pieces of the polished text: those of the release at their new places, and the polished words."""
+    """Return the pieces of the polished text: those of the release at their new places, and the polished words."""
     made = {s.out: spans[i] for i, s in text.steps.items()}
     out = []
     if "alignment" not in result.can:

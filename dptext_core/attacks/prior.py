@@ -42,7 +42,7 @@ class Prior:
         return float(np.sort(self.p)[::-1][:k].sum())
 
     def only(self, words: Sequence[str]) -> Prior:
-        """The same over these words alone. Raises InputError where none of them can stand there."""
+        """Return the same over these words alone. Raises InputError where none of them can stand there."""
         wanted = {w.lower() for w in text_list(words, "words")}
         p = np.where([w.lower() in wanted for w in self.words], self.p, 0.0)
         if not p.sum() > 0:

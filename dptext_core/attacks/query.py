@@ -63,7 +63,7 @@ class QueryNumber(Private):
     _shown: ClassVar[tuple[str, ...]] = ("n", "epsilon", "draws")
 
     def sentence(self) -> str:
-        """The figure in plain words."""
+        """Return the figure in plain words."""
         if math.isinf(self.n):
             message = f"No number of answers gives “{self.original}” away this way: {self.reason}"
         elif self.n == 1:
@@ -94,7 +94,7 @@ class QueryCurve:
     draws: int | None = None
 
     def sentence(self) -> str:
-        """The curve in plain words."""
+        """Return the curve in plain words."""
         whose = "The word needs" if self.words == 1 else f"Half of the {self.words} words need at most"
         found = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
         if not found:
@@ -106,7 +106,7 @@ class QueryCurve:
 def query_number(
     d: TokenDistribution, *, repeats: int = REPEATS, seed: int | None = None, task: Task = UNWATCHED
 ) -> QueryNumber:
-    """The number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
+    """Return the number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
     if d.source is None:
         raise InputError("This word was added, so that there is no original to find. Choose a replaced word.")
     if repeats < 1:
@@ -195,7 +195,8 @@ def success_rate(
 
 
 def _reach(c: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """A bound of the chance that any of the words with chances q comes c times or more in r draws: C(r, c)·Σ q^c."""
+    """Return a bound of the chance that any of the words with chances q comes c times or more in r draws: C(r, c)·Σ
+    q^c."""
     from scipy.special import gammaln
 
     kinds, which = np.unique(c, return_inverse=True)
@@ -241,7 +242,7 @@ def query_curve(
     seed: int | None = None,
     task: Task = UNWATCHED,
 ) -> QueryCurve:
-    """The number of answers at every ε: of one word's channel, or the median over several words."""
+    """Return the number of answers at every ε: of one word's channel, or the median over several words."""
     every = [channels] if isinstance(channels, Channel) else list(channels)
     if not every or not len(epsilons):
         raise InputError("A curve needs at least one word and one ε.")
@@ -263,7 +264,7 @@ def query_curve(
 
 
 def drawn_channels(result: RewriteResult) -> list[Channel]:
-    """The channels of the distinct words of a text that were drawn.
+    """Return the channels of the distinct words of a text that were drawn.
 
     Raises NoDistribution where another ε needs a new pass, or nothing was drawn.
     """

@@ -136,7 +136,7 @@ class ReleaseReading(Private):
         return [(w.released, ", ".join(f"{word} {percent(p)}" for word, p in w.guesses)) for w in self.words]
 
     def sentence(self) -> str:
-        """The attack in plain words."""
+        """Return the attack in plain words."""
         n = len(self.words)
         if not n:
             return "No word of this text was drawn by looking at it, so there is nothing to read."
@@ -245,7 +245,7 @@ def _prior_of(mechanism: Mechanism, prior: Prior | None) -> Prior:
 
 
 def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult) -> dict[int, Step]:
-    """The steps of a release by the places of the first one."""
+    """Return the steps of a release by the places of the first one."""
     if other is first:
         return text.steps
     if other.original != first.original:
@@ -285,7 +285,7 @@ class Sweeps:
         return found, k + 1, rests
 
     def alone(self, task: Task) -> dict[int, str]:
-        """The best guess at each place, which looks at the released word by itself."""
+        """Return the best guess at each place, which looks at the released word by itself."""
         now, out = self._released(), dict[int, str]()
         places = list(self.text.steps)
         for n, (i, found) in enumerate(

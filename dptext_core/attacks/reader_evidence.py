@@ -35,7 +35,7 @@ class ReleasedText:
     """A release with the places where words were drawn, which have the numbers of their steps."""
 
     def __init__(self, result: RewriteResult, inserted: bool = False):
-        """inserted: whether words that were added by chance are places too."""
+        """Collect the evidence; inserted: whether words that were added by chance are places too."""
         self.text, self._language = result.text, result.language
         rules, actions = result.trace.rules, ("replace", "insert") if inserted else ("replace",)
         steps = enumerate(result.steps)
@@ -54,7 +54,7 @@ class ReleasedText:
         return [MaskRequest(None, pieces, at[i]) for i in places]
 
     def written(self, now: Mapping[int, str]) -> tuple[str, dict[int, tuple[int, int]]]:
-        """The text with other words at places, and where these stand in it. Capitals stay where they are."""
+        """Return the text with other words at places, and where these stand in it. Capitals stay where they are."""
         out, spans, at, length = [], {}, 0, 0
         for i, step in self.steps.items():
             start, end = step.out
@@ -85,13 +85,13 @@ class Evidence(ABC):
             yield self.weights(i, log_base, now, task)
 
     def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
-        """The same where :meth:`weights` has chances from a table: its k likeliest words exactly."""
+        """Return the same where :meth:`weights` has chances from a table: its k likeliest words exactly."""
         return weights
 
     def alone(
         self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
-        """What the best guess goes by at each place, which does not read the words around, float64 (V,)."""
+        """Return what the best guess goes by at each place, which does not read the words around, float64 (V,)."""
         return self.of_places(places, [log_prior] * len(places), now, task)
 
 
@@ -237,8 +237,8 @@ class _InContext(_OfSomeWords):
         self._places: tuple[Sequence[str], np.ndarray, np.ndarray, dict[str, np.ndarray]] | None = None
 
     def _stated(self, texts: Sequence[tuple[int, Mapping[int, str]]], task: Task) -> Iterator[TokenDistribution | None]:
-        """What each place would be drawn from, had the text been the one beside it; None where nothing would be drawn
-        there. So many places are asked for at once as are worked out in a moment."""
+        """Yield what each place would be drawn from, had the text been the one beside it; None where nothing would be
+        drawn there. So many places are asked for at once as are worked out in a moment."""
         planned: dict[str, Prepared] = {}
         for start in range(0, len(texts), _TOGETHER):
             asked = []

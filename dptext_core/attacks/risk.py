@@ -82,7 +82,7 @@ class WordSuccess(Private):
 
 
 def check(mechanism: Mechanism) -> None:
-    """Raises NoDistribution, with the reason, where no exact figure exists."""
+    """Raise NoDistribution, with the reason, where no exact figure exists."""
     closed_form(mechanism)
     if isinstance(mechanism.config.epsilon, tuple):
         raise NoDistribution("Each word has an ε of its own here, and the best guesses are worked out for one ε.")
@@ -158,14 +158,14 @@ def word_success(
 
 
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
-    """The row of each drawn token in the vocabulary of the mechanism."""
+    """Return the row of each drawn token in the vocabulary of the mechanism."""
     by_word = closed_form(mechanism)
     found = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
     return {i: row for i, row in found.items() if row is not None}
 
 
 def _rows(mechanism: Mechanism, prepared: Prepared) -> tuple[dict[int, int], np.ndarray]:
-    """The row of each drawn token, and the different ones."""
+    """Return the row of each drawn token, and the different ones."""
     tokens = token_rows(mechanism, prepared)
     return tokens, np.unique(np.array(list(tokens.values()), np.int64))
 
@@ -266,7 +266,7 @@ def _word_leads(
     high: float,
     task: Task,
 ) -> list[Lead] | None:
-    """The lead of each word; None where that would cost too much, or chances are no score tables."""
+    """Return the lead of each word; None where that would cost too much, or chances are no score tables."""
     tables = [c for c in channels if isinstance(c, ScoreTable)]
     if len(tables) < len(channels) or sum(len(t.scores) for t in tables) > OUTPUTS:
         return None
@@ -294,7 +294,7 @@ def _word_leads(
 def _lead(
     own: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, task: Task
 ) -> Lead:
-    """The lead of the word ``own`` of several that share outputs; rows: their order, log_prior: ln π of each."""
+    """Return the lead of the word ``own`` of several that share outputs; rows: their order, log_prior: ln π of each."""
     table = tables[own]
     base = [np.zeros(len(t.scores)) if t.log_base is None else t.log_base for t in tables]
     if not np.isfinite(log_prior[own]):

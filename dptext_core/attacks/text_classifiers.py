@@ -24,8 +24,8 @@ def words(text: str) -> list[str]:
 
 
 def form(text: str) -> list[float]:
-    """Counts that do not depend on which words stand there: characters, words, capitals, marks, blanks, lines, and
-    blanks at the end."""
+    """Return counts that do not depend on which words stand there: characters, words, capitals, marks, blanks, lines,
+    and blanks at the end."""
     return [
         len(text),
         len(text.split()),

@@ -165,7 +165,7 @@ class DistinguishabilityFinding(Private):
         ]
 
     def sentence(self) -> str:
-        """The finding in plain words."""
+        """Return the finding in plain words."""
         low, high = self.interval
         sure = f"{self.confidence:.0%}"
         message = (
@@ -363,7 +363,7 @@ def _epsilon_bound(scores: Mapping[str, _Scores], tested: int, tail: float, delt
 
 
 def guaranteed_loss(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
-    """The largest loss that is promised between two texts; ∞ where nothing is."""
+    """Return the largest loss that is promised between two texts; ∞ where nothing is."""
     if any(mechanism.guarantee(p).notion == "none" for p in prepared):
         return math.inf
     return which_text.promised_loss(mechanism, *prepared)

@@ -80,7 +80,7 @@ class Limit:
     said: str
 
     def sentence(self) -> str:
-        """The bound in plain words."""
+        """Return the bound in plain words."""
         return self.said
 
 
@@ -105,7 +105,7 @@ class GuessAccuracy:
     rewrites: int
 
     def sentence(self) -> str:
-        """The figure in plain words."""
+        """Return the figure in plain words."""
         low, high = self.interval
         made = "one fresh rewrite" if self.answers == 1 else f"{self.answers} fresh rewrites of one text"
         return (
@@ -155,7 +155,7 @@ class WhichText(Private):
         return 1 + self.order.index(self.lineup.true)
 
     def sentence(self) -> str:
-        """The attack in plain words."""
+        """Return the attack in plain words."""
         rewrites = "this rewrite" if self.answers == 1 else f"{self.answers} rewrites of the same text"
         labels, word = self.lineup.labels, self.lineup.word
         best = self.order[0]
@@ -175,7 +175,7 @@ class WhichText(Private):
         return " ".join([message, *(m.sentence() for m in self.measured)])
 
     def rows(self, n: int = 10) -> list[tuple[str, str]]:
-        """The likeliest texts in short, with their posteriors."""
+        """Return the likeliest texts in short, with their posteriors."""
         return [(self.lineup.labels[i], percent(self.p[i])) for i in self.order[:n]]
 
 
@@ -196,7 +196,8 @@ def content_words(mechanism: Mechanism, text: str) -> list[str]:
 
 
 def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TEXTS) -> Lineup:
-    """The text and n − 1 others, in each of which one word is exchanged for one that is near it in the word space.
+    """Return the text and n − 1 others, in each of which one word is exchanged for one that is near it in the word
+    space.
 
     word: the one that is exchanged; the rarest content word without it. Raises InputError where there is none.
     """
@@ -235,7 +236,8 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
 
 
 def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
-    """The text and those of a list, each once. Raises InputError for a list without another text, or a long one."""
+    """Return the text and those of a list, each once. Raises InputError for a list without another text, or a long
+    one."""
     distinct = list(dict.fromkeys([text.strip(), *(t.strip() for t in text_list(others) if t.strip())]))
     if len(distinct) < 2:
         raise InputError("The list has no text besides yours. Give at least one other, one a line.")
@@ -258,7 +260,7 @@ def _exchange_words(text: str, places: Sequence[Token], other: str, mechanism: M
 def attack(
     mechanism: Mechanism, results: Sequence[RewriteResult], texts: Lineup, *, draws: int = 0, task: Task = UNWATCHED
 ) -> WhichText:
-    """The posterior over the texts from rewrites of the same original, and how often such a guess is right.
+    """Return the posterior over the texts from rewrites of the same original, and how often such a guess is right.
 
     draws: how many fresh rewrites measure the latter, over all texts together; 0: it is not measured. Raises
     NoDistribution for mechanisms without a formula, InputError for rewrites of another mechanism, or that none of the
@@ -397,8 +399,8 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
 
 
 def promised_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
-    """The largest ln of the ratio of any release's chances under two texts that is promised, and for noise on a vector
-    of the whole text follows from it; ∞ where nothing is stated of them."""
+    """Return the largest ln of the ratio of any release's chances under two texts that is promised, and for noise on a
+    vector of the whole text follows from it; ∞ where nothing is stated of them."""
     return float(promised_losses(mechanism, (a, b))[0, 1])
 
 
@@ -441,7 +443,7 @@ def _promised_loss(
 
 
 def _round_up(p: float) -> str:
-    """A share for reading, never smaller than it is."""
+    """Return a share for reading, never smaller than it is."""
     return f"{math.ceil(p * 1000) / 10:g}%"
 
 

@@ -69,8 +69,8 @@ def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
 def _rewrite_batch(
     subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int, other: bool = False
 ) -> list[RewriteResult]:
-    """A list of texts, rewritten as ``rewrite_records`` does: by ``rewrite_each`` where texts share draws, else by
-    ``rewrite``. other: by the other one of these."""
+    """Return a list of texts, rewritten as ``rewrite_records`` does: by ``rewrite_each`` where texts share draws, else
+    by ``rewrite``. other: by the other one of these."""
     own = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
     return (subject.rewriter.each if other != m.shares_draws else subject.rewriter.listed)(m, texts, own)
 
@@ -224,8 +224,8 @@ def _draw_table(rows: list[_Row], stream: NoiseStream) -> tuple[np.ndarray, np.n
 
 
 def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[dict[tuple[int, int], float], str]]:
-    """The chance of how often each two rewrites drew the same candidate at the same place, and how often their draws
-    lay alike in their distributions; the same over all rewrites so many places apart, named by the last two."""
+    """Return the chance of how often each two rewrites drew the same candidate at the same place, and how often their
+    draws lay alike in their distributions; the same over all rewrites so many places apart, named by the last two."""
     table = _draw_table(rows, stream)
     if table is None:
         return []

@@ -69,12 +69,12 @@ Look = Callable[[Subject], Check | None]
 
 
 def name_of(look: Look) -> str:
-    """The name of a look's checks: that of its file, or of the function where a file has several."""
+    """Return the name of a look's checks: that of its file, or of the function where a file has several."""
     return getattr(look, "__name__", "look").replace("_", " ")
 
 
 def failed(name: str, error: Exception) -> Check:
-    """The check of a look at which the mechanism failed, where it did not before."""
+    """Return the check of a look at which the mechanism failed, where it did not before."""
     said = flat(str(error))
     reason = (
         f"a rewrite failed ({name}; {type(error).__name__}: “{said[:160]}{'…' * (len(said) > 160)}”), and whether "
@@ -84,7 +84,7 @@ def failed(name: str, error: Exception) -> Check:
 
 
 def look_at(looks: Iterable[Look], subject: Subject, failures: bool = False) -> tuple[Check, ...]:
-    """The checks, each with its seconds, up to the first one that refutes. failures: whether a look at which the
+    """Return the checks, each with its seconds, up to the first one that refutes. failures: whether a look at which the
     mechanism fails is one that could not be made; else its error is raised."""
     out: list[Check] = []
     for look in looks:

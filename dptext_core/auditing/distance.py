@@ -36,7 +36,8 @@ def named_distances(m: Any, promise: Guarantee, words: Sequence[str]) -> np.ndar
 
 
 def _space(m: Any, name: str) -> Any:
-    """The space of this name; where no such space is known here (one made in memory), the mechanism's vocabulary."""
+    """Return the space of this name; where no such space is known here (one made in memory), the mechanism's
+    vocabulary."""
     from ..words import word_space
 
     try:

@@ -86,12 +86,13 @@ EntryPoint = Callable[[Mechanism, str, NoiseStream, RewriteCache], Iterator[Pair
 
 
 def at_epsilon(m: Mechanism, epsilon: Any) -> Mechanism:
-    """The mechanism at another ε, as a user makes it."""
+    """Return the mechanism at another ε, as a user makes it."""
     return m.replace(epsilon=epsilon)
 
 
 def other_epsilons(m: Mechanism) -> list[float]:
-    """An ε below that of the mechanism and one above it, as far as it takes them; one where a rewrite is costly."""
+    """Return an ε below that of the mechanism and one above it, as far as it takes them; one where a rewrite is
+    costly."""
     epsilon = float(m.config.epsilon)
     out = []
     for other in (epsilon / 5, min(epsilon * 5, m.max_epsilon)):
@@ -112,20 +113,20 @@ def _rewrite_one(m: Mechanism, text: Any, stream: NoiseStream) -> RewriteResult:
 
 
 def a_seed(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """A seed in the place of its stream."""
+    """Yield a seed in the place of its stream."""
     if stream.seed is not None:
         yield Pair(m.rewrite(text, seed=stream.seed), wanted(m, text, stream))
 
 
 def a_prepared_text(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """A text that was prepared, the first time and the second."""
+    """Yield a text that was prepared, the first time and the second."""
     prepared = m.prepare(text)
     for _ in range(2 if is_cheap(m) else 1):
         yield Pair(_rewrite_one(m, prepared, stream), wanted(m, text, stream))
 
 
 def a_planned_text(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """A text that was planned."""
+    """Yield a text that was planned."""
     yield Pair(_rewrite_one(m, m.plan(text), stream), wanted(m, text, stream))
     if is_cheap(m):
         yield Pair(_rewrite_one(m, m.plan(m.prepare(text)), stream), wanted(m, text, stream))
@@ -134,7 +135,7 @@ def a_planned_text(m: Mechanism, text: str, stream: NoiseStream, wanted: Rewrite
 def a_text_prepared_at_another_epsilon(
     m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache
 ) -> Iterator[Pair]:
-    """A text that was prepared, planned or rewritten at another ε before."""
+    """Yield a text that was prepared, planned or rewritten at another ε before."""
     for epsilon in other_epsilons(m):
         other = at_epsilon(m, epsilon)
         yield Pair(_rewrite_one(m, other.prepare(text), stream), wanted(m, text, stream))
@@ -149,7 +150,7 @@ def a_text_prepared_at_another_epsilon(
 
 
 def a_list(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """A text in a list: the first has the noise that it has alone, each other one that of its number."""
+    """Yield a text in a list: the first has the noise that it has alone, each other one that of its number."""
     if m.shares_draws:
         return
     other = " ".join(reversed(text.split()))
@@ -160,7 +161,7 @@ def a_list(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -
 
 
 def numbered_texts(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Some texts out of many, each with the noise of its own number: what a data set is rewritten by."""
+    """Yield some texts out of many, each with the noise of its own number: what a data set is rewritten by."""
     if m.shares_draws:
         return
     numbers = [3, 40]
@@ -236,7 +237,7 @@ def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: Rewrite
 
 
 def _rewrite_interrupted(m: Mechanism, text: str, other: str, stream: NoiseStream, read: int) -> RewriteResult:
-    """A rewrite that is overtaken by one of another text in another thread, when it reads its noise.
+    """Return a rewrite that is overtaken by one of another text in another thread, when it reads its noise.
 
     Threads that are left to themselves seldom meet in the middle of a short rewrite. Where a lock is held, the other
     thread waits for it, and is not waited for.
@@ -280,7 +281,7 @@ def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -
 
 
 def a_result_from_a_file(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """A result that was handed over by another process."""
+    """Yield a result that was handed over by another process."""
     result = wanted(m, text, stream)
     if is_importable(type(m)) and is_importable(type(result)) and is_importable(type(result.trace)):
         yield Pair(pickle.loads(pickle.dumps(result)), result)
@@ -323,7 +324,7 @@ def is_importable(cls: type) -> bool:
 
 
 def anew_of(m: Mechanism) -> Mechanism:
-    """A new instance that has loaded nothing."""
+    """Return a new instance that has loaded nothing."""
     try:
         return type(m)(m.config)
     except TypeError:
@@ -334,7 +335,7 @@ def anew_of(m: Mechanism) -> Mechanism:
 
 
 def difference(pair: Pair) -> str:
-    """What differs between two rewrites, a noun phrase; "" for nothing."""
+    """Return what differs between two rewrites, a noun phrase; "" for nothing."""
     own, wanted = pair.own, pair.wanted
     if pair.only is not None:
         at = set(pair.only)
@@ -442,8 +443,8 @@ class Difference:
 def differences(
     m: Mechanism, text: str, seed: int, only: Sequence[str] = (), *, seeded: bool = True
 ) -> Iterator[Difference]:
-    """What the entry points do otherwise than ``rewrite`` of the text, each at most once. only: names of entry points;
-    seeded: whether each is called with a seed too, and not only with the same numbers without one."""
+    """Yield what the entry points do otherwise than ``rewrite`` of the text, each at most once. only: names of entry
+    points; seeded: whether each is called with a seed too, and not only with the same numbers without one."""
     wanted, own = RewriteCache(), NoiseStream(seed)
     if wanted(m, text, own).text != wanted(m, text, unseeded(own)).text:
         yield Difference("a seed", "the released text with a seed and without", text)

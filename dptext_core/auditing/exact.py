@@ -35,7 +35,7 @@ def aligned_outputs(probes: Sequence[Probe]) -> tuple[np.ndarray, Sequence[str]]
 
 
 def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -> tuple[float, Witness | None]:
-    """The largest loss per unit over all pairs that are compared, and where it is."""
+    """Return the largest loss per unit over all pairs that are compared, and where it is."""
     groups = _cliques(distances)
     best, witness = -1.0, None
     for k, group in enumerate(groups if groups is not None else [np.flatnonzero(np.isfinite(distances).any(axis=1))]):
@@ -59,7 +59,8 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
 
 
 def loss_beyond(probes: Sequence[Probe], delta: float, meter: Meter) -> tuple[float, Witness | None]:
-    """The least ε at which no two of the inputs differ by more than ``delta``, and the two that differ longest."""
+    """Return the least ε at which no two of the inputs differ by more than ``delta``, and the two that differ
+    longest."""
     log_p, outputs = aligned_outputs(probes)
     p = np.exp(log_p)
 
@@ -95,7 +96,7 @@ def _blocks(pairs: np.ndarray, size: int = 64) -> Iterator[tuple[np.ndarray, np.
 
 
 def _cliques(distances: np.ndarray) -> list[np.ndarray] | None:
-    """The groups of inputs that are all 1 apart, where that is all there is; else None."""
+    """Return the groups of inputs that are all 1 apart, where that is all there is; else None."""
     finite = np.isfinite(distances)
     if (distances[finite] != 1.0).any():
         return None
@@ -120,7 +121,7 @@ def _spread(log_p: np.ndarray) -> tuple[float, int, int, int]:
 
 
 def _pairwise(log_p: np.ndarray, distances: np.ndarray, meter: Meter) -> tuple[float, int, int, int]:
-    """The largest |log-ratio| / distance over all pairs with a distance, with its rows and column."""
+    """Return the largest |log-ratio| / distance over all pairs with a distance, with its rows and column."""
     from scipy.spatial.distance import squareform
 
     n = len(log_p)
@@ -134,7 +135,7 @@ def _pairwise(log_p: np.ndarray, distances: np.ndarray, meter: Meter) -> tuple[f
     rows, columns = np.triu_indices(n, 1)
 
     def where(k: int) -> tuple[float, int, int, int]:
-        """The chance of the likelier output, its row, the other row, its column."""
+        """Return the chance of the likelier output, its row, the other row, its column."""
         a, b = int(rows[k]), int(columns[k])
         gap = np.abs(clean[a] - clean[b])
         # Of outputs that are impossible under one of the two: the likeliest.
@@ -174,7 +175,8 @@ def witness_of(a: Probe, b: Probe, outputs: tuple[str, ...], log_a: float, log_b
 
 
 def too_deep(probes: Sequence[Probe]) -> Witness | None:
-    """An output that is stated to be possible, and lies deeper than the sampler or, where that ends there, float64."""
+    """Return an output that is stated to be possible, and lies deeper than the sampler or, where that ends there,
+    float64."""
     for p in probes:
         if p.d.draws is not None:
             continue

@@ -78,7 +78,7 @@ class StatedText:
         return self.document.skeleton([i in self.stated for i in range(len(self.document.tokens))])
 
     def bare_word(self, word: str) -> str:
-        """A word without what the rule of capital letters may have done to it."""
+        """Return a word without what the rule of capital letters may have done to it."""
         known = self.forms.words
         if (found := known.get(word)) is None:
             found = known[word] = self.m.language.case(word, True).casefold()
@@ -94,7 +94,7 @@ class StatedText:
         return known[id(candidates)][:2]
 
     def stays(self, d: TokenDistribution, word: str) -> float:
-        """The stated chance of an output that differs from the word in case at most."""
+        """Return the stated chance of an output that differs from the word in case at most."""
         numbers, at = self.bare(d.candidates)
         return float(d.probs[numbers == at.get(self.bare_word(word), -1)].sum())
 
@@ -287,8 +287,8 @@ def _fisher_p(a: int, n: int, b: int, m: int) -> float:
 
 
 def smallest_leak(text: StatedText, n: int, comparisons: int) -> float | None:
-    """The smallest share of draws that stay although they should not, and that n rewrites show with a chance of 95%
-    among so many comparisons."""
+    """Return the smallest share of draws that stay although they should not, and that n rewrites show with a chance of
+    95% among so many comparisons."""
     from scipy.special import bdtrc
 
     closed = [(i, d) for i, d in text.stated.items() if d.draws is None and not (text.once and text.first[i] != i)]

@@ -136,7 +136,7 @@ def _same_drawn(found: Sequence[_Free]) -> None:
 
 
 def _repeat_probability(at: Sequence[int], p: np.ndarray) -> float:
-    """The chance of so many outputs that were there before."""
+    """Return the chance of so many outputs that were there before."""
     seen: set[int] = set()
     hits, chances = 0, []
     for i in at:
@@ -147,7 +147,7 @@ def _repeat_probability(at: Sequence[int], p: np.ndarray) -> float:
 
 
 def _misfit(label: np.ndarray, p: np.ndarray, at: Sequence[int]) -> float:
-    """The chance of draws ``at`` whose labels are so unlike those of p."""
+    """Return the chance of draws ``at`` whose labels are so unlike those of p."""
     mass = np.bincount(label, p)
     with np.errstate(divide="ignore"):
         return misfit(np.bincount(label[list(at)], minlength=len(mass)), np.log(mass))[0]

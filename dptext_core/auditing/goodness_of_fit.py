@@ -163,8 +163,8 @@ def _check(
 def _texts(
     m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter, rewriter: Rewriter
 ) -> list[StatedText]:
-    """Some of the words between marks, quotes, emoji, line ends, unknown and kept words, in each case of letters; a few
-    words, repeated; and all of the probed words, or texts."""
+    """Return some of the words between marks, quotes, emoji, line ends, unknown and kept words, in each case of
+    letters; a few words, repeated; and all of the probed words, or texts."""
     given = list(dict.fromkeys(p.prepared.text for p in probes if p.at is not None))[:MOST_TEXTS]
     words = [p.word for p in probes if p.word.isalpha() and p.at is None] or [
         p.word for p in probes if p.word.isalpha()
@@ -230,7 +230,7 @@ def _nearly_equal(a: np.ndarray, b: np.ndarray, error: float) -> bool:
 
 
 def _same_name(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> None:
-    """The name of the noise tells nothing of the text: with one seed it is the same for any other."""
+    """Check that the name of the noise tells nothing of the text: with one seed it is the same for any other."""
     seed = seeds() or 1
     other = rewriter.one(text.m, "the " + text.text, seed)
     if rewriter.one(text.m, text.text, seed).noise_id != other.noise_id:
@@ -342,7 +342,7 @@ def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: 
 
 
 def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int, Step], shapes: dict[int, str]) -> None:
-    """Raises Breach for what of a release does not follow from its released words, kept tokens and gaps.
+    """Raise Breach for what of a release does not follow from its released words, kept tokens and gaps.
 
     shapes: what became of the tokens that are stated to stay, the same in every rewrite.
     """
@@ -392,7 +392,7 @@ def _promises_more(result: Guarantee, text: Guarantee) -> bool:
 
 
 def _check_independence(text: StatedText, probes: Sequence[Probe], estimated: bool) -> None:
-    """Raises Breach where the promise counts words one by one, and a word's stated distribution depends on others that
+    """Raise Breach where the promise counts words one by one, and a word's stated distribution depends on others that
     are not public."""
     if text.promise.notion not in ("metric", "group") or estimated:
         return

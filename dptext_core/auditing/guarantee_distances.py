@@ -19,7 +19,8 @@ def _field_breach(field: str, told: str, text: str, other: str | None = None) ->
 
 
 def check_metric(st: Statement) -> str:
-    """The distance is one: 0 to itself, the same both ways, no detour shorter, and the same whatever else is asked."""
+    """Return the distance is one: 0 to itself, the same both ways, no detour shorter, and the same whatever else is
+    asked."""
     if st.promise.notion != "metric" or not st.words:
         return ""
     d, words, metric = st.apart, st.words, st.promise.metric
@@ -57,7 +58,7 @@ def check_metric(st: Statement) -> str:
 
 
 def check_distance(st: Statement) -> str:
-    """What totals are counted in is never less than the distance of one draw."""
+    """Return what totals are counted in is never less than the distance of one draw."""
     g = st.promise
     if g.notion != "metric" or not g.distance or g.distance == g.metric or not st.words:
         return ""
@@ -75,7 +76,8 @@ def check_distance(st: Statement) -> str:
 
 
 def check_near(st: Statement) -> str:
-    """It is that of a typical word: about as large as the nearest distances of the middle two thirds of them."""
+    """Check that the distance is that of a typical word: about as large as the nearest distances of the middle two
+    thirds of them."""
     near = st.promise.near
     if near is None or st.promise.notion != "metric":
         return ""
@@ -99,7 +101,7 @@ def check_near(st: Statement) -> str:
 
 
 def _typical(nearest: np.ndarray, near: float) -> tuple[float, float] | None:
-    """The middle two thirds of these distances, where ``near`` lies beyond them; else None."""
+    """Return the middle two thirds of these distances, where ``near`` lies beyond them; else None."""
     nearest = np.sort(nearest)
     low, high = float(nearest[len(nearest) // 6]), float(nearest[-1 - len(nearest) // 6])
     return None if low / SLACK - TOLERANCE <= near <= high * SLACK + TOLERANCE else (low, high)
@@ -125,7 +127,8 @@ def check_largest(st: Statement) -> str:
 
 
 def check_group(st: Statement) -> str:
-    """Groups are groups: alike both ways, and with whatever is alike; and as large as a number in their name."""
+    """Check that groups are groups: alike both ways, and with whatever is alike; and as large as a number in their
+    name."""
     if st.promise.notion != "group" or not st.words:
         return ""
     alike = np.isfinite(st.apart) | np.eye(len(st.words), dtype=bool)

@@ -103,7 +103,7 @@ def _differences(column: Column) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_notion(st: Statement) -> str:
-    """A pure or approximate guarantee compares any two words."""
+    """Return a pure or approximate guarantee compares any two words."""
     if st.promise.notion in ("pure", "approx") and len(st.words) > 1:
         left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
         if len(left_out):
@@ -152,7 +152,7 @@ def check_delta(st: Statement) -> str:
 
 
 def check_bounded_range(st: Statement) -> str:
-    """The log-ratios of two stated distributions lie in an interval of length ε."""
+    """Return the log-ratios of two stated distributions lie in an interval of length ε."""
     g = st.promise
     if not g.bounded_range:
         return ""
@@ -209,7 +209,7 @@ def check_draws(st: Statement) -> str:
 
 
 def check_total(st: Statement) -> str:
-    """The total is at least what the draws spend together: as stated, and in every rewrite."""
+    """Return the total is at least what the draws spend together: as stated, and in every rewrite."""
     for t in st.texts:
         g = t.guarantee
         spent = [("its draws", math.fsum(_each(g))), ("draws of the largest ε", g.epsilon * g.draws * (not g.spent))]
@@ -222,7 +222,7 @@ def check_total(st: Statement) -> str:
 
 
 def check_expected(st: Statement) -> str:
-    """The expected total is between 0 and the worst case, and near the mean of what rewrites spend."""
+    """Return the expected total is between 0 and the worst case, and near the mean of what rewrites spend."""
     for t in st.texts:
         g = t.guarantee
         if g.expected is None:

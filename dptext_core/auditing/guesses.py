@@ -42,7 +42,7 @@ def pick(n: int, texts: int, stream: NoiseStream) -> list[int]:
 
 
 def guess(texts: Sequence[str], result: RewriteResult, stream: NoiseStream) -> int:
-    """The text that shares most words with the rewrite, each counted by how few of the texts have it."""
+    """Return the text that shares most words with the rewrite, each counted by how few of the texts have it."""
     has = [set(_WORD.findall(t.casefold())) for t in texts]
     often: dict[str, int] = {}
     for words in has:

@@ -86,8 +86,8 @@ def default_inputs(m: Mechanism) -> list[str]:
 
 
 def exchange_words(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: int = 4) -> list[str]:
-    """A text and n − 1 more with other words in its drawn places: words of other texts and likely outputs, as far as
-    the promise makes them alike to the original ones."""
+    """Return a text and n − 1 more with other words in its drawn places: words of other texts and likely outputs, as
+    far as the promise makes them alike to the original ones."""
     pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in drawn_tokens(m, p)))
     places, tokens = drawn_tokens(m, prepared), prepared.document.tokens
     choices: list[list[str]] = []
@@ -168,7 +168,7 @@ def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
 
 
 def _by_frequency(by_word: WordByWord) -> list[str]:
-    """The vocabulary, common words first."""
+    """Return the vocabulary, common words first."""
     from ..words import word_space
 
     words = list(by_word.vocabulary.words)
@@ -182,7 +182,8 @@ def _by_frequency(by_word: WordByWord) -> list[str]:
 def probes_of(
     m: Mechanism, inputs: Sequence[str | Prepared], meter: Meter
 ) -> tuple[list[Probe], list[tuple[str, str]]]:
-    """The distribution of every drawn word of the inputs, and the inputs where nothing is drawn with the reason."""
+    """Return the distribution of every drawn word of the inputs, and the inputs where nothing is drawn with the
+    reason."""
     probes: list[Probe] = []
     skipped: list[tuple[str, str]] = []
     given, alone = list(inputs), 0
@@ -225,8 +226,8 @@ def probes_of(
 
 
 def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, meter: Meter) -> list[Probe]:
-    """The same words where others were released before them: for all texts with one public context the same ones, those
-    of one rewrite of the first of them. Empty where a draw does not depend on what was released."""
+    """Return the same words where others were released before them: for all texts with one public context the same
+    ones, those of one rewrite of the first of them. Empty where a draw does not depend on what was released."""
     out: list[Probe] = []
     if m.likelihood is None:
         return out
@@ -248,7 +249,8 @@ def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, met
 
 
 def _prepare_together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:
-    """The next inputs that can be prepared together: single words of a mechanism that looks at words one by one."""
+    """Return the next inputs that can be prepared together: single words of a mechanism that looks at words one by
+    one."""
     if m.by_word is None or isinstance(given[0], Prepared):
         return given[:1]
     block: list[str] = []
@@ -262,7 +264,7 @@ def _prepare_together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence
 
 
 def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
-    """The distribution of token i, or why there is none: Unstated where it is drawn."""
+    """Return the distribution of token i, or why there is none: Unstated where it is drawn."""
     row = None if m.by_word is None else m.by_word.token_row(prepared, i)
     try:
         distribution = m.distribution(prepared, i)

@@ -105,7 +105,8 @@ def behind_a_text(subject: Subject) -> Check | None:
 
 
 def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
-    """A very small ε, and that at which a test has the stated advantage ADVANTAGE; at most that of the mechanism."""
+    """Return a very small ε, and that at which a test has the stated advantage ADVANTAGE; at most that of the
+    mechanism."""
     own = float(m.config.epsilon)
     out = [float(with_small_epsilon(m).config.epsilon)]
     if m.audit_support.latent_advantage(a, b) is not None:
@@ -141,15 +142,15 @@ def told_apart(first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequen
 
 
 def features(text: str) -> set[str]:
-    """What of a text is counted: the whole, its words, its neighbouring words and how many there are."""
+    """Return what of a text is counted: the whole, its words, its neighbouring words and how many there are."""
     words = _WORD.findall(text.casefold())
     pairs = {f"{a} {b}" for a, b in pairwise(words)}
     return {f"= {text}", f"# {len(words)}", *words, *pairs}
 
 
 def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) -> float:
-    """A lower bound of ε between two texts, of each of which n rewrites were looked at; 0 where they show none. Each of
-    the two sides is wrong with a chance of at most 2·level."""
+    """Return a lower bound of ε between two texts, of each of which n rewrites were looked at; 0 where they show none.
+    Each of the two sides is wrong with a chance of at most 2·level."""
     value = 0.0
     for hits, others in ((tpr, fpr), (n - fpr, n - tpr)):
         low, high = float(lower_limit(hits, n, level)) - delta, float(upper_limit(others, n, level))
@@ -159,8 +160,8 @@ def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) ->
 
 
 def _smallest_share(n: int, level: float, loss: float, delta: float, advantage: float | None) -> float:
-    """The smallest share of rewrites that name their text for certain, of the rest none, that is refuted with a chance
-    of 95%."""
+    """Return the smallest share of rewrites that name their text for certain, of the rest none, that is refuted with a
+    chance of 95%."""
 
     def refuted(hits: int) -> bool:
         if lower_bound(hits, 0, n, level, delta) > loss:

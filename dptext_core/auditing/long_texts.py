@@ -55,7 +55,7 @@ _BLOCK = 16
 
 
 def in_long_texts(subject: Subject) -> Check | None:
-    """What is drawn at every place of a text of LONG tokens."""
+    """Return what is drawn at every place of a text of LONG tokens."""
     m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
     if has_alignment(m):
@@ -103,7 +103,7 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
 
 
 def _given_texts(subject: Subject) -> list[str]:
-    """The first given texts of several words, whole."""
+    """Return the first given texts of several words, whole."""
     texts, left = list[str](), GIVEN
     for given in subject.inputs:
         text = given if isinstance(given, str) else given.text
@@ -116,15 +116,15 @@ def _given_texts(subject: Subject) -> list[str]:
 def _observe_text(
     subject: Subject, m: Mechanism, text: str, reader: ReleaseReader, stream: NoiseStream
 ) -> list[ObservedDraw]:
-    """What was drawn in some rewrites of a text."""
+    """Return what was drawn in some rewrites of a text."""
     prepared = m.prepare(text, task=subject.meter.task)
     results = [subject.rewriter.one(m, prepared, noise_of(stream, k)) for k in range(TIMES)]
     return [s for r in results for s in reader.read(prepared, r)]
 
 
 def _worst_span(places: np.ndarray, hits: np.ndarray, chances: np.ndarray) -> tuple[tuple[float, int, int], int]:
-    """The tokens at which most came through, with the chance of so many; and how many such stretches were compared:
-    single tokens, blocks, and all from a block on."""
+    """Return the tokens at which most came through, with the chance of so many; and how many such stretches were
+    compared: single tokens, blocks, and all from a block on."""
     last = int(places.max())
     spans = {(p, p + 1) for p in places.tolist()}
     spans |= {(p // _BLOCK * _BLOCK, p // _BLOCK * _BLOCK + _BLOCK) for p in places.tolist()}
@@ -231,8 +231,8 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
 def _stated_probes(
     m: Mechanism, prepared: Sequence[Prepared], result: RewriteResult, other: RewriteResult
 ) -> list[list[Probe]]:
-    """What pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts that
-    it was not made of, else the first ones, before which nothing was drawn."""
+    """Return what pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts
+    that it was not made of, else the first ones, before which nothing was drawn."""
     own = [d for _, d in result.distributions()]
     given = None if m.likelihood is None else m.likelihood.given(prepared[1], result)
     if given is None:

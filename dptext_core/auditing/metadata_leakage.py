@@ -42,7 +42,7 @@ class _Metadata:
     values: tuple[tuple[str, Any], ...]
 
     def differs(self, other: _Metadata) -> tuple[str, str, str] | None:
-        """The first thing that differs, in words, and the two."""
+        """Return the first thing that differs, in words, and the two."""
         for (name, a), (also, b) in zip(self.values, other.values, strict=False):
             if name != also or a != b:
                 return (name if name == also else "error"), _shorten(a), _shorten(b)
@@ -50,7 +50,7 @@ class _Metadata:
 
 
 def check_metadata(subject: Subject) -> Check | None:
-    """The guarantee and all that goes with it, of texts that the promise makes alike."""
+    """Return the guarantee and all that goes with it, of texts that the promise makes alike."""
     m = subject.m
     if subject.promise.notion == "none":
         return None
@@ -105,7 +105,7 @@ def _compare(subject: Subject) -> tuple[int, int, str]:
 
 
 def _groups(subject: Subject) -> Iterator[list[str]]:
-    """Lists of texts of which the first is compared with the others."""
+    """Yield lists of texts of which the first is compared with the others."""
     m = subject.m
     given = list(dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in subject.inputs))[:MOST]
     if "alignment" not in m.can:
@@ -172,7 +172,8 @@ def _metadata_of(m: Mechanism, text: str, prepare: bool = False) -> _Metadata:
 
 
 def said_of_words(subject: Subject) -> Check | None:
-    """The guarantee and errors of texts that have every word of a vocabulary between them, and of words alone."""
+    """Return the guarantee and errors of texts that have every word of a vocabulary between them, and of words
+    alone."""
     m, by_word = subject.m, subject.m.by_word
     if by_word is None or subject.promise.notion == "none":
         return None
@@ -202,7 +203,8 @@ def said_of_words(subject: Subject) -> Check | None:
 
 
 def _plain_words(m: Mechanism, by_word: WordByWord) -> list[str]:
-    """The words of the vocabulary that are drawn where they stand alone, all with a small letter or all with any."""
+    """Return the words of the vocabulary that are drawn where they stand alone, all with a small letter or all with
+    any."""
     words = [w for w in by_word.vocabulary.words if w.isalpha() and not (w[0].isupper() and capitals(m.config))]
     out: list[str] = []
     for start in range(0, len(words), BLOCK):
@@ -221,7 +223,7 @@ def _plain_words(m: Mechanism, by_word: WordByWord) -> list[str]:
 
 
 def _blocks(m: Mechanism, by_word: WordByWord, words: list[str]) -> Iterator[list[list[str]]]:
-    """Lists of texts, each as its words, that are alike by the places of their words."""
+    """Yield lists of texts, each as its words, that are alike by the places of their words."""
     if type(m).notion != "group":
         n = max(2, -(-len(words) // BLOCK))
         parts = [words[k::n] for k in range(n)]
@@ -278,7 +280,7 @@ def _alike_by_words(m: Mechanism, a: Sequence[str], b: Sequence[str]) -> bool:
 
 
 def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]) -> None:
-    """What leaves with a release besides its text, of some of them. Raises Breach."""
+    """Compare what leaves with some releases besides their text. Raises Breach."""
     m, noise = subject.m, NoiseStream(subject.seeds(NAME)())  # the same for all, so that most pieces are the same too
     known: tuple[str, dict[str, Any] | str] | None = None
     for text in group[:REWRITTEN]:
@@ -303,7 +305,7 @@ def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]
 
 
 def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
-    """The breach of a mechanism that fails at one of the texts, where it does not at another that the
+    """Return the breach of a mechanism that fails at one of the texts, where it does not at another that the
     promise makes alike; None where there is no such one."""
     said: dict[str, _Metadata] = {}
     for text in texts[:MOST]:
@@ -325,7 +327,7 @@ def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
 
 
 def _first_apart(a: Any, b: Any) -> tuple[Any, Any]:
-    """The first two values that differ in two nested ones."""
+    """Return the first two values that differ in two nested ones."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in a.keys() | b.keys():
             if a.get(key) != b.get(key):
@@ -334,7 +336,7 @@ def _first_apart(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _shorten(value: Any, most: int = 160) -> str:
-    """A value in a sentence."""
+    """Return a value in a sentence."""
     text = "; ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     text = flat(text) or "empty"
     return f"“{text[:most]}{'…' * (len(text) > most)}”"

@@ -75,12 +75,12 @@ def noise_source(subject: Subject) -> Check | None:
 
 
 def unseeded(stream: NoiseStream) -> NoiseStream:
-    """The stream with the same numbers that does not say that it has a seed: what a private run is given."""
+    """Return the stream with the same numbers that does not say that it has a seed: what a private run is given."""
     return NoiseStream.of_key(stream._key)
 
 
 def global_generators() -> dict[str, object]:
-    """The states of the global generators, by the name of their library."""
+    """Return the states of the global generators, by the name of their library."""
     found: dict[str, object] = {"random": hash(random.getstate())}
     state: Any = np.random.get_state(legacy=False)
     found["numpy.random"] = (hash(state["state"]["key"].tobytes()), state["state"]["pos"], state["gauss"])
@@ -90,7 +90,7 @@ def global_generators() -> dict[str, object]:
 
 
 def generators_read(before: dict[str, object]) -> list[str]:
-    """The libraries whose generators were read since then."""
+    """Return the libraries whose generators were read since then."""
     return [name for name, state in global_generators().items() if before.get(name, state) != state]
 
 
@@ -105,7 +105,7 @@ class _Releases:
     _others: dict[tuple[int, Group], np.ndarray] = field(default_factory=dict)
 
     def looked(self, words: Sequence[str]) -> Check:
-        """The check."""
+        """Return the check."""
         m = self.m
         texts = [" ".join(words[:PLACES]), words[0]]
         own = f"{len(words)} words"
@@ -136,7 +136,8 @@ class _Releases:
     # --- elsewhere
 
     def _elsewhere(self, texts: Sequence[str]) -> Check | None:
-        """The same numbers give the same release: with a seed and without, by another instance and at another time."""
+        """Return the same numbers give the same release: with a seed and without, by another instance and at another
+        time."""
         for k, text in enumerate(texts):
             seeded = NoiseStream(1 + k)
             before, first = global_generators(), self.m.rewrite(text, stream=seeded).text
@@ -214,7 +215,7 @@ class _Releases:
     # --- entropy
 
     def _entropy(self, prepared: Prepared) -> Check | None:
-        """A doubt where more entropy is drawn than was read."""
+        """Return a doubt where more entropy is drawn than was read."""
         tape = Tape()
         result = self.m.rewrite(prepared, stream=TappedStream.of(self.stream.at("entropy"), tape))
         if result.no_chances:
@@ -276,7 +277,7 @@ class _Releases:
         ends = np.cumsum([size for _, size in groups])
 
         def mixed(upto: int, at: tuple[Group, int] | None = None, value: int = 0) -> Exchange:
-            """The first numbers exchanged, up to one, which is set to a value."""
+            """Return the first numbers exchanged, up to one, which is set to a value."""
             begins = {g: int(end) - size for (g, size), end in zip(groups, ends, strict=True)}
 
             def exchange(group: Group, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -318,8 +319,8 @@ class _Releases:
         at: tuple[Group, int],
         k: int,
     ) -> tuple[int, int]:
-        """The number of a variable in the stream, and the one that it is exchanged for, with 64 further bits of a
-        prefix."""
+        """Return the number of a variable in the stream, and the one that it is exchanged for, with 64 further bits of
+        a prefix."""
         (path, purpose), place = at
         parts: dict[str, int] = {}
         plain = mixed(low)
@@ -340,7 +341,7 @@ class _Releases:
     # --- noise of its own
 
     def _own(self, prepared: Prepared) -> Check | None:
-        """A doubt where a word has no numbers that no other word depends on."""
+        """Return a doubt where a word has no numbers that no other word depends on."""
         key, tape = unseeded(self.stream.at("own")), Tape()
         base = self.m.rewrite(prepared, stream=TappedStream.of(key, tape))
         words = [s.replacement for s in base.steps]

@@ -117,7 +117,7 @@ def check_totals(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
 
 
 def events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
-    """What can be seen of one output, as (kind, value)."""
+    """Return what can be seen of one output, as (kind, value)."""
     out = [("text", r.text), ("pieces", str(len(r.releases))), ("length", str(len(r.text)))]
     out.append(("blanks", str(len(r.text) - len(r.text.rstrip()))))
     out.append(("inner", str(sum(c.isspace() for c in r.text))))
@@ -141,9 +141,9 @@ def bounded_loss(
     meter: Meter,
     level: float | None = None,
 ) -> AuditReport:
-    """A lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests. limits: ε and δ of
-    each pair; the pair that exceeds its own most, or is nearest to it, is the one that is reported. level: the chance
-    with which each bound may be wrong, else that of the report's confidence."""
+    """Return a lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests. limits: ε
+    and δ of each pair; the pair that exceeds its own most, or is nearest to it, is the one that is reported. level: the
+    chance with which each bound may be wrong, else that of the report's confidence."""
     if not limits:
         return report
     level = (1 - report.confidence) / (2 * TESTED) if level is None else level

@@ -42,7 +42,7 @@ _UNDERSTATED = "rewrites tell two texts apart better than the noise that is stat
 
 
 def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
-    """The report filled in. The claim is the total of a text, since its whole output is looked at."""
+    """Return the report filled in. The claim is the total of a text, since its whole output is looked at."""
     m, claim, meter = subject.m, subject.claim, subject.meter
     given = list(subject.inputs)
     if len(given) == 1:  # beside itself nothing can be compared
@@ -107,8 +107,8 @@ def _compare(
     promise: Guarantee,
     half: int,
 ) -> tuple[AuditReport, AuditReport | None]:
-    """The report with the loss of whole outputs, and that of every piece where one is stated. A report that refutes has
-    its verdict."""
+    """Return the report with the loss of whole outputs, and that of every piece where one is stated. A report that
+    refutes has its verdict."""
     m, claim, meter, pairs = subject.m, subject.claim, subject.meter, list(limits)
     report, broken = first_pieces(report, texts, pairs, promise, claim, meter)
     if broken is not None:
@@ -161,7 +161,7 @@ def _lacking(
 
 
 def of_outputs(report: AuditReport) -> tuple[Check, ...]:
-    """What whole outputs, and their pieces where those have distributions, came to."""
+    """Return what whole outputs, and their pieces where those have distributions, came to."""
     name, found = f"loss of {report.of}", (report.reason, report.witness)
     if report.verdict == "refuted":
         return (Check(name, "refuted", "", *found, report.detectable, draws=report.draws),)
@@ -206,7 +206,7 @@ def _latent(
     limits: Mapping[tuple[int, int], tuple[float, float]],
     stated: Mapping[tuple[int, int], tuple[float, float]],
 ) -> AuditReport:
-    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
+    """Return the exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
     worst: tuple[float, float, int, int] | None = None
     for (a, b), (loss, _) in stated.items():
         allowed = limits[a, b][0]

@@ -39,7 +39,8 @@ _OFTEN = 0.2
 
 
 def too_many(hits: Any, chances: np.ndarray) -> Any:
-    """A bound of the chance of ``hits`` (…) or more among draws with ``chances`` (…, n), each given all before it.
+    """Return a bound of the chance of ``hits`` (…) or more among draws with ``chances`` (…, n), each given all before
+    it.
 
     e^(r·hits) / Π (1 + (e^r − 1)·p) is a martingale for any rate r, and so is the mean over some rates: it reaches 1/α
     with a chance of at most α (Ville 1939).
@@ -62,19 +63,19 @@ def least_hits(n: int, p: float, level: float) -> int | None:
 
 
 def least_share(n: int, p: float, level: float, power: float = 0.95) -> float | None:
-    """The smallest share of n draws of chance p that must hit whatever is stated, for :func:`too_many` to refute with
-    the chance ``power``; None where not even all of them would do."""
+    """Return the smallest share of n draws of chance p that must hit whatever is stated, for :func:`too_many` to refute
+    with the chance ``power``; None where not even all of them would do."""
     hits = least_hits(n, p, level)
     return None if hits is None else max(0.0, (chance_for(hits, n, power) - p) / (1 - p))
 
 
 def once_in(n: int, power: float = 0.95) -> float:
-    """The smallest share of n occasions that one of them falls into with the chance ``power``."""
+    """Return the smallest share of n occasions that one of them falls into with the chance ``power``."""
     return 1.0 - (1.0 - power) ** (1.0 / n)
 
 
 def with_small_epsilon(m: Mechanism) -> Mechanism:
-    """The same mechanism with an ε at which hardly a word stays; itself where there is no smaller one."""
+    """Return the same mechanism with an ε at which hardly a word stays; itself where there is no smaller one."""
     epsilon = m.config.epsilon
     options = {f.name: getattr(m.config, f.name) for f in dataclasses.fields(m.config) if f.name != "epsilon"}
     low = max(MIN_EPSILON, min(epsilon, type(m).epsilon_range(options)[0]) / 16)
@@ -82,7 +83,7 @@ def with_small_epsilon(m: Mechanism) -> Mechanism:
 
 
 def with_epsilon(m: Mechanism, epsilon: float) -> Mechanism:
-    """A copy, so that what was put into this one (a vocabulary of one's own) is there too."""
+    """Return a copy, so that what was put into this one (a vocabulary of one's own) is there too."""
     other = copy.copy(m)
     other._config = replace(m.config, epsilon=epsilon)
     return other
@@ -151,7 +152,7 @@ class ReleaseReader:
         return known[0]
 
     def stated(self, prepared: Prepared, i: int) -> TokenDistribution | None:
-        """What token i is drawn from; None where it stays."""
+        """Return what token i is drawn from; None where it stays."""
         m = self.m
         alone = m.by_word is not None and public_context(m, prepared, i) is None
         key = prepared.document.tokens[i].text if alone else (id(prepared), i)
@@ -166,7 +167,7 @@ class ReleaseReader:
         return self.memo[key][0]
 
     def of_words(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
-        """The words of a rewrite that stand in the place of words that are stated to be drawn."""
+        """Yield the words of a rewrite that stand in the place of words that are stated to be drawn."""
         once = result.guarantee.unit.counts_distinct_words
         before: set[str] = set()
         order = self._order(prepared)
@@ -188,18 +189,18 @@ class ReleaseReader:
             yield self._seen(step.index, d, strip_word(step.replacement), (word,), None)
 
     def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
-        """The drawn pieces of a new text, each given those before it."""
+        """Yield the drawn pieces of a new text, each given those before it."""
         words = tuple({strip_word(t.text) for t in prepared.document.tokens if t.kind == "word"})
         for i, d in result.distributions():
             yield self._seen(i, d, strip_word(result.releases[i].text), words, result.candidate(i))
 
     def read(self, prepared: Prepared, result: RewriteResult) -> list[ObservedDraw]:
-        """The draws of one rewrite."""
+        """Return the draws of one rewrite."""
         self.meter.task.check()
         return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]
 
     def _order(self, prepared: Prepared) -> list[int]:
-        """The drawn tokens in the order of their draws, where a draw depends on those before it."""
+        """Return the drawn tokens in the order of their draws, where a draw depends on those before it."""
         if self.m.by_word is not None or self.m.likelihood is None:
             return []
         key = id(prepared)
@@ -218,13 +219,13 @@ class ReleaseReader:
 
 
 def _mass(d: TokenDistribution, at: np.ndarray | None) -> float:
-    """The chance of these candidates; of an estimate an upper bound."""
+    """Return the chance of these candidates; of an estimate an upper bound."""
     p = 0.0 if at is None else float(d.probs[at].sum())
     return p if d.draws is None else float(upper_limit(round(p * d.draws), d.draws, _SURE))
 
 
 def bounds(d: TokenDistribution) -> np.ndarray:
-    """The chance of each candidate, float64 (V,); of an estimate upper bounds."""
+    """Return the chance of each candidate, float64 (V,); of an estimate upper bounds."""
     if d.draws is None:
         return d.probs
     counts, where = np.unique(np.rint(d.probs * d.draws).astype(np.int64), return_inverse=True)
@@ -232,7 +233,7 @@ def bounds(d: TokenDistribution) -> np.ndarray:
 
 
 def strip_word(word: str) -> str:
-    """A word without its capitals and without what a model's vocabulary puts around it."""
+    """Return a word without its capitals and without what a model's vocabulary puts around it."""
     return word.strip(" ▁Ġ#").casefold()
 
 
@@ -240,12 +241,13 @@ def strip_word(word: str) -> str:
 
 
 def noise_of(stream: NoiseStream, *path: int) -> NoiseStream:
-    """The noise of one call of the mechanism: that of the audit's seed at this path, or fresh where it has none."""
+    """Return the noise of one call of the mechanism: that of the audit's seed at this path, or fresh where it has
+    none."""
     return stream.at("noise", *path) if stream.seed is not None else NoiseStream()
 
 
 def shuffle(items: Sequence[Any], stream: NoiseStream) -> list[Any]:
-    """The items in an order of the audit's own."""
+    """Return the items in an order of the audit's own."""
     return [items[i] for i in np.argsort(stream.uniforms(len(items)), kind="stable").tolist()]
 
 

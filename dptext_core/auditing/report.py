@@ -53,7 +53,7 @@ class Witness:
         return math.exp(self.log_p_second)
 
     def sentence(self) -> str:
-        """The witness in plain words."""
+        """Return the witness in plain words."""
         if self.told:
             return self.told
         what = f"“{self.output}”"
@@ -219,7 +219,8 @@ class AuditReport:
         return tuple(dict.fromkeys(told))
 
     def sentence(self) -> str:
-        """The verdict in plain words: it, what the draws could not have seen, what was proven and what was tested."""
+        """Return the verdict in plain words: it, what the draws could not have seen, what was proven and what was
+        tested."""
         line, first, *more = self.lines()
         return " ".join([f"{line}:", self.first(), *more] if line == self.line else [line, first, *more])
 
@@ -230,8 +231,8 @@ class AuditReport:
         return (self.headline, _capital(first), *parts)
 
     def first(self) -> str:
-        """What the verdict rests on, in sentences of which the first goes on after :attr:`line`. Where it holds, that
-        one names a thing that the draws could not have seen, and the second lists the others."""
+        """Return what the verdict rests on, in sentences of which the first goes on after :attr:`line`. Where it holds,
+        that one names a thing that the draws could not have seen, and the second lists the others."""
         per = f" per unit of distance ({self.unit})" if self.unit else ""
         beyond = f" beyond δ = {scientific(self.delta)}" if self.delta else ""
         per += beyond if self.of == "one draw" else f" for {self.of}{beyond}"
@@ -265,7 +266,7 @@ class AuditReport:
         return f"{message}. Inputs that were not tried may lose more."
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """What was proven, tested and not looked at, each in sentences: of a refuted promise nothing."""
+        """Return what was proven, tested and not looked at, each in sentences: of a refuted promise nothing."""
         if self.verdict == "refuted":
             return ()
         out: dict[str, list[str]] = {"proven": [], "tested": [], "not looked at": []}
@@ -289,7 +290,7 @@ def quote_text(text: str, at: str | None) -> str:
 
 
 def format_probability(log_p: float) -> str:
-    """A probability as people read it, also where it is smaller than float64 holds."""
+    """Return a probability as people read it, also where it is smaller than float64 holds."""
     if log_p == -math.inf:
         return "0"
     if log_p > math.log(1e-4):
@@ -299,14 +300,14 @@ def format_probability(log_p: float) -> str:
 
 
 def format_share(leak: float) -> str:
-    """A share of draws that would have been seen, in two digits, rounded up: 0.07%, 3.1%, 64%."""
+    """Return a share of draws that would have been seen, in two digits, rounded up: 0.07%, 3.1%, 64%."""
     digits = 2 if leak < 0.01 else 1 if leak < 0.1 else 0
     # What is a whole number of them but for the last bits of the product is that number.
     return f"{math.ceil(leak * 10 ** (digits + 2) - 1e-9) / 10**digits:.{digits}f}%"
 
 
 def _capital(sentence: str) -> str:
-    """A sentence with its capital; a symbol such as δ stays what it is."""
+    """Return a sentence with its capital; a symbol such as δ stays what it is."""
     return sentence[:1].upper() + sentence[1:] if "a" <= sentence[:1] <= "z" else sentence
 
 

@@ -110,7 +110,7 @@ class Rewriter:
 
     @contextmanager
     def _errors(self, m: Mechanism, texts: Sequence[str | Prepared]) -> Iterator[None]:
-        """An error at one text raises Breach where one that the promise makes alike to it was rewritten before."""
+        """Raise Breach on an error at one text where one that the promise makes alike to it was rewritten before."""
         try:
             yield
         except (Cancelled, Busy, ModelUnavailable, Breach):
@@ -167,7 +167,7 @@ class Rewriter:
                 raise not_named(text, kept)
 
     def _beside(self, m: Mechanism, asked: _RewriteSubject, way: str, text: str, result: RewriteResult) -> None:
-        """What leaves with a text besides it and its noise."""
+        """Check what leaves with a text besides it and its noise."""
         if not m.shares_draws:  # else a list has its own
             if text not in asked.promises:
                 asked.promises[text] = asked.other.guarantee(text)
@@ -196,8 +196,8 @@ class Rewriter:
         stream: NoiseStream,
         own: NoiseStream,
     ) -> None:
-        """The name of the noise: that of its stream for one text, and so for all. Where it is not, another text decides
-        in the same place."""
+        """Check the name of the noise: that of its stream for one text, and so for all. Where it is not, another text
+        decides in the same place."""
         if m.shares_draws:
             return
         same = result.noise_id == own.noise_id

@@ -40,7 +40,7 @@ OURS = (Cancelled, Busy, ModelUnavailable, MemoryError)
 
 
 def flat(text: str, most: int = 200) -> str:
-    """A text of our own on one line, the beginning of a long one."""
+    """Return a text of our own on one line, the beginning of a long one."""
     return text[:most].replace("\n", " ") + "…" * (len(text) > most)
 
 
@@ -58,7 +58,7 @@ def dependence_breach(what: str, text: str, told: str, other: str) -> Breach:
 
 
 def not_named(text: str, piece: str) -> Breach:
-    """A piece that is copied where a guarantee names nothing that is exposed."""
+    """Return a piece that is copied where a guarantee names nothing that is exposed."""
     message = (
         f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, and the guarantee names nothing as exposed."
     )
@@ -136,7 +136,7 @@ class Spelling:
     _documents: dict[str, Document] = field(default_factory=dict)
 
     def document(self, original: str) -> Document:
-        """The tokens of a text, cut once."""
+        """Return the tokens of a text, cut once."""
         if original not in self._documents:
             self._documents[original] = Document.parse(original, self.m.language)
         return self._documents[original]
@@ -178,7 +178,7 @@ class Spelling:
         self.unclear = f"{what}, and the mechanism does not say what a text is made of ({method})."
 
     def _spelled(self, result: RewriteResult) -> str | None:
-        """What the mechanism says is written where these candidates were drawn; None where it does not say."""
+        """Return what the mechanism says is written where these candidates were drawn; None where it does not say."""
         if not self.m.audit_support.spells or not all(p.drawn for p in result.releases):
             return None
         drawn = [result.candidate(i) for i in range(len(result.releases))]

@@ -86,7 +86,8 @@ def count_samples(
     share: tuple[float, float],
     rewriter: Rewriter,
 ) -> list[dict[str, int]]:
-    """What each probed word became in n rewrites of the text it stands in, case ignored: released word → how often."""
+    """Return what each probed word became in n rewrites of the text it stands in, case ignored: released word → how
+    often."""
     out: list[dict[str, int]] = [{} for _ in probes]
     texts: dict[int, list[int]] = {}
     for k, probe in enumerate(probes):
@@ -114,7 +115,7 @@ def estimate(
     meter: Meter,
     rewriter: Rewriter,
 ) -> AuditReport:
-    """A lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
+    """Return a lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
     half = count // 2
     halves = [
         count_samples(m, probes, half, stream.at("chosen"), meter, (0.3, 0.5), rewriter),
@@ -162,14 +163,15 @@ def estimate(
 
 
 def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
-    """The loss beyond δ that n draws at each of two inputs show where all of one, and none of the other, are in an
-    event; 0 where δ leaves nothing to show."""
+    """Return the loss beyond δ that n draws at each of two inputs show where all of one, and none of the other, are in
+    an event; 0 where δ leaves nothing to show."""
     low = float(lower_limit(n, n, alpha)) - delta
     return float(np.log(low) - np.log(upper_limit(0, n, alpha))) if low > 0 else 0.0
 
 
 def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0) -> tuple[float, np.ndarray]:
-    """The set of outputs whose bound of ln (P_a − δ)/P_b is highest on these counts, among sets of highest ratios."""
+    """Return the set of outputs whose bound of ln (P_a − δ)/P_b is highest on these counts, among sets of highest
+    ratios."""
     seen = np.flatnonzero(a)
     order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
     ends = np.unique(np.geomspace(1, len(order), 24).astype(int)) - 1

@@ -51,7 +51,7 @@ print(json.dumps([r.noise_id for r in results]))
 
 
 def own_keys(m: Mechanism) -> list[str]:
-    """The functions that draw a key, of those that its author wrote."""
+    """Return the functions that draw a key, of those that its author wrote."""
     return [name for name in KEYED if getattr(type(m), name) is not getattr(Mechanism, name)]
 
 
@@ -83,7 +83,7 @@ def in_two_processes(subject: Subject) -> Check | None:
 
 
 def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
-    """The names of the noise of some rewrites without a seed, in either of two processes."""
+    """Return the names of the noise of some rewrites without a seed, in either of two processes."""
     cls, setting = type(m), {f.name: getattr(m.config, f.name) for f in fields(m.config)}
     asked: dict[str, Any] = {
         "path": sys.path,

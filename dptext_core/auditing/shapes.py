@@ -124,7 +124,7 @@ def _compare_events(one: dict[str, Counter], other: dict[str, Counter], texts: S
 
 
 def _chance(times: int, others: int) -> float:
-    """The chance of so many of both or more among the first half, were the two drawn from one distribution."""
+    """Return the chance of so many of both or more among the first half, were the two drawn from one distribution."""
     both = times + others
     ways = sum(math.comb(DRAWS, k) * math.comb(DRAWS, both - k) for k in range(times, min(DRAWS, both) + 1))
     return ways / math.comb(2 * DRAWS, both)

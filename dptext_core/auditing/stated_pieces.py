@@ -72,7 +72,8 @@ def first_pieces(
     claim: float | None,
     meter: Meter,
 ) -> tuple[AuditReport, AuditReport | None]:
-    """The exact loss of the first pieces, over all pairs; a refuting report where it exceeds what one draw may lose."""
+    """Return the exact loss of the first pieces, over all pairs; a refuting report where it exceeds what one draw may
+    lose."""
     stated = [i for i, t in enumerate(texts) if t.first is not None and t.first.draws is None]
     probes = [
         Probe(t.prepared.text, None, t.prepared.text, t.first, t.prepared, 0, True)
@@ -96,8 +97,8 @@ def first_pieces(
 
 
 def piece_likelihood(m: Mechanism) -> Likelihood[Mechanism] | None:
-    """The chances of a mechanism that states what every piece of a rewrite would have been drawn from under another
-    text."""
+    """Return the chances of a mechanism that states what every piece of a rewrite would have been drawn from under
+    another text."""
     return m.likelihood if m.likelihood is not None and m.likelihood.states_pieces else None
 
 
@@ -187,7 +188,8 @@ def every_piece(
     meter: Meter,
     rewriter: Rewriter,
 ) -> AuditReport | None:
-    """The exact loss of every piece of some rewrites, given the pieces before it; None where it is not stated."""
+    """Return the exact loss of every piece of some rewrites, given the pieces before it; None where it is not
+    stated."""
     likelihood = piece_likelihood(m)
     if not pairs or promise.notion != "pure" or likelihood is None:
         return None
@@ -226,7 +228,7 @@ def every_piece(
 
 
 def _uniform(ranks: Sequence[float]) -> float:
-    """The chance of numbers that lie so unevenly in (0, 1), were they uniform (Kolmogorov and Smirnov)."""
+    """Return the chance of numbers that lie so unevenly in (0, 1), were they uniform (Kolmogorov and Smirnov)."""
     from scipy.stats import kstest
 
     return float(kstest(ranks, "uniform", method="asymp").pvalue)

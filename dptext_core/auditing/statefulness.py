@@ -39,7 +39,7 @@ _NUMBERS = ("first", "second", "third")
 
 
 def at_first(subject: Subject) -> Check | None:
-    """What is released of a text at its first rewrites, each number by itself."""
+    """Return what is released of a text at its first rewrites, each number by itself."""
     m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
     chances = has_alignment(m) or "distribution" in m.can

@@ -138,7 +138,7 @@ SCANNED, BLOCK = 30, 400
 
 
 def statement(subject: Subject) -> Statement:
-    """What the checkers of one audit see."""
+    """Return what the checkers of one audit see."""
     m = subject.m
     if "alignment" not in m.can:
         given = [t.text if isinstance(t, Prepared) else t for t in subject.inputs]
@@ -182,7 +182,7 @@ def _stated_texts(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, .
 
 
 def _of_words(subject: Subject, probes: Sequence[Probe]) -> tuple[Column, ...]:
-    """The drawn words: all that have a formula, spread where there are many."""
+    """Return the drawn words: all that have a formula, spread where there are many."""
     known = [p for p in probes if p.d.draws is None]
     known = known[:: -(-len(known) // PROBES)] if len(known) > PROBES else known
     if len(known) < 2:

@@ -44,7 +44,7 @@ class TappedStream(NoiseStream):
 
     @classmethod
     def of(cls, stream: NoiseStream, tape: Tape, path: tuple[int | str, ...] = ()) -> TappedStream:
-        """The stream, read on this tape."""
+        """Return the stream, read on this tape."""
         made = object.__new__(cls)
         made.seed, made._key, made._block, made._numbers = stream.seed, stream._key, stream._block, stream._numbers
         made._path, made._tape = path, tape

@@ -28,7 +28,7 @@ LIST = 200
 
 
 def released_text(subject: Subject) -> Check:
-    """The released texts against their pieces: refuted, tested, or not looked at where pieces cannot be told."""
+    """Return the released texts against their pieces: refuted, tested, or not looked at where pieces cannot be told."""
     m, seeds = subject.m, subject.seeds(NAME)
     texts = [t.text if isinstance(t, Prepared) else t for t in subject.inputs]
     texts = list(dict.fromkeys([*texts, hostile(texts)]))
@@ -54,7 +54,7 @@ def released_text(subject: Subject) -> Check:
 
 
 def of_all(subject: Subject) -> Check:
-    """What all rewrites that were made so far came to, none of which broke a rule."""
+    """Return what all rewrites that were made so far came to, none of which broke a rule."""
     rewriter = subject.rewriter
     n, texts = rewriter.n, len(rewriter.texts)
     more = f", some with {' or '.join(rewriter.variants)}" if rewriter.variants else ""
@@ -89,8 +89,8 @@ def _rewrite(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -> 
 
 
 def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
-    """The mechanism with its flags and choices at other values, many at once, each with what was changed: those of how
-    a text is put together, as far as they can be had together."""
+    """Return the mechanism with its flags and choices at other values, many at once, each with what was changed: those
+    of how a text is put together, as far as they can be had together."""
     out: list[tuple[str, Mechanism]] = []
     wanted = []
     for field in dataclasses.fields(m.config):
@@ -111,7 +111,7 @@ def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
 
 
 def _with_option(m: Mechanism, name: str, value: object) -> Mechanism | None:
-    """The mechanism with one option changed, where it can be had."""
+    """Return the mechanism with one option changed, where it can be had."""
     try:
         other = m.replace(**{name: value})
         other.guarantee("Doctor")

@@ -91,7 +91,7 @@ def _draw_positions(reader: ReleaseReader, prepared: Prepared, results: list[Rew
 
 
 def products(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
-    """The products of three numbers each, by name, float64 (n,)."""
+    """Return the products of three numbers each, by name, float64 (n,)."""
     out = {}
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         out[f"{a:+d}{b:+d}"] = np.cos(2 * math.pi * (u + a * v + b * w))
@@ -102,12 +102,12 @@ def products(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> dict[str, np.ndarra
 
 
 def chance_of(mean: float, n: int) -> float:
-    """A bound of the chance that n products of independent draws have a mean this far from 0."""
+    """Return a bound of the chance that n products of independent draws have a mean this far from 0."""
     return min(1.0, 2 * math.exp(-n * mean * mean / 2))
 
 
 def least_mean(n: int, tests: int) -> float:
-    """The smallest mean that n products refute among so many tests."""
+    """Return the smallest mean that n products refute among so many tests."""
     return math.sqrt(2 * math.log(2 * tests / LEVEL) / n)
 
 

@@ -149,7 +149,7 @@ def _has_whole_outputs_only(m: Mechanism) -> bool:
 
 
 def _checked_options(claim: float | None, draws: int | None, confidence: float) -> tuple[float | None, int | None]:
-    """The claim and the draws, which are numbers that an audit can use. Raises ConfigError."""
+    """Return the claim and the draws, which are numbers that an audit can use. Raises ConfigError."""
     if claim is not None and (claim := real("claim", claim)) < 0:
         raise ConfigError(f"claim is an ε of 0 or more, not {claim:g}.")
     if draws is not None:
@@ -162,7 +162,7 @@ def _checked_options(claim: float | None, draws: int | None, confidence: float) 
 
 
 def _checked_inputs(m: Mechanism, inputs: Sequence[str | Prepared] | None) -> list[str | Prepared]:
-    """The inputs, each once, or the default ones. Raises InputError."""
+    """Return the inputs, each once, or the default ones. Raises InputError."""
     if inputs is None:
         inputs = list(TEXTS[:4]) if _has_whole_outputs_only(m) else default_inputs(m)
     if isinstance(inputs, str):
@@ -255,7 +255,8 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
 
 
 def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditReport:
-    """The report with the verdict that follows from its checks, after the looks of LATER where a subject is given.
+    """Return the report with the verdict that follows from its checks, after the looks of LATER where a subject is
+    given.
 
     Refuted where one is; inconclusive where one that is needed could not be made; else it holds.
     """
@@ -282,7 +283,7 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
 
 
 def _first_promise(m: Mechanism, inputs: Sequence[str | Prepared]) -> Guarantee:
-    """The guarantee of the first input that has one. Raises the error of the first where none has."""
+    """Return the guarantee of the first input that has one. Raises the error of the first where none has."""
     failed: DPTextError | None = None
     for one in inputs:
         try:
@@ -296,7 +297,8 @@ def _first_promise(m: Mechanism, inputs: Sequence[str | Prepared]) -> Guarantee:
 def _loss(
     m: Mechanism, subject: Subject, probes: Sequence[Probe], skipped: tuple[tuple[str, str], ...], empty: AuditReport
 ) -> tuple[AuditReport, Check, int]:
-    """The loss of one draw, from closed forms or bounded from draws; and how often each text is to be rewritten."""
+    """Return the loss of one draw, from closed forms or bounded from draws; and how often each text is to be
+    rewritten."""
     promise, claim, draws, stream, meter = subject.promise, subject.claim, subject.draws, subject.stream, subject.meter
     distances, known, exempt = _distances(m, probes, promise, claim)
     estimated = any(p.d.draws is not None for p in probes)
@@ -372,7 +374,8 @@ def _distances(
 
 
 def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
-    """The largest loss that ``count`` draws at each input could have shown, at the smallest distance there is."""
+    """Return the largest loss that ``count`` draws at each input could have shown, at the smallest distance there
+    is."""
     apart = distances[np.isfinite(distances) & (distances > 0)]
     if not len(apart):
         return 0.0
@@ -411,7 +414,7 @@ def _describe_releases(tested: ReleaseFindings, own: float) -> str:
 
 
 def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
-    """The drawn words against what is stated of them."""
+    """Return the drawn words against what is stated of them."""
     if tested.breach is not None:
         return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)
     if not tested.draws:
@@ -429,7 +432,7 @@ def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
 
 
 def _loss_check(report: AuditReport, promise: Guarantee, claim: float | None) -> Check:
-    """The loss of one draw, which is not above what is claimed."""
+    """Return the loss of one draw, which is not above what is claimed."""
     missed = ""
     behind = report.draws
     rarest = 3 / max(1, behind // max(1, 2 * report.inputs))

@@ -55,7 +55,7 @@ AGAIN, DROPPED = 30, {6: 2, 12: 4}
 
 
 def stated_words(subject: Subject) -> Check | None:
-    """The stated distribution of each word of the vocabulary, against the promise."""
+    """Return the stated distribution of each word of the vocabulary, against the promise."""
     m, promise = subject.m, subject.promise
     by_word = m.by_word
     if by_word is None or promise.notion not in ("pure", "group", "metric") or subject.claim is not None:
@@ -123,8 +123,8 @@ def _unstated_check(words: Mapping[str, None], looked: str) -> Check:
 
 
 def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
-    """The words of the vocabulary that are written as one, where groups matter group after group, and where distances
-    do in the order of a list, in which near words follow each other."""
+    """Return the words of the vocabulary that are written as one, where groups matter group after group, and where
+    distances do in the order of a list, in which near words follow each other."""
     words = [w for w in by_word.vocabulary.words if w.isalpha()]
     if notion == "group":
         return list(dict.fromkeys(by_word.words_alike(words, len(words)) or words))
@@ -189,8 +189,8 @@ def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
 
 
 def _compare_pairs(subject: Subject, probes: Sequence[Probe], apart: np.ndarray) -> tuple[float, Witness | None, int]:
-    """The largest loss per unit, where it is, and how many pairs were compared: all of a group or of a pure promise,
-    of a metric one those that stand near."""
+    """Return the largest loss per unit, where it is, and how many pairs were compared: all of a group or of a pure
+    promise, of a metric one those that stand near."""
     if subject.promise.notion != "metric":
         value, witness = largest_loss(probes, apart, subject.meter)
         return value, witness, int(np.isfinite(apart).sum()) // 2
@@ -227,7 +227,7 @@ def _loss(a: Probe, b: Probe, apart: float) -> float:
 
 
 def released_words(subject: Subject) -> Check | None:
-    """What is released for each word of the vocabulary, against what is stated of it."""
+    """Return what is released for each word of the vocabulary, against what is stated of it."""
     m = with_small_epsilon(subject.m)
     by_word = m.by_word
     if by_word is None:
@@ -290,7 +290,7 @@ def _suspects(first: dict[str, str], second: dict[str, str]) -> list[tuple[str, 
 def _least_likely(
     m: Mechanism, reader: ReleaseReader, hits: Mapping[tuple[str, str], int], tests: int
 ) -> Witness | None:
-    """The word that became the same in so many of AGAIN rewrites that its stated distribution is refuted."""
+    """Return the word that became the same in so many of AGAIN rewrites that its stated distribution is refuted."""
     found: list[tuple[float, str, str, int, float]] = []
     for (word, became), n in hits.items():
         if n >= AGAIN // 3:  # fewer are refuted nowhere
@@ -318,8 +318,8 @@ def _repeat_note(n: int) -> str:
 
 
 def _one_word(p: float, level: float) -> float:
-    """The smallest share of its rewrites in which one word must come out as itself, to be seen with a chance of 95%: in
-    one of the first two, and then often enough."""
+    """Return the smallest share of its rewrites in which one word must come out as itself, to be seen with a chance of
+    95%: in one of the first two, and then often enough."""
     from scipy.special import bdtrc
 
     hits = least_hits(AGAIN, p, level)
@@ -352,7 +352,8 @@ def _released_pairs(
 def _rewrite_lists(
     m: Mechanism, by_word: WordByWord, words: list[str], stream: NoiseStream, subject: Subject
 ) -> Iterator[tuple[str, str]]:
-    """The same in full lists, as data sets are rewritten: in BATCH texts of as many words, or in several lists."""
+    """Yield the same in full lists, as data sets are rewritten: in BATCH texts of as many words, or in several
+    lists."""
     lists = -(-len(words) // (_TEXT * BATCH))
     each = -(-len(words) // (lists * BATCH))
     texts = [" ".join((words * 2)[k : k + each]) for k in range(0, len(words), each)]

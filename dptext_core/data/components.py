@@ -24,7 +24,7 @@ _classifiers: dict[str, Classifier] = {}
 
 
 def register_data_set(name: str) -> Callable[[F], F]:
-    """Decorator: this function loads the data set of this name.
+    """Return a decorator that registers a function as the loader of the data set of this name.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def register_data_set(name: str) -> Callable[[F], F]:
 
 
 def register_classifier(name: str) -> Callable[[F], F]:
-    """Decorator: this function is the downstream classifier of this name.
+    """Return a decorator that registers a function as the downstream classifier of this name.
 
     Parameters
     ----------

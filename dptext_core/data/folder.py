@@ -143,7 +143,7 @@ class RunFolder:
     # --- lines
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The lines that are there. Raises InputError for one that is none of ours."""
+        """Return the lines that are there. Raises InputError for one that is none of ours."""
         return read_lines(self.path)
 
     def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -177,7 +177,7 @@ class RunFolder:
     # --- the rest
 
     def log(self, text: str) -> None:
-        """A line with its time. What a user typed has no place in it."""
+        """Write a line with its time. What a user typed has no place in it."""
         with self._writing(LOG), (self.path / LOG).open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}\n")
 
@@ -210,7 +210,7 @@ def same_place(one: Path, other: Path) -> bool:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines of a run's results. Raises InputError for what is none."""
+    """Yield the whole lines of a run's results. Raises InputError for what is none."""
     try:
         with (path / ROWS).open("rb") as file:
             for number, line in enumerate(file, 1):
@@ -255,7 +255,7 @@ def environment() -> dict[str, Any]:
 
 
 def _difference(there: Any, here: Mapping[str, Any]) -> str:
-    """The first settings that differ, in words."""
+    """Return the first settings that differ, in words."""
     if not isinstance(there, dict):
         return f"its {CONFIG} cannot be read"
     flat = [dict(_flat(c)) for c in (there, here)]

@@ -26,7 +26,7 @@ def total(guarantee: Guarantee | None) -> float | None:
 
 
 def one_by_one(mechanism: str | None, options: Mapping[str, Any]) -> Mechanism:
-    """A mechanism whose texts are drawn each by itself. Raises ConfigError."""
+    """Return a mechanism whose texts are drawn each by itself. Raises ConfigError."""
     m = get_mechanism(mechanism or DEFAULT_MECHANISM, **options)
     if m.shares_draws:
         raise ConfigError(
@@ -71,7 +71,7 @@ class BatchRewriter:
         self._given = mechanism, dict(options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The settings alone: what the mechanism has loaded stays here, and each process loads its own."""
+        """Return the settings alone: what the mechanism has loaded stays here, and each process loads its own."""
         return {"column": self.column, "given": self._given}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -79,8 +79,8 @@ class BatchRewriter:
         BatchRewriter.__init__(self, mechanism, state["column"], **options)
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """The columns that change. Raises InputError where the batch has not the column, or has those already that
-        are added."""
+        """Return the columns that change. Raises InputError where the batch has not the column, or has those already
+        that are added."""
         if self.column not in batch:
             raise InputError(f"There is no column {self.column!r}. Name the one that holds the texts: column=…")
         for added in (f"{self.column}_epsilon", f"{self.column}_error"):

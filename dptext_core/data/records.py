@@ -150,7 +150,7 @@ def _check_start(m: Mechanism, start: int) -> None:
 
 
 def _rows_of(given: Any) -> Iterator[Any]:
-    """The rows of a table, or what is given one after the other: rows or texts. Raises InputError."""
+    """Return the rows of a table, or what is given one after the other: rows or texts. Raises InputError."""
     kind, names = type(given), None if isinstance(given, Mapping) else column_names(given)
     if names is not None and len(set(names)) < len(names):
         raise InputError("The data frame has two columns of the same name, and a row would keep one. Rename one.")
@@ -171,7 +171,7 @@ def _rows_of(given: Any) -> Iterator[Any]:
 
 
 def seeded_stream(seed: int) -> NoiseStream:
-    """The stream of all rows of a seeded run: what :func:`rewrite_part` takes for any of them."""
+    """Return the stream of all rows of a seeded run: what :func:`rewrite_part` takes for any of them."""
     return NoiseStream(seed).at("records")
 
 
@@ -186,7 +186,7 @@ def rewrite_part(
     batch: int = BATCH,
     task: Task = UNWATCHED,
 ) -> Iterator[Record]:
-    """Some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
+    """Return some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
 
     stream: that of all rows (:func:`seeded_stream`), or, where the mechanism draws for all texts together, the one that
     all parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
@@ -281,7 +281,7 @@ def _block(
 
 
 def _cells(row: Any) -> Mapping[str, Any]:
-    """A row by the names of its columns: a mapping, a row of pandas or a named tuple; else nothing."""
+    """Return a row by the names of its columns: a mapping, a row of pandas or a named tuple; else nothing."""
     if isinstance(row, Mapping):
         return row
     if callable(getattr(row, "keys", None)) and hasattr(row, "__getitem__"):
@@ -383,7 +383,7 @@ class DatasetGuarantee:
         return f"{', '.join(said)}."
 
     def sentence(self) -> str:
-        """The promise of the whole in plain words."""
+        """Return the promise of the whole in plain words."""
         n = self.rows - self.errors - self.untouched
         left = ""
         if self.untouched:

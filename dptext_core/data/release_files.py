@@ -75,7 +75,7 @@ def inspection(
 
 
 def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
-    """Raises ConfigError where a file of this name has no format that is among these."""
+    """Raise ConfigError where a file of this name has no format that is among these."""
     if (suffix := Path(out).suffix.lower()) not in allowed:
         raise ConfigError(
             f"A file named {suffix or 'without an ending'} cannot be written here: end it with one of "
@@ -142,7 +142,7 @@ def _jsonl(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, e
 
 
 def json_line(row: Row) -> str:
-    """A row as a line of strict JSON, which no other reader of lines cuts."""
+    """Return a row as a line of strict JSON, which no other reader of lines cuts."""
     text = json.dumps(_finite(row), ensure_ascii=False, allow_nan=False)
     return _ENDS.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
@@ -206,14 +206,14 @@ def _clean(text: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as a cell has it: what is no text as JSON."""
+    """Return a value as a cell has it: what is no text as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _finite(value: Any) -> Any:
-    """A value as strict JSON has it, which knows no other numbers."""
+    """Return a value as strict JSON has it, which knows no other numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
@@ -226,7 +226,7 @@ def _one_line(text: str) -> str:
 
 
 def _encoding(exact: bool) -> str:
-    """The mark at the beginning tells spreadsheets that it is UTF-8, and stands in the way of some programs."""
+    """Return the mark at the beginning tells spreadsheets that it is UTF-8, and stands in the way of some programs."""
     return "utf-8" if exact else "utf-8-sig"
 
 

@@ -107,7 +107,7 @@ def config_of(
 
 
 def check_columns(column: str, keep: Sequence[str]) -> None:
-    """Raises ConfigError for names that a line of the result cannot have together."""
+    """Raise ConfigError for names that a line of the result cannot have together."""
     if OWN in (column, *keep):
         raise ConfigError(f"No column of the result can be named {OWN!r}. Rename that column, or name its number.")
     if column in keep:
@@ -140,7 +140,7 @@ def so_far(folder: Path, shares_draws: bool) -> DatasetGuarantee:
 
 
 def errors_of(folder: Path) -> Iterator[tuple[int, str]]:
-    """The rows of a run that have no text, by their number from 1, and why."""
+    """Yield the rows of a run that have no text, by their number from 1, and why."""
     for line in read_lines(folder):
         if line[OWN]["error"]:
             yield line[OWN]["row"] + 1, line[OWN]["error"]
@@ -170,7 +170,7 @@ def _chunks(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
 
 
 def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
-    """A row as rows.jsonl has it."""
+    """Return a row as rows.jsonl has it."""
     own: dict[str, Any] = {"row": r.index}
     if r.guarantee is not None:
         g = r.guarantee
@@ -222,7 +222,7 @@ def _has_text(cell: Any) -> bool:
 
 
 def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
-    """The mean share of words that stand unchanged, before the polish and after it, and both in a sentence."""
+    """Return the mean share of words that stand unchanged, before the polish and after it, and both in a sentence."""
     from ..measure.metrics import score
 
     shares: dict[str, list[float]] = {"before": [], "after": []}

@@ -24,5 +24,5 @@ for _attribute in DocRewriter.ATTRIBUTES:
 
 @_language.Language.factory("dp_rewriter", default_config={"mechanism": None, "options": {}})
 def dp_rewriter(nlp: Any, name: str, mechanism: str | None, options: dict[str, Any]) -> DocRewriter:
-    """The component, with the mechanism and its options from the pipeline's config."""
+    """Return the component, with the mechanism and its options from the pipeline's config."""
     return DocRewriter(mechanism, options)

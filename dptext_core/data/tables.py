@@ -144,7 +144,7 @@ def source(
 
 
 def texts_of(data: Source, column: str) -> list[str]:
-    """The texts of a column; rows without one (those that could not be rewritten, and empty ones) are left out.
+    """Return the texts of a column; rows without one (those that could not be rewritten, and empty ones) are left out.
     Raises InputError where none is left."""
     texts = []
     for row in data.rows():
@@ -256,7 +256,7 @@ def _notes(path: Path, kind: str, dialect: Dialect | None) -> tuple[ReadingNote,
 
 
 def _document(path: Path, name: str, digest: str, asked: _TableRequest, task: Task) -> Source:
-    """A file that is slow to read, and whose texts are held."""
+    """Return a file that is slow to read, and whose texts are held."""
     names = _COLUMNS[_kind(path)]
     at = naming.places(path.name, asked.columns, names, len(names))
     found = documents.read_document(path, asked.most, task)
@@ -272,7 +272,7 @@ def _document(path: Path, name: str, digest: str, asked: _TableRequest, task: Ta
 
 
 def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task) -> Source:
-    """The files of a folder, one after the other by their names; those of other kinds are passed over."""
+    """Return the files of a folder, one after the other by their names; those of other kinds are passed over."""
     files = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
     if split:
         raise InputError(f"{name} is a folder, and folders have no splits. Name a folder with the files of that split.")
@@ -310,8 +310,9 @@ def _read_rows(
     strict: bool = False,
     seen: set[str] | None = None,
 ) -> Iterator[Row]:
-    """The rows. bare: whether there is a row is all that is asked, so that a broken one costs no more than its bytes.
-    strict: a broken row raises InputError, whatever was asked for. seen: is given the names that rows of JSONL have."""
+    """Return the rows. bare: whether there is a row is all that is asked, so that a broken one costs no more than its
+    bytes. strict: a broken row raises InputError, whatever was asked for. seen: is given the names that rows of JSONL
+    have."""
     kind, columns, each = _kind(path), asked.columns, asked.each and not strict
     if dialect is not None:
         return text_rows.table(path, dialect, columns, bool(asked.header), each, task, bare)
@@ -325,7 +326,7 @@ def _read_rows(
 
 
 def piped_rows(stream: BinaryIO, columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:
-    """The rows of JSONL that comes through a pipe, read once and as it comes. Raises InputError."""
+    """Yield the rows of JSONL that comes through a pipe, read once and as it comes. Raises InputError."""
 
     def lines() -> Iterator[str]:
         given = TextLines(stream, name, start=b"\n")

@@ -67,13 +67,13 @@ class DPRewriter(TransformerMixin, BaseEstimator):
         self.seed = seed
 
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Checks the options. Texts and labels are not looked at. Raises ConfigError."""
+        """Check the options. Texts and labels are not looked at. Raises ConfigError."""
         given = dict(self.options or {}) | ({} if self.epsilon is None else {"epsilon": self.epsilon})
         self.mechanism_ = get_mechanism(self.mechanism, **given)
         return self
 
     def transform(self, X: Iterable[str]) -> NDArray[np.object_]:
-        """The rewritten texts.
+        """Return the rewritten texts.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ class Budget:
         return math.fsum(s * self.total for s in self.shares)
 
     def sentence(self) -> str:
-        """The plan in plain words."""
+        """Return the plan in plain words."""
         values = [self.epsilons[i] for i in self.drawn]
         low, high = min(values), max(values)
         each = f"ε = {bound(low)}" if low == high else f"between ε = {bound(low)} and {bound(high)}"
@@ -129,7 +129,7 @@ def _check_values(values: Sequence[float], limit: float, most: float) -> None:
 
 
 def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
-    """A weight for each token: its public entropy, the largest being 1, and 1 for kept ones."""
+    """Return a weight for each token: its public entropy, the largest being 1, and 1 for kept ones."""
     start = mechanism.public_prior
     found = None if start is None else start.entropy(prepared)
     if found is None:

@@ -105,7 +105,7 @@ class Calibration:
         return self.mechanism.replace(epsilon=self.epsilon)
 
     def sentence(self) -> str:
-        """The result in plain words."""
+        """Return the result in plain words."""
         if self.epsilon is None:
             return self.reason
         low, high = self.interval
@@ -139,7 +139,7 @@ def calibrate(
     alternatives: Sequence[str] | None = None,
     task: Task | None = None,
 ) -> Calibration:
-    """The ε, one for all words, at which the mechanism reaches the target on a text or on a list of words.
+    """Return the ε, one for all words, at which the mechanism reaches the target on a text or on a list of words.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def calibrate(
 def target_function(
     mechanism: Mechanism, kind: str, text: str | Prepared, *, stream: NoiseStream | None = None, task: Task = UNWATCHED
 ) -> Callable[[float], TargetFigure]:
-    """A target's figure on a text as a function of ε: what :func:`calibrate` searches.
+    """Return a target's figure on a text as a function of ε: what :func:`calibrate` searches.
 
     stream: of what is estimated from draws, without it fresh noise. Raises InputError where no word is drawn, and
     NoDistribution where nothing can be measured.
@@ -204,8 +204,9 @@ def target_function(
 def measured_together(
     mechanisms: Sequence[Mechanism], kind: str, text: str | Sequence[Prepared], *, task: Task = UNWATCHED
 ) -> list[TargetFigure | str]:
-    """The figure of each mechanism at its own ε, over the words of the text that all of them draw; why, where one has
-    none. text: itself, or as each of the mechanisms has prepared it. Raises InputError where there is no such word."""
+    """Return the figure of each mechanism at its own ε, over the words of the text that all of them draw; why, where
+    one has none. text: itself, or as each of the mechanisms has prepared it. Raises InputError where there is no such
+    word."""
     _check_target(kind)
     inputs: list[_Inputs | None] = []
     out: list[TargetFigure | str] = [""] * len(mechanisms)

@@ -73,5 +73,5 @@ def _foreign_note(mechanism: Mechanism, document: Document) -> str:
 
 @lru_cache(maxsize=2)
 def _known_words(language: Language) -> frozenset[str]:
-    """The words of the bundled masked language model that are words of a language."""
+    """Return the words of the bundled masked language model that are words of a language."""
     return frozenset(word.casefold() for word in word_chances.candidates(BUNDLED, language))

@@ -9,7 +9,7 @@ from ..errors import ConfigError
 
 
 def pareto(points: Sequence[tuple[float, float]], better: tuple[int, int]) -> list[int]:
-    """Indices of the points that no other one beats, in order of x; of equal points the first.
+    """Return the indices of the points that no other one beats, in order of x; of equal points the first.
 
     better: 1 or −1 for x and for y, whether more or less is better. A point beats another one if it is at least as good
     in both and better in one. Raises ConfigError where a direction is neither.

@@ -51,7 +51,7 @@ class Identifier(Private):
 
 
 def read_tab(path: str | Path) -> dict[str, tuple[Identifier, ...]]:
-    """The identifiers of each document, by its text. Raises InputError for another format."""
+    """Return the identifiers of each document, by its text. Raises InputError for another format."""
     content = read_json(Path(path))
     if not isinstance(content, list) or not content:
         raise InputError("Annotated texts are a JSON list of documents, as TAB publishes them.")
@@ -88,7 +88,7 @@ def _identifiers(text: str, mentions: Iterable[Mapping[str, Any]]) -> list[Ident
 
 
 def _counted_words(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text that are counted, case ignored, and where they stand."""
+    """Return the words of a text that are counted, case ignored, and where they stand."""
     found = [(t.text.casefold(), t.start, t.end) for t in Document.parse(text).tokens]
     return [w for w in found if w[0] not in _IGNORED and any(c.isalnum() for c in w[0])]
 

@@ -250,7 +250,7 @@ class Ledger:
     # --- which text is which
 
     def _hash(self, text: str) -> int:
-        """A text as nobody without the key of this ledger can find it again."""
+        """Return a text as nobody without the key of this ledger can find it again."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key).digest()
         return int.from_bytes(digest, "big")
 
@@ -260,7 +260,7 @@ class Ledger:
         return [self._hash(_letters(text)), *[self._hash(f"drawn: {words}")] * bool(words)]
 
     def _number(self, text: int | str) -> int:
-        """The number of a text; 0 where it has none. Raises InputError for a number that no text has."""
+        """Return the number of a text; 0 where it has none. Raises InputError for a number that no text has."""
         which = "Give the number of a text in this ledger, or the text itself."
         if isinstance(text, bool) or not isinstance(text, int | str):
             raise InputError(which)
@@ -271,7 +271,7 @@ class Ledger:
         return next(iter(self._numbers(np.array([self._hash(_letters(text))], np.uint64))), 0)
 
     def _numbers(self, texts: np.ndarray) -> set[int]:
-        """The numbers that any of these texts has by now."""
+        """Return the numbers that any of these texts has by now."""
         found = {self._texts[t] for t in texts.tolist() if t in self._texts}
         return found | {e.text for e in self._entries if e._texts is not None and _common(texts, e._texts)}
 

@@ -129,7 +129,7 @@ class Account:
         return f"Data set {self.text} ({self.rows:,} rows)" if self.rows else f"Text {self.text}"
 
     def sentence(self) -> str:
-        """The account in plain words."""
+        """Return the account in plain words."""
         if not self.releases:
             return f"{self.name}: nothing was released, so nothing was spent."
         if self.void:

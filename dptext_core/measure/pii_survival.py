@@ -75,7 +75,7 @@ def count_survivors(result: RewriteResult, finder: Finder | None = None) -> tupl
 
 
 def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Survivor, ...]:
-    """The words that tell something and came through unchanged, by their place in the released text.
+    """Return the words that tell something and came through unchanged, by their place in the released text.
 
     finder: as for :func:`trace_pii`. Where nothing answers to the words of the original: those that stand anywhere in
     the released text.
@@ -193,7 +193,7 @@ class _Spans:
         self.starts = [span[0] for _, span in self.numbered]
 
     def overlapping(self, spans: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-        """The numbers of those that share a character with one of these."""
+        """Return the numbers of those that share a character with one of these."""
         out = []
         for a, b in spans:
             k = max(0, bisect_right(self.starts, a) - 1)

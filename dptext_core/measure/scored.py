@@ -234,7 +234,7 @@ def _mean(
     bounds: tuple[float, float] = (0.0, 1.0),
     log: bool = False,
 ) -> list[ScoredFigure]:
-    """The mean over the texts that have a value, with its interval: exact where each is right or wrong, all of
+    """Return the mean over the texts that have a value, with its interval: exact where each is right or wrong, all of
     ``bounds`` for a single text. Shares of texts that are all alike do not say how far others may be: theirs is that of
     as many texts, each right or wrong. log: the geometric mean. Empty without a value."""
     x = np.array([v for v in values if math.isfinite(v)], float)
@@ -295,8 +295,8 @@ def _words_found(
 
 
 def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> dict[str, list[float]]:
-    """The share of each original's words, without stop words, that each of ``WORDS`` names. Words that none of the
-    rewrite answers to are not named."""
+    """Return the share of each original's words, without stop words, that each of ``WORDS`` names. Words that none of
+    the rewrite answers to are not named."""
     stop = stop_words()
     words = [sum(t.kind == "word" and t.text not in stop for t in Document.parse(a).tokens) for a in originals]
     answered = [len(align_words(a, b)) for a, b in zip(originals, rewrites, strict=True)]
@@ -309,7 +309,7 @@ def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = 
 
 
 def most_named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> list[float]:
-    """The same by the one that names most of all texts together."""
+    """Return the same by the one that names most of all texts together."""
     return max(named_words(originals, rewrites, task).values(), key=sum)
 
 
@@ -339,8 +339,8 @@ def _hits(
 
 
 def _pii_share(original: str, rewrite: str) -> float | None:
-    """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite,
-    of a name or place a word of it; None where the original has nothing of it."""
+    """Return the share of what looks like a name, a date, a place or a number in the original and still stands in the
+    rewrite, of a name or place a word of it; None where the original has nothing of it."""
     told = {t.text.casefold() for t in find_pii(original)}
     return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(told) if told else None
 

@@ -45,7 +45,7 @@ class Piece(Private):
 
 
 def pieces(result: RewriteResult) -> list[Piece]:
-    """The released text as pieces, with what differs from the original: by alignment where there is one."""
+    """Return the released text as pieces, with what differs from the original: by alignment where there is one."""
     if "alignment" not in result.can:
         return differences(result.original, result.text, result.language)
     found: list[Piece] = []
@@ -168,7 +168,7 @@ class WordComparison(Private):
 
 
 def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> WordComparison:
-    """The word that begins at ``at`` in the original, under every rewrite; None: there is no rewrite there.
+    """Return the word that begins at ``at`` in the original, under every rewrite; None: there is no rewrite there.
 
     n: so many of the likeliest words of each are among those that are shown, as far as 2n have room, what was drawn
     first.

@@ -120,7 +120,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
 
 
 def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
-    """What all of them have that have words at all: the same places of a text, or the same words."""
+    """Return what all of them have that have words at all: the same places of a text, or the same words."""
     inputs = [i for i in given if i is not None]
     if not inputs:
         return given
@@ -146,7 +146,7 @@ def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
 def _measure(
     mechanism: Mechanism, kind: str, inputs: _Inputs, task: Task, stream: NoiseStream | None = None
 ) -> Callable[[float], TargetFigure]:
-    """The figure as a function of ε."""
+    """Return the figure as a function of ε."""
     if kind == "total":
         text = inputs.prepared
 
@@ -341,6 +341,6 @@ def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[f
 
 
 def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> TargetFigure:
-    """The weighted mean. Words may share their noise, so the interval is that of the draws of one word."""
+    """Return the weighted mean. Words may share their noise, so the interval is that of the draws of one word."""
     mean = float(np.average(values, weights=counts))
     return TargetFigure(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)

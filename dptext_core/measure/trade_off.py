@@ -139,7 +139,7 @@ class TradeOffPoint(Private):
         return name == "epsilon" or name in self.scores or name in self.measured
 
     def value(self, name: str) -> Value:
-        """A metric, "best", "n_w", "bayes", "two_texts", "certainty" or "epsilon" of this point. Raises
+        """Return a metric, "best", "n_w", "bayes", "two_texts", "certainty" or "epsilon" of this point. Raises
         NoDistribution, with the reason."""
         if name == "epsilon":
             return Value(self.epsilon, self.epsilon, self.epsilon)
@@ -153,8 +153,8 @@ class TradeOffPoint(Private):
 
 
 def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
-    """The option of a mechanism, besides ε, that moves between hiding and keeping, and values of it worth trying: such
-    as K, or the clipping range. None where it has none."""
+    """Return the option of a mechanism, besides ε, that moves between hiding and keeping, and values of it worth
+    trying: such as K, or the clipping range. None where it has none."""
     cls = mechanism_class(mechanism)
     for field in dataclasses.fields(cls.config_cls):
         if values := option_meta(field).trade_off_values:
@@ -310,7 +310,8 @@ def _point(
 def _measure_missing(
     point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, reader: FactReader, task: Task
 ) -> TradeOffPoint:
-    """The point with what is not measured of it yet. reader: its first setting chooses the other text for all."""
+    """Return the point with what is not measured of it yet. reader: its first setting chooses the other text for
+    all."""
     fact = point.fact
     kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
     for name in names:
@@ -354,7 +355,7 @@ def add_metrics(
     alternatives: Sequence[str] | None = None,
     task: Task = UNWATCHED,
 ) -> Iterator[TradeOffPoint]:
-    """The same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
+    """Yield the same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
 
     prepare: the text with its scores, for the setting of a point. fact, alternatives: as in :func:`tradeoff`.
     """
@@ -410,7 +411,7 @@ def describe_privacy(name: str) -> str:
 
 
 def pareto_front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> list[int]:
-    """Indices of the points that no other one beats by its means: less is given away, or more is kept."""
+    """Return the indices of the points that no other one beats by its means: less is given away, or more is kept."""
     at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(kept)]
     where = [(points[i].value(hidden).mean, points[i].value(kept).mean) for i in at]
     return [at[i] for i in pareto(where, (-1, utility_sign(kept)))]
@@ -420,7 +421,7 @@ def pareto_front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> lis
 
 
 def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
-    """A row for each point, in order of setting and ε, without any text."""
+    """Return a row for each point, in order of setting and ε, without any text."""
     names = [n for n in MEASURES if any(p.has(n) for p in points)]
     out = []
     for p in sorted(points, key=lambda p: (p.setting, p.epsilon)):

@@ -31,7 +31,7 @@ class Advice:
     draws: int
 
     def sentence(self, so_far: bool = False) -> str:
-        """The answer in plain words, with what it stands on. so_far: whether more points are being measured."""
+        """Return the answer in plain words, with what it stands on. so_far: whether more points are being measured."""
         if not self.points:
             return f"Nothing was measured yet that says how often {describe_privacy(self.hidden)}."
         if self.best is None:
@@ -51,7 +51,7 @@ class Advice:
         )
 
     def doubt(self) -> str:
-        """What cannot be told, in plain words; empty where all can."""
+        """Return what cannot be told, in plain words; empty where all can."""
         out = []
         if self.best is not None and self.draws == 1:
             out.append("One draw a point does not show how much of this is chance: ask for more draws.")
@@ -93,7 +93,7 @@ def is_unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
 
 
 def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str) -> Advice:
-    """The point that keeps most among those that give away at most ``limit`` with their whole interval."""
+    """Return the point that keeps most among those that give away at most ``limit`` with their whole interval."""
     limit = real("The limit", limit)
     known = [p for p in points if p.has(hidden) and p.has(kept)]
     sure = [p for p in known if p.value(hidden).high <= limit + _ROUNDING]
@@ -126,7 +126,7 @@ def _mean(point: TradeOffPoint, name: str) -> str:
 
 
 def _figure(point: TradeOffPoint, name: str) -> str:
-    """A measure of a point with its interval, as a part of a sentence."""
+    """Return a measure of a point with its interval, as a part of a sentence."""
     m, v = metric_info(name), point.value(name)
     title = m.title[0].lower() + m.title[1:] if m.title[1:2].islower() else m.title
     message = f"{title} is {v.mean:{m.digits}}"

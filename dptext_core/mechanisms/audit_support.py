@@ -61,9 +61,9 @@ class AuditSupport(Facet[M]):
     # --- what a released text is made of
 
     def spelled(self, drawn: Sequence[int]) -> str | None:
-        """The text that is released where these candidates were drawn one after the other (``result.candidate(i)`` of
-        each piece): for mechanisms whose pieces answer to no word. None: every piece is its candidate as it is listed,
-        with one blank between two pieces at most."""
+        """Return the text that is released where these candidates were drawn one after the other
+        (``result.candidate(i)`` of each piece): for mechanisms whose pieces answer to no word. None: every piece is its
+        candidate as it is listed, with one blank between two pieces at most."""
         return None
 
     @property

@@ -59,7 +59,7 @@ class Mechanism(PreparationBase):
 
     @classmethod
     def create(cls, **options: Any) -> Self:
-        """The mechanism with checked options. Raises ConfigError before any model is loaded."""
+        """Return the mechanism with checked options. Raises ConfigError before any model is loaded."""
         config = build(cls.config_cls, options)
         if words := getattr(config, "never", ()):
             cls.check_never(Blocklist(frozenset(words)), config)
@@ -104,7 +104,7 @@ class Mechanism(PreparationBase):
         return frozenset(part for part, there in have.items() if there)
 
     def replace(self, **options: Any) -> Self:
-        """The same mechanism with some options changed."""
+        """Return the same mechanism with some options changed."""
         values = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
         return type(self).create(**(values | options))
 
@@ -171,18 +171,19 @@ class Mechanism(PreparationBase):
     def rewrite_each(
         self, texts: Sequence[str], *, stream: NoiseStream | None = None, task: Task | None = None
     ) -> Iterator[RewriteResult]:
-        """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
-        that a text is to blame for is raised before the first result."""
+        """Yield what :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An
+        error that a text is to blame for is raised before the first result."""
         batch = self._batch()
         for result in self.rewrite_one_by_one(text_list(texts), _one_stream(None, stream), (task or UNWATCHED).quiet):
             yield in_batch(self._checked(result), batch)
 
     def _batch(self) -> str:
-        """What results of one call share where their texts share draws on purpose."""
+        """Return what results of one call share where their texts share draws on purpose."""
         return secrets.token_hex(8) if self.shares_draws else ""
 
     def _checked(self, result: RewriteResult) -> RewriteResult:
-        """The result, marked where it is seeded. Raises ConfigError where its pieces are not those of its text."""
+        """Return the result, marked where it is seeded. Raises ConfigError where its pieces are not those of its
+        text."""
         if result.pieces is not None:
             check_pieces(result.text, result.pieces, self.title)
         elif not len(result.steps) and result.text.strip() and "alignment" not in result.can:
@@ -226,7 +227,7 @@ class Mechanism(PreparationBase):
         stream: NoiseStream | None = None,
         task: Task | None = None,
     ) -> Sweep:
-        """The text at every ε with the same noise, for looking. Releasing two of the results has no finite ε.
+        """Return the text at every ε with the same noise, for looking. Releasing two of the results has no finite ε.
 
         Parameters
         ----------
@@ -256,7 +257,7 @@ class Mechanism(PreparationBase):
 
     @abstractmethod
     def guarantee(self, text: str | Prepared) -> Guarantee:
-        """What a rewrite of this text promises, and what it exposes. Loads no model.
+        """Return what a rewrite of this text promises, and what it exposes. Loads no model.
 
         Parameters
         ----------
@@ -284,7 +285,7 @@ class Mechanism(PreparationBase):
         """
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
-        """What is drawn in the place of a token, given the original text.
+        """Return what is drawn in the place of a token, given the original text.
 
         Parameters
         ----------
@@ -309,7 +310,7 @@ class Mechanism(PreparationBase):
         raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        """A rewrite of each text. Override it where texts are faster together or share draws.
+        """Return a rewrite of each text. Override it where texts are faster together or share draws.
 
         Parameters
         ----------
@@ -477,6 +478,6 @@ def in_runs(texts: Sequence[Any]) -> list[tuple[Any, int]]:
 
 
 def check_mechanism(mechanism: object) -> None:
-    """Raises ConfigError for anything else."""
+    """Raise ConfigError for anything else."""
     if not isinstance(mechanism, Mechanism):
         raise ConfigError(f"Give a mechanism, as dptext_core.get_mechanism makes one, not {shorten_repr(mechanism)}.")

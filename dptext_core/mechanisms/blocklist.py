@@ -46,9 +46,9 @@ _OVER = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-
 
 
 def fold(text: str) -> str:
-    """A text in the form in which words are compared: letters as Unicode's NFKC and case folding have them, without
-    what is invisible. A letter with an accent that Unicode has as a letter (é) is another letter; any other mark over
-    a letter is left away."""
+    """Return a text in the form in which words are compared: letters as Unicode's NFKC and case folding have them,
+    without what is invisible. A letter with an accent that Unicode has as a letter (é) is another letter; any other
+    mark over a letter is left away."""
     if text.isascii():
         return text.lower()
     # Twice: what is hidden between a letter and its accent keeps them apart, and so does a mark that is left away.
@@ -68,7 +68,8 @@ def _visible(text: str) -> str:
 
 
 def forms(token: str) -> tuple[str, ...]:
-    """A token as it is compared, and what stands in it between hyphens, dots and the like, apostrophes or not."""
+    """Return a token as it is compared, and what stands in it between hyphens, dots and the like, apostrophes or
+    not."""
     whole = fold(token)
     if whole.isalnum():
         return (whole,)
@@ -77,12 +78,12 @@ def forms(token: str) -> tuple[str, ...]:
 
 
 def runs(folded: str) -> tuple[str, ...]:
-    """What stands in a folded text between hyphens, dots, blanks and the like."""
+    """Return what stands in a folded text between hyphens, dots, blanks and the like."""
     return tuple(part for part in _BETWEEN.split(folded) if part)
 
 
 def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
-    """The words of a list, each once, in a fixed order. Raises ConfigError."""
+    """Return the words of a list, each once, in a fixed order. Raises ConfigError."""
     found = set()
     for word in words:
         if not isinstance(word, str):
@@ -104,7 +105,7 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
 
 
 def split(text: str) -> list[str]:
-    """The words of a text in which they stand between blanks, line ends, commas or semicolons."""
+    """Return the words of a text in which they stand between blanks, line ends, commas or semicolons."""
     return [word for word in _SEPARATORS.split(text) if word]
 
 
@@ -143,7 +144,7 @@ class Blocklist(Private):
         return tuple(sorted({i for word in self.words for i in index.get(word, ())}))
 
     def left(self, words: tuple[str, ...]) -> tuple[str, ...]:
-        """The words without the banned ones, in their order."""
+        """Return the words without the banned ones, in their order."""
         gone = set(self.places(words))
         return tuple(w for i, w in enumerate(words) if i not in gone) if gone else words
 
@@ -167,7 +168,7 @@ NOTHING = Blocklist()
 
 @cache
 def public_blocklist() -> frozenset[str]:
-    """The public list that comes with the program: words that are likely abusive, sexual or violent."""
+    """Return the public list that comes with the program: words that are likely abusive, sexual or violent."""
     return frozenset((assets_folder() / "words" / "loaded.txt").read_text(encoding="utf-8").split())
 
 

@@ -58,21 +58,22 @@ class Alignment(Facet[M]):
         return 0.0
 
     def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
-        """What whoever knows a total and its list of ε over the words learns of the text besides. uneven: the places
-        have public weights that differ, so that the sum of some tells which they are."""
+        """Return what whoever knows a total and its list of ε over the words learns of the text besides. uneven: the
+        places have public weights that differ, so that the sum of some tells which they are."""
         return ()
 
 
 def require_alignment(m: Mechanism, consequence: str) -> Alignment[Mechanism]:
-    """That facet of a mechanism. Raises NoDistribution, with what follows, where a new text is written that answers to
-    no word of the old."""
+    """Return that capability of a mechanism. Raises NoDistribution, with what follows, where a new text is written that
+    answers to no word of the old."""
     if m.alignment is None:
         raise NoDistribution(f"{m.title} writes a new text instead of replacing words, so it {consequence}.")
     return m.alignment
 
 
 def by_word(m: Mechanism) -> WordByWord:
-    """That facet of a mechanism, for what is measured of its words. Raises ConfigError of one that has none."""
+    """Return that capability of a mechanism, for what is measured of its words. Raises ConfigError of one that has
+    none."""
     if m.by_word is None:
         raise ConfigError(f"{m.name!r} has no vocabulary whose words could be measured. Choose a word-level mechanism.")
     return m.by_word
@@ -102,11 +103,11 @@ class InputCoverage(Facet[M]):
         return [True] * len(document.tokens)
 
     def uncovered(self) -> str:
-        """A sentence on what happens to the words that it does not know."""
+        """Return a sentence on what happens to the words that it does not know."""
         return "what becomes of them does not depend on what they are."
 
     def note(self, text: str | Prepared) -> str:
-        """What its author should know of how this text is read, in a sentence; "" for nothing."""
+        """Return what its author should know of how this text is read, in a sentence; "" for nothing."""
         return ""
 
 
@@ -117,11 +118,11 @@ class StoredScores(Facet[M]):
 
     @abstractmethod
     def of(self, prepared: Prepared) -> np.ndarray:
-        """The scores that a prepared text holds, one row a draw."""
+        """Return the scores that a prepared text holds, one row a draw."""
 
     @abstractmethod
     def put(self, document: Document, scores: np.ndarray) -> Prepared | None:
-        """A prepared text with scores that were kept; None where they are not those of this document."""
+        """Return a prepared text with scores that were kept; None where they are not those of this document."""
 
 
 class PartwiseRewriting(Facet[M]):
@@ -131,22 +132,23 @@ class PartwiseRewriting(Facet[M]):
 
     @abstractmethod
     def draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable]:
-        """What these texts draw once for all. Draws nothing, and runs no model."""
+        """Return what these texts draw once for all. Draws nothing, and runs no model."""
 
     @abstractmethod
     def promise(self, guarantee: Guarantee, draws: int) -> Guarantee:
-        """The promise of a text of a part, where so many things are drawn once for all parts together."""
+        """Return the promise of a text of a part, where so many things are drawn once for all parts together."""
 
 
 class PublicPrior(Facet[M]):
     """How a mechanism starts from what is public of a text, or could."""
 
     def from_public(self) -> Mechanism | None:
-        """The same mechanism starting from what is public of a text; None where there is none, or it does already."""
+        """Return the same mechanism starting from what is public of a text; None where there is none, or it does
+        already."""
         return None
 
     def without_prior(self) -> Mechanism | None:
-        """The same mechanism without its public prior; None where it has none."""
+        """Return the same mechanism without its public prior; None where it has none."""
         return None
 
     def entropy(self, text: str | Prepared) -> dict[int, float] | None:
@@ -155,7 +157,8 @@ class PublicPrior(Facet[M]):
         return None
 
     def context(self, prepared: Prepared, index: int) -> Hashable:
-        """What two draws must have in common for the promise of one draw to compare them, besides their distance.
+        """Return what two draws must have in common for the promise of one draw to compare them, besides their
+        distance.
 
         What is public of the text, and the place in it; None where it compares any two."""
         return None
@@ -181,19 +184,19 @@ class WordByWord(Protocol):
     def channels(self, rows: np.ndarray) -> list[Channel]: ...
 
     def token_row(self, prepared: Any, i: int) -> int | None:
-        """The row of token i; None where it is no word of the vocabulary, or stays."""
+        """Return the row of token i; None where it is no word of the vocabulary, or stays."""
 
     def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
         """ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
 
     def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
-        """The same of every word, float64 (V,), and how far it may be off."""
+        """Return the same of every word, float64 (V,), and how far it may be off."""
 
     def likelihood_ready(self, epsilon: float) -> bool:
         """Whether :meth:`log_likelihood` answers within a second."""
 
     def range_key(self, options: Mapping[str, Any]) -> str:
-        """What of the options decides where ε bites, as the key of the measured ranges."""
+        """Return what of the options decides where ε bites, as the key of the measured ranges."""
 
     def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
         """About n of the words, each with others that the promise makes alike to it; None where any are."""

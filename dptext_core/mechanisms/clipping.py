@@ -43,13 +43,13 @@ class Clipping:
         return type(self)(cls, mechanism)
 
     def ranges(self, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
-        """The ranges that are known for these options, by name, the default first. Raises what
+        """Return the ranges that are known for these options, by name, the default first. Raises what
         :meth:`Mechanism.resolve` would of a model that is not there."""
         return self._cls.known_ranges(options.get("model", "bundled"))
 
     def costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
-        """What the ranges that are known of the model, and the one in use, cost at one draw with raw logits float32
-        (V,); () where they are not all that a word is drawn by."""
+        """Return what the ranges that are known of the model, and the one in use, cost at one draw with raw logits
+        float32 (V,); () where they are not all that a word is drawn by."""
         m = self._mechanism
         if not m.clips_alone:
             return ()
@@ -74,11 +74,11 @@ class ClippedMechanism(Mechanism):
     @classmethod
     @abstractmethod
     def known_ranges(cls, model: str) -> Mapping[str, ClipRange]:
-        """The clipping ranges that are known of a model, by name, the default first."""
+        """Return the clipping ranges that are known of a model, by name, the default first."""
 
     @classmethod
     def clip_ends(cls, config: Any) -> dict[str, Any]:
-        """The name and the ends of the range that holds. Raises ConfigError where there is none."""
+        """Return the name and the ends of the range that holds. Raises ConfigError where there is none."""
         known = cls.known_ranges(config.model)
         # The config names the range that holds, also where a model has one only.
         name = config.clip if config.clip in known else next(iter(known), config.clip)
@@ -110,4 +110,4 @@ class ClippedMechanism(Mechanism):
 
     @abstractmethod
     def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
-        """The chance that the word stays; of the one that the model finds best where there is none to stay."""
+        """Return the chance that the word stays; of the one that the model finds best where there is none to stay."""

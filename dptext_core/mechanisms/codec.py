@@ -36,7 +36,7 @@ _PLACE = re.compile(r'\s*+(?:"((?:[^"]++|"")*+)"\s*+|([^,"][^,]*+|))(,|\Z)')
 
 
 def write(field: dataclasses.Field, value: Any) -> str:
-    """An option's value as text. Raises ConfigError for what the option does not take."""
+    """Return an option's value as text. Raises ConfigError for what the option does not take."""
     value, kind = check(field, value), option_meta(field).kind
     if value is None:
         return "" if NONE in (option_meta(field).choices or ()) else NONE
@@ -51,7 +51,7 @@ def write(field: dataclasses.Field, value: Any) -> str:
 
 
 def parse_option(field: dataclasses.Field, text: str) -> Any:
-    """The value that a text stands for, checked as the option wants it. Raises ConfigError."""
+    """Return the value that a text stands for, checked as the option wants it. Raises ConfigError."""
     name, kind, choices = field.name, option_meta(field).kind, option_meta(field).choices or ()
     if not isinstance(text, str):
         raise ConfigError(f"{name} is read from text, not from {type(text).__name__}.")
@@ -78,12 +78,12 @@ def parse_option(field: dataclasses.Field, text: str) -> Any:
 
 
 def flag(field: dataclasses.Field) -> str:
-    """An option's name on the command line."""
+    """Return an option's name on the command line."""
     return "--" + field.name.replace("_", "-")
 
 
 def real(name: str, text: str) -> float:
-    """A number as people write it: Python's float would take 1_0 too. Raises ConfigError."""
+    """Return a number as people write it: Python's float would take 1_0 too. Raises ConfigError."""
     try:
         if text.isascii() and "_" not in text:
             return float(text)
@@ -93,7 +93,7 @@ def real(name: str, text: str) -> float:
 
 
 def parse_whole_number(name: str, text: str) -> int:
-    """A whole number as people write it. Raises ConfigError."""
+    """Return a whole number as people write it. Raises ConfigError."""
     match = _DIGITS.fullmatch(text.strip())
     if match is None:
         raise ConfigError(f"{shorten_repr(text)} is not a whole number. Write {name} in digits, such as 20.")
@@ -131,7 +131,7 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
 
 
 def format_value(value: Any) -> str:
-    """A value as one would type it, numbers with no more digits than tell them apart."""
+    """Return a value as one would type it, numbers with no more digits than tell them apart."""
     if value is None:
         return NONE
     if isinstance(value, bool):
@@ -144,7 +144,7 @@ def _can_be_none(field: dataclasses.Field) -> bool:
 
 
 def _quote(value: str, field: dataclasses.Field, marks: str = "") -> str:
-    """A name as it is, or between quotes where it would be read as something else."""
+    """Return a name as it is, or between quotes where it would be read as something else."""
     other = value != value.strip() or value.startswith('"') or any(m in value for m in marks)
     other = other or value == _EMPTY
     if _can_be_none(field) and value.lower() == NONE:
@@ -153,7 +153,7 @@ def _quote(value: str, field: dataclasses.Field, marks: str = "") -> str:
 
 
 def _places(name: str, text: str) -> tuple[str, ...]:
-    """What stands between the commas. Raises ConfigError."""
+    """Return what stands between the commas. Raises ConfigError."""
     found, at = [], 0
     while True:
         if (place := _PLACE.match(text, at)) is None:

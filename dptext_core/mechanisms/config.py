@@ -67,7 +67,7 @@ def epsilon_option(
     spent: str = "Every word that is replaced spends it.",
     most: float = MAX_EPSILON,
 ) -> Any:
-    """The field ``epsilon`` of a config.
+    """Return the field ``epsilon`` of a config.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def takes_epsilon_list(config: Any) -> bool:
 
 
 def keep_stopwords_option() -> Any:
-    """The field ``keep_stopwords``."""
+    """Return the field ``keep_stopwords``."""
     return option(
         True,
         label="Keep stop words",
@@ -122,7 +122,7 @@ def keep_stopwords_option() -> Any:
 
 
 def stop_list(config: Any) -> str | None:
-    """The file of stop words that a config names; None for the default list, as without the option."""
+    """Return the file of stop words that a config names; None for the default list, as without the option."""
     return getattr(config, "stopwords", None)
 
 
@@ -145,7 +145,7 @@ def own_model(config: Any) -> bool:
 
 
 def keep_punctuation_option() -> Any:
-    """The field ``keep_punctuation``."""
+    """Return the field ``keep_punctuation``."""
     return option(
         True,
         label="Keep punctuation",
@@ -156,7 +156,7 @@ def keep_punctuation_option() -> Any:
 
 
 def model_option() -> Any:
-    """The field ``model``: a masked language model."""
+    """Return the field ``model``: a masked language model."""
     return option(
         "bundled",
         label="Masked language model",
@@ -168,7 +168,7 @@ def model_option() -> Any:
 
 
 def recase_option() -> Any:
-    """The field ``recase``."""
+    """Return the field ``recase``."""
     return option(
         "sentence",
         label="Capital letters",
@@ -196,7 +196,7 @@ def cased(config: Any, language: Language, word: str, capital: bool) -> str:
 
 
 def surrogates_option() -> Any:
-    """The field ``surrogates``: see ``dptext_core.mechanisms.detected.hybrid``."""
+    """Return the field ``surrogates``: see ``dptext_core.mechanisms.detected.hybrid``."""
     return option(
         False,
         label="Stand-ins for names and numbers",
@@ -208,7 +208,7 @@ def surrogates_option() -> Any:
 
 
 def detector_option(used: str) -> Any:
-    """The field ``detector``. used: a sentence on when it is used."""
+    """Return the field ``detector``. used: a sentence on when it is used."""
     return option(
         "rules",
         label="Detector",
@@ -220,7 +220,7 @@ def detector_option(used: str) -> Any:
 
 
 def stopwords_option() -> Any:
-    """The field ``stopwords``: a file, so that no page offers it."""
+    """Return the field ``stopwords``: a file, so that no page offers it."""
     return option(
         None,
         label="Stop word file",
@@ -235,7 +235,7 @@ def stopwords_option() -> Any:
 
 
 def never_option() -> Any:
-    """The field ``never``: see ``dptext_core.mechanisms.blocklist``."""
+    """Return the field ``never``: see ``dptext_core.mechanisms.blocklist``."""
     return option(
         (),
         label="Blocklist",
@@ -250,7 +250,8 @@ def never_option() -> Any:
 
 
 def loaded_words_option() -> Any:
-    """The field ``loaded_words``. By itself all words can come out, as the papers have it; pages begin without them."""
+    """Return the field ``loaded_words``. By itself all words can come out, as the papers have it; pages begin without
+    them."""
     return option(
         True,
         label="Allow offensive words",
@@ -266,7 +267,8 @@ def loaded_words_option() -> Any:
 
 
 def build(cls: type, values: Mapping[str, Any]) -> Any:
-    """An instance of the config class ``cls``, checked. Raises ConfigError for anything unknown or out of range."""
+    """Return an instance of the config class ``cls``, checked. Raises ConfigError for anything unknown or out of
+    range."""
     fields = {f.name: f for f in dataclasses.fields(cls)}
     unknown = [k for k in values if k not in fields]
     if unknown:
@@ -314,7 +316,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _name(name: str, value: Any) -> str:
-    """A name or a path, as a file system could take it."""
+    """Return a name or a path, as a file system could take it."""
     if not isinstance(value, str) or not value.strip():
         raise ConfigError(f"{name} is a name, not {shorten_repr(value)}.")
     try:

@@ -41,7 +41,7 @@ class ConfiguredBase(ABC):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        """The config with what depends on other options filled in.
+        """Return the config with what depends on other options filled in.
 
         Parameters
         ----------
@@ -106,8 +106,8 @@ class ConfiguredBase(ABC):
         return f"{type(self).__name__}({self.config!r})"
 
     def loads(self) -> Mapping[str, str]:
-        """What it reads from files that may change under the same name: by the option that names them, their SHA-256.
-        A run over a data set goes on only with the same ones, wherever they lie."""
+        """Return what it reads from files that may change under the same name: by the option that names them, their
+        SHA-256. A run over a data set goes on only with the same ones, wherever they lie."""
         return {}
 
     @property
@@ -117,7 +117,7 @@ class ConfiguredBase(ABC):
 
     @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
-        """The axis of ε.
+        """Return the axis of ε.
 
         Parameters
         ----------

@@ -88,8 +88,8 @@ class Likelihood(Facet[M]):
         return distributions
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
-        """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before
-        it: for mechanisms whose pieces answer to no word. None where that is not known."""
+        """Return what each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces
+        before it: for mechanisms whose pieces answer to no word. None where that is not known."""
         return None
 
     @property
@@ -177,8 +177,8 @@ class Likelihood(Facet[M]):
 
 
 def require_likelihood(m: Mechanism) -> Likelihood[Mechanism]:
-    """The chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason, of any
-    other."""
+    """Return the chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason,
+    of any other."""
     chances = m.likelihood
     if chances is None:
         raise NoDistribution(_why_none(m))
@@ -246,8 +246,8 @@ def by_places(
     frames: Sequence[Frame] = (),
     only: Mapping[int, frozenset[int]] | None = None,
 ) -> np.ndarray:
-    """The same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters would
-    not have given the released text. only: the places that count, by the number of tokens; None: all."""
+    """Return the same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters
+    would not have given the released text. only: the places that count, by the number of tokens; None: all."""
     m, out = chances.m, np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]
     if any(s.action == "insert" for every in steps for s in every):
@@ -286,7 +286,7 @@ def differing_places(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
 
 
 def _edits(own: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
-    """The released words in the places of another text; None where they cannot stand there."""
+    """Return the released words in the places of another text; None where they cannot stand there."""
     out = []
     for mine, theirs in zip(own, released, strict=True):
         if (mine.action == "delete") != (theirs.action == "delete"):

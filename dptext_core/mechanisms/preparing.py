@@ -21,7 +21,7 @@ class PreparationBase(ConfiguredBase):
     """Cut a text into tokens and prepare it."""
 
     def prepare(self, text: str, *, task: Task | None = None) -> Prepared:
-        """The expensive part that no ε changes. Hold it and pass it in the text's place.
+        """Return the expensive part that no ε changes. Hold it and pass it in the text's place.
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class PreparationBase(ConfiguredBase):
         return self.prepare_document(self.document(text), task)
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
+        """Yield prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
         task = task or UNWATCHED
         documents = [self.document(t) for t in text_list(texts)]
         for i, document in enumerate(documents):
@@ -54,7 +54,7 @@ class PreparationBase(ConfiguredBase):
             task.report(i + 1, len(documents))
 
     def prepare_document(self, document: Document, task: Task) -> Prepared:
-        """The expensive part that no ε changes, of a text that is cut into tokens. Write it where there is one.
+        """Return the expensive part that no ε changes, of a text that is cut into tokens. Write it where there is one.
 
         Parameters
         ----------
@@ -71,11 +71,11 @@ class PreparationBase(ConfiguredBase):
         return Prepared(document, self.key)
 
     def plan(self, text: str | Prepared) -> Prepared:
-        """The text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
+        """Return the text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
         return self.prepared(text)
 
     def document(self, text: str) -> Document:
-        """A text, cut into tokens. Raises InputError of what is no text, or too long a one."""
+        """Return a text, cut into tokens. Raises InputError of what is no text, or too long a one."""
         if why := too_long(one_text(text)):
             raise InputError(why)
         if not text.isascii() and _SURROGATE.search(text):
@@ -83,7 +83,8 @@ class PreparationBase(ConfiguredBase):
         return Document.parse(text, self.language)
 
     def prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
-        """The text, prepared, whichever is given. Raises ConfigError where it was prepared with other options."""
+        """Return the text, prepared, whichever is given. Raises ConfigError where it was prepared with other
+        options."""
         if not isinstance(text, Prepared):
             return self.prepare(text, task=task)
         if text.key != self.key:

@@ -20,23 +20,23 @@ ORDER = (DEFAULT_MECHANISM, "custext", "santext", "diffractor", "mahalanobis", "
 
 
 def recommended_partners(mechanism: str) -> list[str]:
-    """What is recommended to stand beside it, in order."""
+    """Return what is recommended to stand beside it, in order."""
     return [name for name in ORDER if name != mechanism]
 
 
 def recommended_value(field: dataclasses.Field) -> Any:
-    """What an option begins with: its default, where it does not say another value."""
+    """Return what an option begins with: its default, where it does not say another value."""
     value = option_meta(field).recommended
     return field.default if value is SAME_AS_DEFAULT else value
 
 
 def recommended_fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    """The options that begin elsewhere than at their default."""
+    """Return the options that begin elsewhere than at their default."""
     return {name: f for name, f in fields_of(mechanism).items() if recommended_value(f) != f.default}
 
 
 def with_recommended(setting: Setting) -> Setting:
-    """The setting with what is recommended for options that it does not name."""
+    """Return the setting with what is recommended for options that it does not name."""
     first = {
         name: recommended_value(f)
         for name, f in recommended_fields(setting.mechanism).items()
@@ -46,19 +46,19 @@ def with_recommended(setting: Setting) -> Setting:
 
 
 def recommended(mechanism: str = ORDER[0], /, **options: Any) -> Mechanism:
-    """The mechanism as it is recommended, but for what is given."""
+    """Return the mechanism as it is recommended, but for what is given."""
     return with_recommended(Setting.of(mechanism, **options)).make()
 
 
 def without_recommended(setting: Setting) -> Setting:
-    """The setting without options that are at what is recommended."""
+    """Return the setting without options that are at what is recommended."""
     first = recommended_fields(setting.mechanism)
     rest = {k: v for k, v in setting.options.items() if k not in first or v != recommended_value(first[k])}
     return dataclasses.replace(setting, options=rest)
 
 
 def label(setting: Setting) -> str:
-    """The mechanism's title with what differs from what is recommended, in words."""
+    """Return the mechanism's title with what differs from what is recommended, in words."""
     other = {
         name: f.default for name, f in recommended_fields(setting.mechanism).items() if name not in setting.options
     }

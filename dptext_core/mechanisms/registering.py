@@ -96,7 +96,7 @@ def unregister(name: str) -> None:
 
 
 def _take(_name: str, found: Any) -> bool:
-    """What an entry point gives: a mechanism, or a function that registers some."""
+    """Return what an entry point gives: a mechanism, or a function that registers some."""
     if isinstance(found, type) and issubclass(found, Mechanism):
         # Its module, which several entry points may name, can have registered it already.
         if found not in registered.values():

@@ -50,7 +50,7 @@ registered: dict[str, type[Mechanism]] = {}
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
-    """The class of a mechanism by its name.
+    """Return the class of a mechanism by its name.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def mechanisms() -> list[MechanismSpec]:
 
 
 def get_mechanism(name: str, **options: Any) -> Mechanism:
-    """A mechanism with its options.
+    """Return a mechanism with its options.
 
     Parameters
     ----------
@@ -108,17 +108,18 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
 
 
 def mechanism_of(result: RewriteResult) -> Mechanism:
-    """The mechanism that a result is of, with its options."""
+    """Return the mechanism that a result is of, with its options."""
     return mechanism_class(result.mechanism).of_config(result.config)
 
 
 def fields_of(mechanism: str) -> dict[str, dataclasses.Field]:
-    """The options of a mechanism by name, in their order, ε among them. Raises ConfigError for an unknown one."""
+    """Return the options of a mechanism by name, in their order, ε among them. Raises ConfigError for an unknown
+    one."""
     return {f.name: f for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}
 
 
 def title(mechanism: str) -> str:
-    """A mechanism's title; of one that is not registered its name."""
+    """Return a mechanism's title; of one that is not registered its name."""
     try:
         return mechanism_class(mechanism).title
     except ConfigError:

@@ -80,11 +80,11 @@ class Setting:
         return cls(mechanism, given, epsilon)
 
     def make(self) -> Mechanism:
-        """The mechanism. Raises ConfigError on anything unknown or out of range, before a model is loaded."""
+        """Return the mechanism. Raises ConfigError on anything unknown or out of range, before a model is loaded."""
         return mechanism_class(self.mechanism).create(**self.given())
 
     def given(self) -> dict[str, Any]:
-        """What ``get_mechanism`` takes besides the name: ε where there is one, and the options."""
+        """Return what ``get_mechanism`` takes besides the name: ε where there is one, and the options."""
         return ({} if self.epsilon is None else {"epsilon": self.epsilon}) | dict(self.options)
 
     def full(self) -> dict[str, Any]:
@@ -94,15 +94,15 @@ class Setting:
         return found
 
     def at(self, epsilon: float | tuple[float, ...] | None) -> Setting:
-        """The same at another ε."""
+        """Return the same at another ε."""
         return dataclasses.replace(self, epsilon=epsilon)
 
     def ordered(self) -> Setting:
-        """The same with its options in the order of their names, as tables have them."""
+        """Return the same with its options in the order of their names, as tables have them."""
         return dataclasses.replace(self, options=dict(sorted(self.options.items())))
 
     def label(self) -> str:
-        """The mechanism's title with its options in words, whatever ε. Never raises."""
+        """Return the mechanism's title with its options in words, whatever ε. Never raises."""
         said = self.described()
         return f"{title(self.mechanism)} ({said})" if said else title(self.mechanism)
 
@@ -111,7 +111,7 @@ class Setting:
         return codec.describe(self.options, self.mechanism)
 
     def key(self) -> str:
-        """The mechanism and its options, whatever ε, as a text that is the same for the same ones."""
+        """Return the mechanism and its options, whatever ε, as a text that is the same for the same ones."""
         return json.dumps([self.mechanism, _plain(self.options)], sort_keys=True)
 
     # --- an address, and files that hold options as people type them
@@ -125,7 +125,7 @@ class Setting:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Setting:
-        """What :meth:`to_query` wrote. Raises ConfigError."""
+        """Return what :meth:`to_query` wrote. Raises ConfigError."""
         if not isinstance(query, Mapping) or "mechanism" not in query:
             raise ConfigError("A setting names its mechanism. Add mechanism=NAME.")
         bare = cls(query["mechanism"])
@@ -138,7 +138,8 @@ class Setting:
 
     @classmethod
     def from_text(cls, text: str) -> Setting:
-        """What a command takes as a setting: ``NAME``, or ``NAME:OPTION=VALUE:OPTION=VALUE``. Raises ConfigError."""
+        """Return what a command takes as a setting: ``NAME``, or ``NAME:OPTION=VALUE:OPTION=VALUE``. Raises
+        ConfigError."""
         name, *given = text.split(":")
         names = [option for option in fields_of(name) if option != "epsilon"]
         options = {}
@@ -184,7 +185,8 @@ class Setting:
 
     @classmethod
     def from_dict(cls, found: Any) -> Setting:
-        """What :meth:`to_dict` wrote. Raises ConfigError where it is no setting; whose options :meth:`make` checks."""
+        """Return what :meth:`to_dict` wrote. Raises ConfigError where it is no setting; whose options :meth:`make`
+        checks."""
         if not isinstance(found, Mapping) or not {"mechanism"} <= set(found) <= {"mechanism", "options", "epsilon"}:
             raise ConfigError("A setting is an object with mechanism, options and epsilon. Write it as one.")
         options, epsilon = found.get("options", {}), found.get("epsilon")
@@ -221,14 +223,14 @@ class SettingFields:
 
 
 def _freeze(value: Any) -> Any:
-    """The same, so that it cannot change and has a hash."""
+    """Return the same, so that it cannot change and has a hash."""
     if isinstance(value, Mapping):
         return Options(value)
     return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:
-    """The same as JSON has it."""
+    """Return the same as JSON has it."""
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     return list(map(_plain, value)) if isinstance(value, tuple) else value

@@ -55,7 +55,7 @@ def offered_models(option: OptionMeta, default: str) -> list[str] | None:
 
 
 def load_masked_lm(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> MaskedLM:
-    """The masked LM `name` ("bundled", a local folder, a hub id in the local cache) on `device`, loaded once.
+    """Return the masked LM `name` ("bundled", a local folder, a hub id in the local cache) on `device`, loaded once.
 
     `device` is "cpu", "cuda" (or "cuda:1"), "mps", or None: a GPU where there is one. The process keeps the weights,
     never a text. `language` says what of its vocabulary are whole words, which a mask can become. Raises
@@ -67,8 +67,8 @@ def load_masked_lm(name: str = "bundled", device: str | None = None, language: L
 
 
 def engine(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> Engine:
-    """The worker that scores masked positions with model `name` on `device`, as `load_masked_lm` takes them; one for
-    all callers of this process.
+    """Return the worker that scores masked positions with model `name` on `device`, as `load_masked_lm` takes them; one
+    for all callers of this process.
 
     Returns at once and loads nothing; see `Engine.warm` and `Engine.score`.
     """
@@ -78,14 +78,14 @@ def engine(name: str = "bundled", device: str | None = None, language: Language 
 
 
 def estimate_generator_clip(texts, mechanism, **options) -> ClipEstimate:
-    """The same of a generator, with the prompt of a ``mechanism`` that writes with it: see ``clip``."""
+    """Return the same of a generator, with the prompt of a ``mechanism`` that writes with it: see ``clip``."""
     from .clip import estimate_generator_clip as estimate
 
     return estimate(texts, mechanism, **options)
 
 
 def estimate_clip_range(texts, name: str = "bundled", **options) -> ClipEstimate:
-    """The paper's clipping range and the tuned one, from public `texts`: see `clip.estimate_clip_range`."""
+    """Return the paper's clipping range and the tuned one, from public `texts`: see `clip.estimate_clip_range`."""
     from .clip import estimate_clip_range as estimate
 
     return estimate(texts, name, **options)

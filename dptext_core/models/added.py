@@ -98,7 +98,8 @@ class AddedModel:
 
 
 def models_folder() -> Path:
-    """The folder of added models, whether it is there or not. Raises ConfigError for a path that nothing can have."""
+    """Return the folder of added models, whether it is there or not. Raises ConfigError for a path that nothing can
+    have."""
     if named := os.environ.get("DPTEXT_MODELS", "").strip():
         return usable_path(named, ConfigError).absolute()
     if sys.platform == "win32":
@@ -118,12 +119,12 @@ def source(name: str) -> Source:
 
 
 def how_to_add(name: str) -> str:
-    """The sentence that says how a model gets onto this machine."""
+    """Return the sentence that says how a model gets onto this machine."""
     return f"Get it once: {INSTALL}, then python -m dptext_core models add {name}. It then works offline."
 
 
 def added() -> list[AddedModel]:
-    """The models in the cache, by name. What is not whole or cannot be read is left out."""
+    """Return the models in the cache, by name. What is not whole or cannot be read is left out."""
     try:
         folders = sorted(p for p in models_folder().iterdir() if p.is_dir() and not p.name.startswith("."))
     except OSError:
@@ -132,8 +133,8 @@ def added() -> list[AddedModel]:
 
 
 def added_model(name: str) -> AddedModel:
-    """The model ``name`` of the cache. Raises ConfigError for a name that no model has, ModelUnavailable where it is
-    not on this machine."""
+    """Return the model ``name`` of the cache. Raises ConfigError for a name that no model has, ModelUnavailable where
+    it is not on this machine."""
     for model in added():
         if model.id == name:
             return model
@@ -153,7 +154,7 @@ def read_notes(folder: Path) -> AddedModel | None:
 
 
 def parts(name: str) -> list[Path]:
-    """The files that a model is made from, in order. Raises ModelUnavailable where a package is missing.
+    """Return the files that a model is made from, in order. Raises ModelUnavailable where a package is missing.
 
     The packages are only looked up: none of their code is run.
     """
@@ -217,7 +218,8 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
 
 @contextmanager
 def _work_folder(place: Path) -> Iterator[Path]:
-    """A folder for work on ``place``, on the same disk and gone afterwards; what was left of others goes first."""
+    """Yield a folder for work on ``place``, on the same disk and gone afterwards; what was left of others goes
+    first."""
     place.parent.mkdir(parents=True, exist_ok=True)
     for left in place.parent.glob(f".{place.name}-*"):
         with folder_lock.claim_abandoned(left, time.time(), _STALE) as free:

@@ -109,11 +109,11 @@ class Autoencoder:
     # --- a text as numbers
 
     def pieces(self, text: str) -> tuple[list[int], int]:
-        """The ids of the pieces that are read of a text, and how many it has."""
+        """Return the ids of the pieces that are read of a text, and how many it has."""
         return pieces(text, self.shape.window)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """The contexts [h; c] of texts, float32 (n, 2·hidden), before any clipping."""
+        """Return the contexts [h; c] of texts, float32 (n, 2·hidden), before any clipping."""
         return self.encode_ids([self.pieces(t)[0] for t in texts])
 
     def encode_ids(self, texts: Sequence[Sequence[int]]) -> np.ndarray:
@@ -134,7 +134,7 @@ class Autoencoder:
     # --- numbers as a text
 
     def decode(self, contexts: np.ndarray, max_tokens: int | None = None) -> list[str]:
-        """The texts that contexts (n, 2·hidden) become: greedily, at most max_tokens pieces each."""
+        """Return the texts that contexts (n, 2·hidden) become: greedily, at most max_tokens pieces each."""
         return [tokenizer().text(ids) for ids in self.decode_ids(contexts, max_tokens)]
 
     def decode_ids(self, contexts: np.ndarray, max_tokens: int | None = None) -> list[list[int]]:
@@ -239,12 +239,12 @@ class PieceTokenizer:
 
 @lru_cache(maxsize=1)
 def tokenizer() -> PieceTokenizer:
-    """The trunk's tokenizer, read once."""
+    """Return the trunk's tokenizer, read once."""
     return PieceTokenizer()
 
 
 def pieces(text: str, window: int) -> tuple[list[int], int]:
-    """The ids of the first ``window`` pieces of a text, and how many it has."""
+    """Return the ids of the first ``window`` pieces of a text, and how many it has."""
     ids = tokenizer().ids(text)
     return ids[:window], len(ids)
 
@@ -256,8 +256,8 @@ def trunk_width() -> int:
 
 @lru_cache(maxsize=1)
 def trunk_embeddings() -> np.ndarray:
-    """The trunk's word embeddings as they are used here, float32 (pieces, 384): without their mean, each of mean 0 and
-    variance 1."""
+    """Return the trunk's word embeddings as they are used here, float32 (pieces, 384): without their mean, each of mean
+    0 and variance 1."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -275,7 +275,7 @@ def trunk_embeddings() -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def output_ids() -> np.ndarray:
-    """The ids that can be written: the mark that ends a text, and all pieces but marks. No text changes them."""
+    """Return the ids that can be written: the mark that ends a text, and all pieces but marks. No text changes them."""
     pieces = read_pieces(verified_trunk_folder())
     marks = re.compile(r"\[.+\]")
     return np.array([i for i, p in enumerate(pieces) if p == "[SEP]" or not marks.fullmatch(p)])
@@ -364,7 +364,8 @@ _guard = threading.Lock()
 
 
 def load_autoencoder(checkpoint: str) -> Autoencoder:
-    """The checkpoint (a name in BUNDLED, or a folder) in memory; shared in this process until its files change."""
+    """Return the checkpoint (a name in BUNDLED, or a folder) in memory; shared in this process until its files
+    change."""
     folder = checkpoint_folder(checkpoint)
     changed = []
     for name in (CONFIG, WEIGHTS):

@@ -57,7 +57,7 @@ class TextLoss:
 
 
 def judge(name: str | Path | None = None, device: str | None = None) -> Judge:
-    """The judge of this name (an added model, or the folder of any causal language model), loaded once.
+    """Return the judge of this name (an added model, or the folder of any causal language model), loaded once.
 
     None: `JUDGE`, or the first model that was added. Raises ModelUnavailable where it is not on this machine.
     """
@@ -147,7 +147,7 @@ class Judge:
         return [readings[text] for text in texts]
 
     def _encode(self, text: str) -> tuple[list[int], int]:
-        """The ids of a text that are read, and the words among them."""
+        """Return the ids of a text that are read, and the words among them."""
         text = clean(text)
         encoding = self._tokens.encode(text)
         ids = list(encoding.ids)

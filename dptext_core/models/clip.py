@@ -124,7 +124,7 @@ def estimate_clip_range(
 
 
 def estimate_generator_clip(texts: Iterable[str], mechanism: Writer, *, task: Task = UNWATCHED) -> ClipEstimate:
-    """The same for a generator, from its scores of every token that it writes about public ``texts``.
+    """Return the same for a generator, from its scores of every token that it writes about public ``texts``.
 
     mechanism: one that writes with it, whose prompt and limit are used; it takes the best token at every step.
     """

@@ -21,7 +21,7 @@ def known_tokens(model: str, document: Document) -> list[bool]:
 
 
 def spec_knows(spec: MaskedLMSpec | GeneratorSpec, document: Document) -> list[bool]:
-    """The same of a model that was looked up."""
+    """Return the same of a model that was looked up."""
     if spec.on_trunk:
         return _known_by_backend(*_bundled(), document)
     return known_by(spec.folder, document)
@@ -52,7 +52,7 @@ def _known_by_backend(backend: Any, unknown: frozenset[int], document: Document)
 
 @lru_cache(maxsize=4)
 def _tokenizer(file: Path, _changed: int) -> tuple[Any, frozenset[int]]:
-    """A tokenizer, and the ids of its pieces for what it does not know. Both are public."""
+    """Return a tokenizer, and the ids of its pieces for what it does not know. Both are public."""
     return _with_unknown(read_tokenizer(file))
 
 

@@ -15,14 +15,14 @@ _FLOATS = ("position_embeddings.weight", "token_type_embeddings.weight")
 
 
 def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The whole numbers of a matrix and their scales."""
+    """Return the whole numbers of a matrix and their scales."""
     blocks = matrix.reshape(len(matrix), -1, BLOCK)
     scales = (np.maximum(np.abs(blocks).max(axis=2, keepdims=True), 1e-12) / 127.0).astype(np.float32)
     return np.rint(blocks / scales).astype(np.int8).reshape(matrix.shape), scales[..., 0]
 
 
 def in_eight_bits(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The weights of a transformer with its large matrices in 8 bits, and all else in float32."""
+    """Return the weights of a transformer with its large matrices in 8 bits, and all else in float32."""
     found: dict[str, np.ndarray] = {}
     for name, value in weights.items():
         if value.ndim == 2 and not name.endswith(_FLOATS):
@@ -33,7 +33,7 @@ def in_eight_bits(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def in_floats(stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The weights that ``in_eight_bits`` stored, in float32: the same numbers that the runtime computes with."""
+    """Return the weights that ``in_eight_bits`` stored, in float32: the same numbers that the runtime computes with."""
     found: dict[str, np.ndarray] = {}
     for name, value in stored.items():
         if name.endswith(CODES):
@@ -63,7 +63,7 @@ _KINDS = {"float32": "F32", "int8": "I8", "int64": "I64"}
 
 
 def laid_out(stored: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bytes]:
-    """The tensors one after another, and where each of them is, as the header of a safetensors file says it."""
+    """Return the tensors one after another, and where each of them is, as the header of a safetensors file says it."""
     header, parts, at = {}, [], 0
     for name in sorted(stored, key=lambda n: (-stored[n].dtype.itemsize, n)):
         data = np.ascontiguousarray(stored[name], stored[name].dtype.newbyteorder("<")).tobytes()

@@ -20,8 +20,8 @@ _guard = threading.Lock()
 
 
 def shared_engine(name: str, device: str | None = None, language: Language = ENGLISH) -> Engine:
-    """The one engine of this process for model `name` on `device`, or what stands for the replicas that the variable
-    DPTEXT_ENGINE names. Raises what `masked_lm_spec` raises, and ConfigError."""
+    """Return the one engine of this process for model `name` on `device`, or what stands for the replicas that the
+    variable DPTEXT_ENGINE names. Raises what `masked_lm_spec` raises, and ConfigError."""
     address = None
     if device is None and language is Engine.served:
         address = served_address()
@@ -45,7 +45,8 @@ def _stop_all() -> None:
 
 
 def _after_fork() -> None:
-    """A child process has none of the threads of its parent, and may have inherited locked locks."""
+    """Renew locks and threads: a child process has none of the threads of its parent, and may have inherited locked
+    locks."""
     global _guard
     _guard = threading.Lock()
     for engine in _engines.values():

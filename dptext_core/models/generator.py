@@ -248,7 +248,7 @@ class Generator:
         return state if draws == 1 else self.repeated(state, draws)
 
     def repeated(self, state: State, draws: int) -> State:
-        """The state with every row ``draws`` times; the given one stays as it is."""
+        """Return the state with every row ``draws`` times; the given one stays as it is."""
         import torch
 
         if state.shape.draws != 1 or state.steps:
@@ -283,7 +283,7 @@ class Generator:
         state.steps += 1
 
     def replay(self, prompt: Sequence[int], shape: GeneratorPass, tokens: Sequence[int]) -> list[np.ndarray]:
-        """The scores float32 (n,) of every token in ``tokens``, as they were in this row of such a state."""
+        """Return the scores float32 (n,) of every token in ``tokens``, as they were in this row of such a state."""
         state = self.begin([prompt] * shape.prompts, shape.draws, shape.width, shape.prefix)
         rows = shape.prompts * shape.draws
         out = [state.logits[shape.row].copy()]
@@ -393,7 +393,7 @@ class Generator:
 
 
 def _repeated_tokens(tokens: Sequence[int], n: int) -> list[int]:
-    """The tokens that would close a run of ``n`` which was written before."""
+    """Return the tokens that would close a run of ``n`` which was written before."""
     if not n or len(tokens) < n:
         return []
     end = list(tokens[len(tokens) - n + 1 :])

@@ -31,7 +31,7 @@ def _takes(model: Any, name: str) -> bool:
 
 
 def _past_key_name(model: Any) -> str:
-    """What was read by now, as this version of transformers calls it."""
+    """Return what was read by now, as this version of transformers calls it."""
     return "cache" if _takes(model, "cache") else "past_key_values"
 
 
@@ -96,7 +96,7 @@ def _word_pieces(tokens: Sequence[str], language: Language = ENGLISH) -> list[st
 
 
 def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
-    """A bundled model: the trunk's embeddings (and encoder), and what was trained of the decoder."""
+    """Return a bundled model: the trunk's embeddings (and encoder), and what was trained of the decoder."""
     import torch
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file

@@ -150,7 +150,7 @@ def _max_length(notes_file: Path, notes: Mapping[str, Any], config: Mapping[str,
 
 
 def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[ModelInfo]:
-    """The generators on this machine: the bundled one, those that were added, those of the local hub cache.
+    """Return the generators on this machine: the bundled one, those that were added, those of the local hub cache.
 
     kind: only those that are "encoder-decoder" or "decoder"; None: all.
     """

@@ -17,7 +17,7 @@ _locks: dict[tuple[str, str], threading.Lock] = {}
 
 
 def load_generator(name: str = BUNDLED, bundled: str = PROMPTED, device: str | None = None) -> Generator:
-    """The generator ``name`` on ``device`` ("cpu", "cuda", "mps"; None: a GPU where there is one), loaded once.
+    """Return the generator ``name`` on ``device`` ("cpu", "cuda", "mps"; None: a GPU where there is one), loaded once.
 
     The process keeps the weights, never a text. Raises ModelUnavailable or ConfigError.
     """

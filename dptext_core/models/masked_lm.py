@@ -113,7 +113,7 @@ class MaskedLM:
         return f"MaskedLM({self.spec.id!r}, device={self.device!r}, dtype={self.dtype!r})"
 
     def encode(self, doc: Document) -> list[list[int]]:
-        """The word-piece ids of each token of `doc`, from one tokenisation of the whole text, never truncated.
+        """Return the word-piece ids of each token of `doc`, from one tokenisation of the whole text, never truncated.
 
         A piece belongs to the first token it overlaps; one that lies between tokens to the token before it (before the
         first: to the first). A token without a piece of its own gets the id of the unknown word, so that no position
@@ -130,7 +130,7 @@ class MaskedLM:
         return [p or [self.unk_id] for p in pieces]
 
     def word_pieces(self, word: str) -> list[int]:
-        """The word-piece ids of `word` as it stands inside a text (after a space); never empty."""
+        """Return the word-piece ids of `word` as it stands inside a text (after a space); never empty."""
         known = self._id_of.get(word)
         if known is not None:
             return [known]
@@ -139,12 +139,12 @@ class MaskedLM:
         return ids or [self.unk_id]
 
     def model_input(self, request: MaskRequest) -> ModelInput:
-        """The sequence of ids that `request` becomes."""
+        """Return the sequence of ids that `request` becomes."""
         return self.model_inputs([request])[0]
 
     def model_inputs(self, requests: Sequence[MaskRequest]) -> list[ModelInput]:
-        """The sequences that `requests` become: queries where the model is asked so and they have a context. Those that
-        read the same text share the list of its ids."""
+        """Return the sequences that `requests` become: queries where the model is asked so and they have a context.
+        Those that read the same text share the list of its ids."""
         queries = Queries(self.template, self.mask_id, self.spec.max_length)
         texts: dict[tuple[int, ...], list[int]] = {}
         found = []
@@ -175,8 +175,8 @@ class MaskedLM:
         return self.forward_all([(inputs, (rows, length))])
 
     def forward_all(self, passes: Passes) -> np.ndarray:
-        """The rows of `forward` for each of several passes, one after another: the same bits, in less time where they
-        are not more than `at_once`."""
+        """Return the rows of `forward` for each of several passes, one after another: the same bits, in less time where
+        they are not more than `at_once`."""
         for inputs, (rows, length) in passes:
             if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
                 raise ValueError("more rows or positions than the shape of the pass has")

@@ -29,7 +29,7 @@ Passes = Sequence[tuple[Sequence[ModelInput], tuple[int, int]]]
 
 
 def stored_candidates(spec: MaskedLMSpec) -> np.ndarray:
-    """The ids of the words that a model's graph scores. Raises ModelUnavailable."""
+    """Return the ids of the words that a model's graph scores. Raises ModelUnavailable."""
     from safetensors import SafetensorError, safe_open
 
     try:

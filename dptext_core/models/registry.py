@@ -121,7 +121,7 @@ class ModelInfo:
 
 
 def how_to_get(hub_id: str) -> str:
-    """The sentence that says how a model of the hub gets onto this machine."""
+    """Return the sentence that says how a model of the hub gets onto this machine."""
     return f"Get it once with 'hf download {hub_id}'; it then works offline."
 
 
@@ -169,7 +169,7 @@ def weights_sha256(folder: Path) -> str:
 
 
 def _hub_folder(name: str) -> Path | None:
-    """The snapshot folder of a hub id in the local cache, under the id as given or its other form."""
+    """Return the snapshot folder of a hub id in the local cache, under the id as given or its other form."""
     extras.require("huggingface_hub")
 
     from huggingface_hub import try_to_load_from_cache
@@ -271,7 +271,7 @@ def check_weights(folder: Path, config: Mapping[str, Any], file: str) -> None:
 
 
 def range_in(notes: Mapping[str, Any], kind: str, notes_file: Path) -> ClipRange | None:
-    """The range that a model's notes name ``{kind}_min``, ``{kind}_max``; None where they name none."""
+    """Return the range that a model's notes name ``{kind}_min``, ``{kind}_max``; None where they name none."""
     names = f"{kind}_min", f"{kind}_max"
     low: Any = notes.get(names[0])
     high: Any = notes.get(names[1])
@@ -310,7 +310,8 @@ def _max_length(folder: Path, notes_file: Path, notes: Mapping, config: Mapping,
 
 
 def list_models() -> list[ModelInfo]:
-    """The masked LMs on this machine: the bundled one, and those with safetensors weights in the local hub cache.
+    """Return the masked LMs on this machine: the bundled one, and those with safetensors weights in the local hub
+    cache.
 
     Others come with ``hf download ID``, or as a folder written by ``save_pretrained``.
     """

@@ -88,7 +88,7 @@ class Replica:
             raise
 
     def _answer(self, requests: list[MaskRequest], task: Task) -> WorkOutcome:
-        """Raises nothing: what an error says would be kept in logs."""
+        """Raise nothing: what an error says would be kept in logs."""
         try:
             return WorkOutcome(self._engine.score(requests, task=task))
         except DPTextError as error:

@@ -73,11 +73,11 @@ class Session:
         return tuple(self._outputs)
 
     def shape(self, output: str) -> Sequence[Any]:
-        """The shape of an output, with names where it depends on the input."""
+        """Return the shape of an output, with names where it depends on the input."""
         return self._outputs[output]
 
     def __call__(self, outputs: Sequence[str], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """The outputs of these names. Raises MemoryError where there is not enough memory."""
+        """Return the outputs of these names. Raises MemoryError where there is not enough memory."""
         if self._pid != os.getpid():
             with self._loading:
                 if self._pid != os.getpid():

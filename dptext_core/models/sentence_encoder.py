@@ -66,12 +66,12 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
 
 
 def readable(text: str) -> str:
-    """The text as a tokenizer written in Rust takes it, which is one without lone surrogates."""
+    """Return the text as a tokenizer written in Rust takes it, which is one without lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def pieces(texts: Sequence[str], most: int) -> list[list[int]]:
-    """The ids of each text's word pieces and of the two marks around them, ``most`` at most."""
+    """Return the ids of each text's word pieces and of the two marks around them, ``most`` at most."""
     encodings = _tokenizer().encode_batch([readable(text) for text in texts])
     return [e.ids if len(e.ids) <= most else [*e.ids[: most - 1], e.ids[-1]] for e in encodings]
 
@@ -133,7 +133,7 @@ def graphs_folder() -> Path:
 
 
 def weights() -> dict[str, np.ndarray]:
-    """The encoder's weights that its graphs read, by their names. Raises ModelUnavailable."""
+    """Return the encoder's weights that its graphs read, by their names. Raises ModelUnavailable."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -152,7 +152,7 @@ def _unreadable_error(folder: Path, error: Exception) -> ModelUnavailable:
 
 
 def library_encoder(device: str) -> Any:
-    """The same as sentence-transformers has it. Raises ModelUnavailable."""
+    """Return the same as sentence-transformers has it. Raises ModelUnavailable."""
     folder = verified_trunk_folder()
     extras.require("sentence_transformers")
     with transformers_import_guard():

@@ -26,12 +26,12 @@ _MARKERS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space
 
 
 def clean(text: str) -> str:
-    """The text as a tokenizer takes it."""
+    """Return the text as a tokenizer takes it."""
     return _SURROGATES.sub("\ufffd", text)
 
 
 def owners(offsets: Sequence[tuple[int, int]], tokens: Sequence[Token]) -> Iterator[int]:
-    """The token (there is at least one) that each piece belongs to: see `MaskedLM.encode`."""
+    """Yield the token (there is at least one) that each piece belongs to: see `MaskedLM.encode`."""
     ends = [t.end for t in tokens]
     at, last = 0, len(tokens) - 1
     for start, end in offsets:
@@ -46,7 +46,7 @@ def first_line(error: Exception) -> str:
 
 
 def bundled_tokenizer() -> Any:
-    """The engine of all-MiniLM-L6-v2's tokenizer, over the bundled vocabulary. Raises ModelUnavailable."""
+    """Return the engine of all-MiniLM-L6-v2's tokenizer, over the bundled vocabulary. Raises ModelUnavailable."""
     extras.require("tokenizers")
 
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
@@ -87,8 +87,8 @@ class TrunkTokenizer:
 
 
 def private_backend(tokenizer: Any) -> Any:
-    """A copy of the tokenizer's engine that neither truncates nor pads, reads no special tokens in a user's text, and
-    keeps no word of it."""
+    """Return a copy of the tokenizer's engine that neither truncates nor pads, reads no special tokens in a user's
+    text, and keeps no word of it."""
     extras.require("tokenizers")
 
     from tokenizers import Tokenizer
@@ -99,7 +99,7 @@ def private_backend(tokenizer: Any) -> Any:
 
 
 def _plain(backend: Any) -> Any:
-    """A tokenizer's engine that neither truncates nor pads, and keeps no word of a text."""
+    """Return a tokenizer's engine that neither truncates nor pads, and keeps no word of a text."""
     backend.no_truncation()
     backend.no_padding()
     # Those of byte-pair and unigram models remember 10,000 words.
@@ -109,7 +109,7 @@ def _plain(backend: Any) -> Any:
 
 
 def read_tokenizer(file: Path) -> Any:
-    """The engine of a tokenizer.json. Raises ModelUnavailable."""
+    """Return the engine of a tokenizer.json. Raises ModelUnavailable."""
     extras.require("tokenizers")
 
     from tokenizers import Tokenizer
@@ -132,7 +132,8 @@ def special_id(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:
 
 
 def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarray, tuple[str, ...], str]:
-    """The fixed public candidates of a tokenizer: ids (ascending), words, and the marker of a word's beginning ("").
+    """Return the fixed public candidates of a tokenizer: ids (ascending), words, and the marker of a word's beginning
+    ("").
 
     Whole words of the language: no special tokens, no pieces inside words, no placeholders. Depends on the tokenizer
     and the language alone.

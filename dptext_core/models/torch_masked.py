@@ -153,7 +153,7 @@ def public_scores(model: Any, x: ModelInput, mask_id: int) -> np.ndarray:
 
 
 def plain_model(spec: MaskedLMSpec) -> tuple[Any, Any]:
-    """The model as transformers has it (float32, on the CPU, in evaluation mode), and its fast tokenizer.
+    """Return the model as transformers has it (float32, on the CPU, in evaluation mode), and its fast tokenizer.
 
     Raises ModelUnavailable or ConfigError.
     """
@@ -165,7 +165,7 @@ def plain_model(spec: MaskedLMSpec) -> tuple[Any, Any]:
 
 
 def _export_weights(spec: MaskedLMSpec) -> tuple[Any, Any]:
-    """The weights of the ONNX graph in a model of transformers."""
+    """Return the weights of the ONNX graph in a model of transformers."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 

@@ -82,7 +82,7 @@ def window(tokens: Pieces, target: int, centre: Sequence[int], room: int) -> tup
 
 
 def model_input(request: MaskRequest, template: Template, mask_id: int, max_length: int) -> ModelInput:
-    """The sequence for `request`: at most `max_length` positions, with exactly one mask put in by us."""
+    """Return the sequence for `request`: at most `max_length` positions, with exactly one mask put in by us."""
     if not 0 <= request.target < len(request.masked):
         raise InputError(f"The position {request.target} is outside the text, which has {len(request.masked)} tokens.")
     if request.context is None:
@@ -137,8 +137,8 @@ class Queries:
         self._texts: dict[int, tuple[Pieces, list[int], list[tuple[int, int]], dict[int, list[int]]]] = {}
 
     def __call__(self, request: MaskRequest) -> ModelInput:
-        """The text around the target, and where the target's first piece stands. In a text longer than the window the
-        target is asked for in the one of `overlapping` in which it stands most central."""
+        """Return the text around the target, and where the target's first piece stands. In a text longer than the
+        window the target is asked for in the one of `overlapping` in which it stands most central."""
         if not 0 <= request.target < len(request.masked):
             raise InputError(
                 f"The position {request.target} is outside the text, which has {len(request.masked)} tokens."
@@ -164,6 +164,6 @@ class Queries:
 
 
 def bucket(length: int) -> int:
-    """The padded length of a sequence: a function of its own length only."""
+    """Return the padded length of a sequence: a function of its own length only."""
     step = 4 if length <= 64 else 8 if length <= 128 else 32
     return -(-length // step) * step

@@ -18,7 +18,8 @@ BY_FREQUENCY = 0.1
 
 @lru_cache(maxsize=8)
 def candidates(model: str, language: Language) -> tuple[str, ...]:
-    """The words that a masked language model may say, as it writes them; of the bundled one without loading it."""
+    """Return the words that a masked language model may say, as it writes them; of the bundled one without loading
+    it."""
     if model != "bundled":
         from . import load_masked_lm
 

@@ -279,7 +279,7 @@ class Engine:
         return passes
 
     def _next_pass(self) -> tuple[PassShape, list[tuple[_Job, int]]]:
-        """The next pass: requests of the first caller, filled up from the others. Called with the state held."""
+        """Return the next pass: requests of the first caller, filled up from the others. Called with the state held."""
         first = self._jobs[0]
         shape = next(iter(first.open))
         batch: list[tuple[_Job, int]] = []

@@ -78,8 +78,8 @@ class TokenDistribution(Private):
         return len(self.candidates)
 
     def index(self, word: str) -> np.ndarray:
-        """Indices of the candidates that are ``word``, ignoring case (several in models that know capitals). Raises
-        InputError for what is no text."""
+        """Return the indices of the candidates that are ``word``, ignoring case (several in models that know capitals).
+        Raises InputError for what is no text."""
         if not isinstance(word, str):
             raise InputError(f"A word is a text, not {type(word).__name__}.")
         return find_word(self.candidates, word)
@@ -126,7 +126,7 @@ class TokenDistribution(Private):
         return float(-(p[p > 0] * self.log_probs[p > 0]).sum() / np.log(2))
 
     def top(self, k: int = 20) -> list[tuple[str, float]]:
-        """The most probable words.
+        """Return the most probable words.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Channel(Private, ABC):
 
     @abstractmethod
     def at(self, epsilon: float) -> TokenDistribution:
-        """The distribution at ``epsilon``."""
+        """Return the distribution at ``epsilon``."""
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         """Index of the word released at ``epsilon`` under this stream."""
@@ -295,7 +295,7 @@ class ScoreTable(Channel):
         return epsilon * self.scores if self.log_base is None else epsilon * self.scores + self.log_base
 
     def at(self, epsilon: float) -> TokenDistribution:
-        """The distribution at ``epsilon``."""
+        """Return the distribution at ``epsilon``."""
         x = self.log_weights(epsilon)
         return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
 
@@ -393,7 +393,8 @@ def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:
 
 
 def expected_distinct_of(counts: np.ndarray, n: int) -> float:
-    """Expected number of different words among n of the draws that gave these counts (k,), chosen at random."""
+    """Return the expected number of different words among n of the draws that gave these counts (k,), chosen at
+    random."""
     from scipy.special import gammaln
 
     total = counts.sum()
@@ -473,6 +474,6 @@ def search_flips(
 
 
 def find_word(candidates: Sequence[str], word: str) -> np.ndarray:
-    """Indices of ``word`` in ``candidates``, ignoring case."""
+    """Return the indices of ``word`` in ``candidates``, ignoring case."""
     key = word.casefold()
     return np.array([i for i, c in enumerate(map(str.casefold, candidates)) if c == key], np.int64)

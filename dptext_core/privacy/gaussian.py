@@ -33,7 +33,7 @@ LARGEST_SIGMA = 2.0**40
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """The smallest δ with which Gaussian noise is (ε, δ)-DP where texts lie ``mu`` deviations apart at most."""
+    """Return the smallest δ with which Gaussian noise is (ε, δ)-DP where texts lie ``mu`` deviations apart at most."""
     from scipy.special import ndtr
 
     if mu <= 0:
@@ -52,7 +52,7 @@ def _mills(z: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest distance in deviations at which Gaussian noise is (ε, δ)-DP, on the side of safety."""
+    """Return the largest distance in deviations at which Gaussian noise is (ε, δ)-DP, on the side of safety."""
     if not epsilon > 0 or not 0 < delta <= LARGEST_DELTA:
         raise ConfigError(f"Gaussian noise needs ε above 0 and δ above 0, at most {LARGEST_DELTA:g}.")
     high = 1.0
@@ -63,12 +63,12 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
-    """The least deviation of Gaussian noise that is (ε, δ)-DP for this ℓ2 sensitivity, on the side of safety."""
+    """Return the least deviation of Gaussian noise that is (ε, δ)-DP for this ℓ2 sensitivity, on the side of safety."""
     return sensitivity / gaussian_mu(epsilon, delta)
 
 
 def gaussian_epsilon(delta: float, mu: float) -> float:
-    """The smallest ε with which Gaussian noise is (ε, δ)-DP where texts lie ``mu`` deviations apart at most."""
+    """Return the smallest ε with which Gaussian noise is (ε, δ)-DP where texts lie ``mu`` deviations apart at most."""
     if gaussian_delta(0.0, mu) <= delta:
         return 0.0
     high = 1.0
@@ -78,13 +78,13 @@ def gaussian_epsilon(delta: float, mu: float) -> float:
 
 
 def gaussian_advantage(mu: float) -> float:
-    """The total variation of Gaussian noise and the same ``mu`` deviations apart: 2Φ(μ/2) − 1."""
+    """Return the total variation of Gaussian noise and the same ``mu`` deviations apart: 2Φ(μ/2) − 1."""
     return math.erf(mu / math.sqrt(8.0))
 
 
 def laplace_advantage(shift: np.ndarray, rate: float) -> float:
-    """A bound of the total variation of noise on whole numbers, P(k) ∝ e^(−rate·|k|), and the same shifted by ``shift``
-    (whole, any shape).
+    """Return a bound of the total variation of noise on whole numbers, P(k) ∝ e^(−rate·|k|), and the same shifted by
+    ``shift`` (whole, any shape).
 
     By Pinsker's inequality, √(D/2), from the divergence D, which adds up over the numbers: with x = rate·|shift| each
     adds rate·(E|k − shift| − E|k|) = x − rate/sinh(rate)·(1 − e^(−x)).
@@ -121,8 +121,8 @@ def rounded_gaussian(stream: NoiseStream, n: int, sigma: float) -> np.ndarray:
 
 
 def _solve_exactly(stream: NoiseStream, j: int, word: int, sigma: Fraction, low: int, high: int) -> int:
-    """The largest whole k with P(|N| ≥ (k − ½)/σ) ≥ U, where U is the j-th uniform of ``stream.words``; it is ``low``
-    or more, and less than ``high``."""
+    """Return the largest whole k with P(|N| ≥ (k − ½)/σ) ≥ U, where U is the j-th uniform of ``stream.words``; it is
+    ``low`` or more, and less than ``high``."""
     bits, n, level = word, 64, 0
     while True:
         upper, lower = (int(x) for x in stream.extensions(np.array([j]), 1 << 40, level)[0])
@@ -132,7 +132,7 @@ def _solve_exactly(stream: NoiseStream, j: int, word: int, sigma: Fraction, low:
 
 
 def _round_exact(bits: int, n: int, sigma: Fraction, low: int, high: int) -> int | None:
-    """That k where U lies between ``bits`` and ``bits`` + 1 of 2^n; None where so many bits do not decide it."""
+    """Return that k where U lies between ``bits`` and ``bits`` + 1 of 2^n; None where so many bits do not decide it."""
     with localcontext() as context:
         context.prec = n // 3 + 40
         slack = Decimal(10) ** (20 - context.prec)

@@ -229,7 +229,8 @@ def _zcdp(counts: Mapping[float, int], delta: float, bounded_range: bool) -> flo
 
 
 def zcdp_rho(epsilon: float, bounded_range: bool = False) -> float:
-    """The smallest ρ such that every ε-DP draw is ρ-zCDP; of those with bounded range, ε²/8 where that is less."""
+    """Return the smallest ρ such that every ε-DP draw is ρ-zCDP; of those with bounded range, ε²/8 where that is
+    less."""
     rho = epsilon * math.tanh(epsilon / 2)
     return min(rho, epsilon**2 / 8) if bounded_range else rho
 

@@ -71,13 +71,13 @@ class NoiseStream:
 
     @classmethod
     def of_key(cls, key: bytes) -> NoiseStream:
-        """The stream of 32 bytes of the operating system's randomness, for processes that have to share one."""
+        """Return the stream of 32 bytes of the operating system's randomness, for processes that have to share one."""
         stream = cls()
         stream._key = bytes(key)
         return stream
 
     def at(self, *path: int | str) -> NoiseStream:
-        """The stream at ``path`` below this one."""
+        """Return the stream at ``path`` below this one."""
         if self._numbers is not None and path and isinstance(path[0], int):
             path = (self._numbers[path[0]], *path[1:])
         child = object.__new__(NoiseStream)
@@ -88,18 +88,18 @@ class NoiseStream:
         return child
 
     def numbered(self, numbers: Sequence[int] | None) -> NoiseStream:
-        """The same stream for some texts out of many: ``at(i, …)`` is then ``at(numbers[i], …)``, so that a text has
-        the noise of its own number, whichever texts are rewritten beside it. None: without such numbers."""
+        """Return the same stream for some texts out of many: ``at(i, …)`` is then ``at(numbers[i], …)``, so that a text
+        has the noise of its own number, whichever texts are rewritten beside it. None: without such numbers."""
         other = self.skip(0)
         other._numbers = numbers
         return other
 
     def number(self, i: int) -> int:
-        """The number of the i-th text: see :meth:`numbered`."""
+        """Return the number of the i-th text: see :meth:`numbered`."""
         return i if self._numbers is None else self._numbers[i]
 
     def skip(self, blocks: int) -> NoiseStream:
-        """The same stream further on: its :meth:`words` begin ``blocks`` blocks of two words later."""
+        """Return the same stream further on: its :meth:`words` begin ``blocks`` blocks of two words later."""
         later = object.__new__(NoiseStream)
         later._key, later.seed, later._block = self._key, self.seed, self._block + blocks
         later._numbers = self._numbers
@@ -111,7 +111,7 @@ class NoiseStream:
         return blake2b(b"family", digest_size=8, key=self._key).hexdigest()
 
     def prefixes(self, n: int, draws: int = 1) -> np.ndarray:
-        """The leading 32 bits of ``draws`` × ``n`` uniforms, as uint32 of shape (draws, n)."""
+        """Return the leading 32 bits of ``draws`` × ``n`` uniforms, as uint32 of shape (draws, n)."""
         raw = self._cipher("prefix").update(bytes(4 * n * draws))
         return np.frombuffer(raw, np.uint32).reshape(draws, n)
 
@@ -163,7 +163,8 @@ class NoiseStream:
         return np.copysign(ndtri(np.minimum(u, 0.5)), raw)
 
     def gumbel(self, n: int) -> np.ndarray:
-        """The n locked Gumbel variables of this stream, float64 (n,): what :func:`draw` uses in its first draw."""
+        """Return the n locked Gumbel variables of this stream, float64 (n,): what :func:`draw` uses in its first
+        draw."""
         return _gumbel(_full_uniform(self, self.prefixes(n)[0], np.arange(n), 0))
 
     def rough_gumbel(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -191,7 +192,8 @@ class NoiseStream:
         return prefixes, rough, beyond
 
     def gumbel_at(self, index: np.ndarray, prefixes: np.ndarray) -> np.ndarray:
-        """The variables ``index`` (m,) of :meth:`gumbel`, whose leading bits are ``prefixes`` (m,); float64 (m,)."""
+        """Return the variables ``index`` (m,) of :meth:`gumbel`, whose leading bits are ``prefixes`` (m,); float64
+        (m,)."""
         return _gumbel(_full_uniform(self, prefixes, index, 0))
 
     def _cipher(self, purpose: str, block: int = 0):
@@ -207,7 +209,7 @@ Place = Callable[[int], tuple[NoiseStream, int]]
 
 
 def full_range(words: np.ndarray, place: Place) -> np.ndarray:
-    """The full-range uniforms that begin with these words (m,) of several streams, float64 (m,)."""
+    """Return the full-range uniforms that begin with these words (m,) of several streams, float64 (m,)."""
     u = np.minimum(words * 2.0**-64, 1.0 - 2.0**-53)
     for j in np.flatnonzero(words < 1 << 44).tolist():
         stream, at = place(j)
@@ -262,7 +264,7 @@ def _extend_uniform(stream: NoiseStream, index: np.ndarray, bits: int, draw: int
 
 
 def _resolve(stream: NoiseStream, index: np.ndarray, bits: int, draw: int) -> float:
-    """A uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
+    """Return a uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
     bits, n = _extend_uniform(stream, index, bits, draw, _MAX_BITS)
     shift = max(0, bits.bit_length() - 64)
     return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
@@ -338,7 +340,7 @@ class Sampler:
         self._limit = weights.astype(np.uint32)
 
     def one(self, stream: NoiseStream) -> int:
-        """What ``draws(stream, 1)`` draws."""
+        """Return what ``draws(stream, 1)`` draws."""
         log_probs = self._log_probs
         prefixes = np.frombuffer(stream._cipher("prefix").update(bytes(4 * len(log_probs))), np.uint32)
         col = (prefixes <= self._limit).nonzero()[0]

@@ -112,7 +112,7 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
 
 
 def _plus_contradicts() -> str:
-    """Counted in the paper's own rows: Table 4 beside Table 3 at the same ε."""
+    """Count in the paper's own rows: Table 4 beside Table 3 at the same ε."""
     counts = {}
     for metric in ("f1", "f1_static", "f1_adaptive", "relative_gain_static"):
         plain = {row.epsilon: x for x, row in paper_values(PAPER, "Table 3", "trustpilot", "dp-mlm", metric)}

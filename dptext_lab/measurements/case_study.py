@@ -207,7 +207,7 @@ def summary(
 
 
 def write(study: Mapping[str, Any], path: Path) -> None:
-    """The summary as a file, a line for each setting."""
+    """Write the summary as a file, a line for each setting."""
     MEASUREMENT.write(path, study["rows"], study["about"], no_information=study["no_information"])
 
 

@@ -222,7 +222,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _drop_cut_line(path: Path) -> None:
-    """What stands after the last line end was cut off: the next point must not follow on it."""
+    """Drop what stands after the last line end, which was cut off: the next point must not follow on it."""
     if path.is_file() and (whole := path.read_bytes()) and not whole.endswith(b"\n"):
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
 

@@ -194,7 +194,7 @@ def comparison_space(name: str, limit: int) -> Vectors:
 
 
 def prepare_folder(folder: Path, space: Vectors) -> None:
-    """What both sides read, in an empty folder."""
+    """Write what both sides read, in an empty folder."""
     for name, some in (("space.npz", space), ("part.npz", space.part)):
         np.savez(folder / name, words=np.array(some.words), vectors=some.vectors)
     stop_words = folder / "nltk" / "corpora" / "stopwords"

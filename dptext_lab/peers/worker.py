@@ -196,7 +196,7 @@ class Diffractor(Side):
 
 
 def write_text(space: Vectors, path: Path, header: bool) -> None:
-    """The vectors as text, a word a line, every float32 exactly."""
+    """Write the vectors as text, a word a line, every float32 exactly."""
     with path.open("w", encoding="utf-8") as file:
         if header:
             file.write(f"{len(space.words)} {space.vectors.shape[1]}\n")

@@ -124,7 +124,7 @@ class Rows:
                     self._found.setdefault(at, {}).setdefault(full.setting, full)
 
     def of(self, data: str, metric: str) -> Mapping[Setting, Row]:
-        """Setting → its row."""
+        """Return a mapping of each setting to its row."""
         return self._found.get((data, metric), {})
 
     def conditions(self, row: Row) -> Conditions:

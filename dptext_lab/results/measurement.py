@@ -88,7 +88,7 @@ class Measurement(Generic[R]):
         return {"command": f"{_PROG} {self.name}", "version": __version__} | more
 
     def write(self, path: Path | None, rows: Iterable[R], about: Mapping[str, Any], **more: Any) -> None:
-        """The file, a line for each row, with what else it holds; nothing without a path. Raises InputError."""
+        """Write the file, a line for each row, with what else it holds; nothing without a path. Raises InputError."""
         if path is None:
             return
         written = [{k: self._short(v) for k, v in self._fields(row).items()} for row in rows]

@@ -94,7 +94,7 @@ def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine
 
 
 def _text_scores(out: Scores, base: Originals, rewrites: Sequence[str], point: GridPoint, setup: RunConfig) -> None:
-    """What is told of whole texts."""
+    """Score the attackers of whole texts."""
     embedded = original_texts.embed(rewrites)
     add_task_scores(out, base, rewrites, embedded)
     add_similarity(out, base, embedded, rewrites)

@@ -48,21 +48,21 @@ class Scores:
                 self.outcomes[metric] = pack(x, bounds.low, bounds.high)
 
     def geometric(self, metric: str, values: Sequence[float]) -> None:
-        """The geometric mean: a few texts that no one would write do not decide it."""
+        """Add the geometric mean: a few texts that no one would write do not decide it."""
         x = np.log([v for v in values if math.isfinite(v) and v > 0])
         if len(x):
             mean, error = math.exp(x.mean()), standard_error(x)
             self.add(metric, mean, None if error is None else mean * error, len(x))
 
     def clustered(self, metric: str, values: Sequence[float], owners: Sequence[int], shared: float = 0.0) -> None:
-        """The mean over words, where those of one text belong together. shared: a standard error that all have."""
+        """Add the mean over words, where those of one text belong together. shared: a standard error that all have."""
         x, places = np.array(values), np.unique(owners, return_inverse=True)[1]
         off = np.bincount(places, x - x.mean())
         error = float(np.sqrt((off**2).sum() * len(off) / max(1, len(off) - 1)) / len(x))
         self.add(metric, x.mean(), math.hypot(error, shared), len(x))
 
     def guesses(self, metric: str, plain: str, truth: Sequence[str], guessed: Sequence[str]) -> None:
-        """The score ``plain`` of guessed labels, under the name of ``metric``."""
+        """Add the score ``plain`` of guessed labels, under the name of ``metric``."""
         self.add(metric, tasks.score(plain, truth, guessed), tasks.standard_error(plain, truth, guessed), len(truth))
         self.outcomes[metric] = pack([a == b for a, b in zip(truth, guessed, strict=True)], steps=1)
 
@@ -79,7 +79,7 @@ class Scores:
 
 
 def add_task_scores(out: Scores, base: Originals, rewrites: Sequence[str], embedded: np.ndarray) -> None:
-    """Utility and privacy of the rewrites, by each classifier."""
+    """Add utility and privacy of the rewrites, by each classifier."""
     after, before = base.read(rewrites, embedded), base.read(base.flat, base.embedded)
     for judge, x in after.items():
         _add_task_scores(out, base, judge, x, before[judge])
@@ -142,7 +142,7 @@ def add_similarity(out: Scores, base: Originals, embedded: np.ndarray, rewrites:
 
 
 def add_slow_metrics(out: Scores, base: Originals, rewrites: Sequence[str], metrics: Sequence[tuple[str, int]]) -> None:
-    """The metrics that take long, on the first test texts."""
+    """Add the metrics that take long, on the first test texts."""
     from dptext_core.measure.metrics import METRICS, score
 
     for metric, n in metrics:

@@ -50,8 +50,8 @@ class Words:
         self._best: tuple[list[int], dict[float, list[float]]] | None = None
 
     def take(self, epsilon: float, seed: int, i: int, result: RewriteResult) -> None:
-        """The rewrite of text i at this ε by this seed, in the order of the texts: attackers look at it, and it is let
-        go."""
+        """Take the rewrite of text i at this ε by this seed, in the order of the texts: attackers look at it, and it is
+        let go."""
         if i not in self.wanted:
             return
         if self._channels is None:
@@ -65,7 +65,7 @@ class Words:
                     owners += [i] * len(finding)
 
     def score(self, epsilon: float, add: Add) -> None:
-        """What no seed decides, of one ε."""
+        """Score what no seed decides, of one ε."""
         channels = self.channels()
         if channels:
             owners = [i for i, _ in channels]
@@ -81,8 +81,8 @@ class Words:
                 add("attack_bayes", best[epsilon], owners, 0.0)
 
     def score_released(self, epsilon: float, seed: int, add: Add) -> None:
-        """What attackers named of what this seed released, at one ε. Of all words or none: with the interval of Clopper
-        and Pearson, a trial a text."""
+        """Score what attackers named of what this seed released, at one ε. Of all words or none: with the interval of
+        Clopper and Pearson, a trial a text."""
         for name in RELEASED:
             named, owners = self._named.pop((epsilon, seed, name), ([], []))
             if named:
@@ -127,8 +127,8 @@ class Words:
 
 
 def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.ndarray:
-    """Standard errors (2,) of the means of N_w and S_w from the noise that all words' estimates share, by a jackknife;
-    0 for closed forms."""
+    """Return the standard errors (2,) of the means of N_w and S_w from the noise that all words' estimates share, by a
+    jackknife; 0 for closed forms."""
     found = [channel.deniability_without(epsilon, PARTS) for _, channel in channels]
     estimated = [x for x in found if x is not None]
     if not estimated:

@@ -81,7 +81,7 @@ class BatchRequest(SettingFields, Private):
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> BatchRequest:
-        """Raises InputError for what is none."""
+        """Raise InputError for what is none."""
         try:
             setting = Setting.from_query({**about["options"], "mechanism": about["mechanism"]})
             return cls(
@@ -122,7 +122,7 @@ class FilePreview(Private):
     _shown: ClassVar[tuple[str, ...]] = ("count", "unread")
 
     def longest(self) -> str:
-        """The column that is most likely the text: the one named so, else the one with the longest cells."""
+        """Return the column that is most likely the text: the one named so, else the one with the longest cells."""
         named = [c for c in self.columns if c.strip().lower() in ("text", "texts", "message", "sentence", "review")]
 
         def size(column: str) -> int:
@@ -159,7 +159,7 @@ class PiiSurvivors(Private):
 
 
 def file_name(given: str) -> str:
-    """A name of somebody's file as one of a file here. Raises InputError where its kind is not known."""
+    """Return a name of somebody's file as one of a file here. Raises InputError where its kind is not known."""
     name = _NOT_IN_NAMES.sub("_", given.replace("\\", "/").rpartition("/")[2]).lstrip(". ")[-80:]
     if Path(name).suffix.lower() not in tables.KINDS:
         raise InputError(
@@ -169,7 +169,7 @@ def file_name(given: str) -> str:
 
 
 def example() -> bytes:
-    """A small table of invented texts, as a CSV file."""
+    """Return a small table of invented texts, as a CSV file."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["source", "text"])
@@ -225,7 +225,7 @@ class Batch(Private):
         return self.asked.setting.make()
 
     def data(self, task: Task = UNWATCHED) -> Source:
-        """The rows, whose file is read through the first time. Raises InputError, Cancelled."""
+        """Return the rows, whose file is read through the first time. Raises InputError, Cancelled."""
         a = self.asked
         with self._guard:
             if self._data is None:
@@ -247,7 +247,7 @@ class Batch(Private):
             yield UnreadableRow(row, why) if why else row
 
     def first(self, n: int = FIRST, task: Task = UNWATCHED) -> list[Pair]:
-        """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
+        """Return the first rows rewritten, for a look: drawn for themselves, and written nowhere."""
         column = self.asked.column
         rows = list(itertools.islice(self.data(task).rows(), n))
         records = rewrite_records(rows, self.mechanism, column, polish=self.asked.polish, task=task)
@@ -309,7 +309,8 @@ class Batch(Private):
             raise InputError(f"The folder of this job cannot be used: {error.strerror}. Start it again.") from error
 
     def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
-        """The texts of the rows that are written, each with the promise of its rewrite; None where it has none."""
+        """Yield the texts of the rows that are written, each with the promise of its rewrite; None where it has
+        none."""
         column = self.asked.column
         for row, line in zip(self.data().rows(), read_lines(self.run), strict=False):
             g = promise_of(line[OWN])
@@ -354,7 +355,7 @@ class Batch(Private):
         )
 
     def first_promise(self) -> str:
-        """The promise of the first row with a text, in plain words; empty where it is that of all rows."""
+        """Return the promise of the first row with a text, in plain words; empty where it is that of all rows."""
         column = self.asked.column
         if self.mechanism.shares_draws:
             return ""
@@ -384,13 +385,13 @@ class Batch(Private):
         ]
 
     def release(self, suffix: str, exact: bool = False) -> Path:
-        """The release as a file in the folder."""
+        """Return the release as a file in the folder."""
         out = self.folder / f"{self.stem}-release{suffix}"
         release_files.release(self.run, self.asked.column, self.asked.keep, out, exact=exact)
         return out
 
     def inspection(self, suffix: str, exact: bool = False) -> Path:
-        """The inspection as a file in the folder: private, in name and content."""
+        """Return the inspection as a file in the folder: private, in name and content."""
         out = self.folder / f"{self.stem}-PRIVATE-with-originals{suffix}"
         release_files.inspection(self.data(), self.run, self.asked.column, self.asked.keep, out, exact=exact)
         return out
@@ -429,7 +430,7 @@ def _shown(value: Any) -> str:
 
 
 def command(asked: BatchRequest, release: str = ".csv") -> str:
-    """The command that does the same with the same file."""
+    """Return the command that does the same with the same file."""
     stem = Path(asked.file).stem
     words = ["rewrite-data", *_given("--data", asked.file), *_given("--text-column", asked.column)]
     if asked.keep:
@@ -464,7 +465,7 @@ def _header(asked: BatchRequest) -> bool | None:
 
 
 def _given(flag: str, value: str) -> Iterator[str]:
-    """A flag with its value, in one word where the value looks like a flag."""
+    """Return a flag with its value, in one word where the value looks like a flag."""
     return iter([f"{flag}={value}"] if value.startswith("-") else [flag, value])
 
 

@@ -40,7 +40,8 @@ _guard, _keeping = threading.Lock(), threading.Lock()
 
 
 def base() -> Path:
-    """The folder of all, made where it is missing. Raises InputError where it cannot be, or has other files in it."""
+    """Return the folder of all, made where it is missing. Raises InputError where it cannot be, or has other files in
+    it."""
     if named := os.environ.get(VARIABLE, "").strip():
         path = usable_path(named, ConfigError).absolute()
     else:
@@ -67,7 +68,7 @@ def base() -> Path:
 
 
 def session_folder() -> Path:
-    """A new folder that ends with this process at the latest."""
+    """Return a new folder that ends with this process at the latest."""
     path, lock = folder_lock.made_and_held(_made)
     with _guard:
         _held[path] = lock
@@ -107,7 +108,7 @@ def write(folder: Path, about: dict[str, Any]) -> None:
 
 
 def find(code: str, now: float | None = None) -> tuple[Path, dict[str, Any]]:
-    """The folder of a code and what it says of itself. Raises InputError where there is none."""
+    """Return the folder of a code and what it says of itself. Raises InputError where there is none."""
     folder = _of(code.strip())
     about = _about(folder)
     if about is None or about["expires"] <= (time.time() if now is None else now):

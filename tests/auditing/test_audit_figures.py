@@ -49,7 +49,7 @@ from dptext_core.auditing.broken_mechanisms import sound
 from dptext_core.auditing.checks import Subject, failed
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, Check, Witness
-from dptext_core.mechanisms import audit_support as audited
+from dptext_core.mechanisms import audit_support
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream

@@ -34,12 +34,12 @@ FAULTS: Mapping[str, Fault] = {
 
 
 def broken(name: str, **options: Any) -> Mechanism:
-    """The mechanism with the planted fault ``name``. Raises ConfigError for a name that is not there."""
+    """Return the mechanism with the planted fault ``name``. Raises ConfigError for a name that is not there."""
     return _make(name, lambda fault: fault.broken, options)
 
 
 def sound(name: str, **options: Any) -> Mechanism:
-    """The same mechanism without the fault."""
+    """Return the same mechanism without the fault."""
     return _make(name, lambda fault: fault.sound, options)
 
 

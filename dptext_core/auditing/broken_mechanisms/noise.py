@@ -21,7 +21,7 @@ from .base import Fault
 
 
 def inverted(m: WordMechanism, draws: Draws, uniform: Callable[[int], float]) -> list[str]:
-    """The word of each draw by one uniform, which is looked up in the running sum of its distribution."""
+    """Return the word of each draw by one uniform, which is looked up in the running sum of its distribution."""
     out = []
     for j, channel in enumerate(m.channels(draws.rows)):
         sums = np.cumsum(channel.at(float(draws.epsilons[j])).probs)
@@ -31,7 +31,7 @@ def inverted(m: WordMechanism, draws: Draws, uniform: Callable[[int], float]) ->
 
 
 def raced(m: WordMechanism, draws: Draws, uniforms: Callable[[int, int], np.ndarray]) -> list[str]:
-    """The word of each draw by one Gumbel variable a candidate."""
+    """Return the word of each draw by one Gumbel variable a candidate."""
     out = []
     for j, channel in enumerate(m.channels(draws.rows)):
         log_probs = channel.at(float(draws.epsilons[j])).log_probs

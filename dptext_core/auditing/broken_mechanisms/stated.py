@@ -212,7 +212,7 @@ class OtherSamplerSanText(SanText):
 
 
 def restore_original(result: RewriteResult) -> RewriteResult:
-    """The text as it was, with steps that say so."""
+    """Return the text as it was, with steps that say so."""
     steps = tuple(
         replace(s, replacement=s.original, out=s.span) if s.action == "replace" else replace(s, out=s.span)
         for s in result.steps
@@ -253,7 +253,7 @@ class AloneSanText(SanText):
 
 
 def _leaking(m: WordMechanism, draws: Draws, drawn: list[str], share: float) -> list[str]:
-    """The original word in this share of the draws."""
+    """Return the original word in this share of the draws."""
     numbers = np.bincount(draws.owners, minlength=len(draws.texts)).tolist()  # the draws stand text after text
     each = [text.at("leak").uniforms(n) < share for (text, _), n in zip(draws.texts, numbers, strict=True)]
     stays = np.concatenate(each).tolist()

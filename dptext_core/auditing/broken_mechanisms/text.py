@@ -109,7 +109,7 @@ class TinyWriter(Mechanism):
         return WriterTrace(table, epsilon)
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
-        """The text of drawn words, with its pieces; the original is not looked at."""
+        """Return the text of drawn words, with its pieces; the original is not looked at."""
         return compose(drawn, float(self.config.epsilon))
 
 
@@ -253,7 +253,7 @@ class OneOptionSanText(SanText):
 
 
 def _is_odd(text: str | Prepared) -> bool:
-    """A fact of the last word that the promise hides: whether its checksum is odd."""
+    """Return a fact of the last word that the promise hides: whether its checksum is odd."""
     words = (text if isinstance(text, str) else text.text).split()
     return zlib.crc32(words[-1].encode()) % 2 == 1 if words else False
 

@@ -139,7 +139,7 @@ class Worker:
         return [rewriting.line_of(r, orders.column, orders.keep) for r in records]
 
     def answer(self, kind: Kind, block: Block, draws: int | None) -> WorkOutcome:
-        """Raises nothing: what an error of others says may quote a text, and would be kept in logs."""
+        """Raise nothing: what an error of others says may quote a text, and would be kept in logs."""
         try:
             return WorkOutcome(self.count(block) if kind == "count" else self.rewrite(block, draws))
         except DPTextError as error:
@@ -149,7 +149,7 @@ class Worker:
 
 
 def begin(orders: Orders) -> tuple[Worker | None, WorkOutcome]:
-    """A worker, or why there is none. Raises nothing, see :meth:`Worker.answer`."""
+    """Return a worker, or why there is none. Raises nothing, see :meth:`Worker.answer`."""
     try:
         return Worker(orders), WorkOutcome()
     except DPTextError as error:
@@ -289,7 +289,7 @@ class _Run:
                 yield json.loads(line)
 
     def take(self, block: Block, lines: list[dict[str, Any]]) -> None:
-        """A block that is done: behind the rows that are there, else aside."""
+        """Take a block that is done: behind the rows that are there, else aside."""
         if block.first == self.whole.rows:
             self._append(lines)
         elif block.first > self.whole.rows and block.number not in self.ahead:
@@ -337,7 +337,7 @@ class _Run:
 
 
 def _noise_key(folder: Path, begun: Any) -> bytes:
-    """The key that lies in the folder of a run, made where the run has no row yet. Raises ConfigError."""
+    """Return the key that lies in the folder of a run, made where the run has no row yet. Raises ConfigError."""
     path = folder / KEY
     try:
         key = path.read_bytes()

@@ -256,7 +256,8 @@ REGISTRY: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 
 def split_judge(name: str) -> tuple[str, str]:
-    """A metric's name without what names its classifier, and that: one of ``JUDGES``, or "" for the first one."""
+    """Return a metric's name without what names its classifier, and that: one of ``JUDGES``, or "" for the first
+    one."""
     suffix = next((s for s in JUDGES if name.endswith(s)), "")
     return name.removesuffix(suffix), suffix
 

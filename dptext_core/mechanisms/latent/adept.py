@@ -116,8 +116,8 @@ class ADePTConfig:
 
 
 def _scale_down(context: np.ndarray, norm: float) -> np.ndarray:
-    """A vector as float64 (d,), whose numbers are so small that products with GRID stay whole numbers of 64 bits: a far
-    larger vector is scaled down. What is not a number counts as 0, an infinity as the largest float."""
+    """Return a vector as float64 (d,), whose numbers are so small that products with GRID stay whole numbers of 64
+    bits: a far larger vector is scaled down. What is not a number counts as 0, an infinity as the largest float."""
     x = np.nan_to_num(np.asarray(context, np.float64))
     largest, most = float(np.abs(x).max(initial=0.0)), norm * _FAR
     return x if largest <= most else x / largest * most
@@ -160,7 +160,7 @@ class ADePT(VectorMechanism):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        """A folder is named in full, and what it holds is looked at, so that what cannot be used is said now."""
+        """Return a folder is named in full, and what it holds is looked at, so that what cannot be used is said now."""
         ae.read_shape(folder := ae.checkpoint_folder(config.checkpoint))
         if config.checkpoint in ae.BUNDLED:
             return config
@@ -212,7 +212,7 @@ class ADePT(VectorMechanism):
         )
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
-        """The clipped vector in steps of C/GRID, int64 (d,). For the owner's eyes."""
+        """Return the clipped vector in steps of C/GRID, int64 (d,). For the owner's eyes."""
         return clip_l1(self.encoded(prepared).latent, self.config.clip_norm)
 
     @property
@@ -223,7 +223,7 @@ class ADePT(VectorMechanism):
     # --- rewriting
 
     def _read(self, document: Document) -> tuple[list[int], bool]:
-        """The ids that are read of a text, and whether it has more. Loads no weights."""
+        """Return the ids that are read of a text, and whether it has more. Loads no weights."""
         ids, n = ae.pieces(document.visible.text, self.shape.window)
         return ids, n > len(ids)
 
@@ -233,7 +233,7 @@ class ADePT(VectorMechanism):
         return [EncodedText(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, contexts, read, strict=True)]
 
     def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
-        """The vector that a text is written from, float64 (d,)."""
+        """Return the vector that a text is written from, float64 (d,)."""
         steps = self.clipped(prepared)
         if not self.config.no_noise:
             steps = steps + discrete_laplace(stream.at("latent"), len(steps), self.rate)
@@ -282,7 +282,7 @@ class _AuditSupport(AuditSupport[ADePT]):
         return float(self.m.rate * int(np.abs(self.m.clipped(a) - self.m.clipped(b)).sum()))
 
     def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
-        """A bound, from the divergence of the noise on each number."""
+        """Return a bound, from the divergence of the noise on each number."""
         if self.m.config.no_noise:
             return None
         return laplace_advantage(self.m.clipped(a) - self.m.clipped(b), float(self.m.rate))

@@ -207,7 +207,7 @@ class DPBART(VectorMechanism):
         return is_loaded(self.config.model, PROMPTED)
 
     def generator(self):
-        """The language model, loaded."""
+        """Return the language model, loaded."""
         from ...models.loaded_generators import load_generator
 
         return load_generator(self.config.model, PROMPTED)
@@ -231,14 +231,14 @@ class DPBART(VectorMechanism):
         )
 
     def scale(self, n: int) -> float:
-        """The noise on each of n numbers, in steps: the deviation of Gaussian noise, 2C·n/ε of Laplace's."""
+        """Return the noise on each of n numbers, in steps: the deviation of Gaussian noise, 2C·n/ε of Laplace's."""
         c = self.config
         if c.noise == "laplace":
             return 2 * GRID * n / c.epsilon
         return gaussian_sigma(c.epsilon, c.delta, 2 * GRID * math.sqrt(n))
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
-        """The clipped numbers in steps of C/GRID, int64 (l, d). For the owner's eyes."""
+        """Return the clipped numbers in steps of C/GRID, int64 (l, d). For the owner's eyes."""
         return clip(self.encoded(prepared).latent, self.config.bound)
 
     # --- rewriting
@@ -250,7 +250,7 @@ class DPBART(VectorMechanism):
         return ROWS
 
     def encode(self, documents: Sequence[Document]) -> list[EncodedText]:
-        """What the encoder makes of them, (l, d) each; 0 beyond the text."""
+        """Return what the encoder makes of them, (l, d) each; 0 beyond the text."""
         g, n = self.generator(), self.config.positions
         read = [_ids(g, d.visible.text, n) for d in documents]
         latents = g.latents([ids for ids, _ in read], n)
@@ -261,7 +261,7 @@ class DPBART(VectorMechanism):
         return Fraction(self.config.epsilon) / (2 * GRID * n)
 
     def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
-        """The noisy numbers, float64 (l, d): all that the new text is written from."""
+        """Return the noisy numbers, float64 (l, d): all that the new text is written from."""
         steps = self.clipped(prepared)
         stream = stream.at("latent")
         if self.config.noise == "laplace":
@@ -271,7 +271,7 @@ class DPBART(VectorMechanism):
         return (steps + noise.reshape(steps.shape)).astype(np.float64) * (self.config.bound / GRID)
 
     def _read(self, noisy: np.ndarray) -> np.ndarray:
-        """What the decoder reads, float32 (l, d): computed from the noisy numbers and what is public alone."""
+        """Return what the decoder reads, float32 (l, d): computed from the noisy numbers and what is public alone."""
         c = self.config
         if not c.denoise:
             return noisy.astype(np.float32)
@@ -351,7 +351,7 @@ class _AuditSupport(AuditSupport[DPBART]):
 
 
 def default_bound(spec: GeneratorSpec) -> float | None:
-    """The public bound that is known for a model; None where there is none.
+    """Return the public bound that is known for a model; None where there is none.
 
     A model's folder may name one in ``dptext.json``, as ``latent_bound``.
     """
@@ -368,7 +368,7 @@ def default_bound(spec: GeneratorSpec) -> float | None:
 def estimate_bound(
     texts: Iterable[str], model: str = BUNDLED, positions: int = 20, share: float = 0.5, most: int = 1000
 ) -> float:
-    """A bound from public texts: beyond it lies this share of the numbers that the encoder gives of them.
+    """Return a bound from public texts: beyond it lies this share of the numbers that the encoder gives of them.
 
     Small bounds need little noise and let little through; where noise is large, half has been a good choice. The first
     ``most`` texts are read.
@@ -393,12 +393,12 @@ def estimate_bound(
 
 
 def _ids(generator: Any, text: str, positions: int) -> tuple[list[int], bool]:
-    """The ids that are read of a text, and whether it had to be cut for that."""
+    """Return the ids that are read of a text, and whether it had to be cut for that."""
     return generator.prompt("", " ".join(text.split()), "", positions)
 
 
 def _filled(latents: np.ndarray) -> np.ndarray:
-    """The rows (m, d) of places where a text stood."""
+    """Return the rows (m, d) of places where a text stood."""
     rows = latents.reshape(-1, latents.shape[-1])
     return rows[rows.any(axis=1)]
 

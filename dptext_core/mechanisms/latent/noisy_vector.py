@@ -23,7 +23,7 @@ MOST = 1e6
 
 
 def whole_text_epsilon(default: float, low: float, high: float) -> Any:
-    """The field ``epsilon`` of a mechanism that draws once for a whole text."""
+    """Return the field ``epsilon`` of a mechanism that draws once for a whole text."""
     return epsilon_option(default, low, high, "for the whole text", "The whole text spends it once.", MOST)
 
 
@@ -53,11 +53,11 @@ class VectorMechanism(Mechanism):
 
     @abstractmethod
     def clipped(self, prepared: Prepared) -> np.ndarray:
-        """The clipped vector in whole steps, int64. For the owner's eyes."""
+        """Return the clipped vector in whole steps, int64. For the owner's eyes."""
 
     @abstractmethod
     def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
-        """The noisy vector, float64: all of a text that the new one is written from."""
+        """Return the noisy vector, float64: all of a text that the new one is written from."""
 
     @abstractmethod
     def write(self, vectors: Sequence[np.ndarray], task: Task) -> list[str]:
@@ -80,7 +80,7 @@ class VectorMechanism(Mechanism):
         return text if isinstance(text, Prepared) else Prepared(self.document(text), self.key)
 
     def encoded(self, prepared: Prepared) -> EncodedText:
-        """What ``plan`` made is read now."""
+        """Return what ``plan`` made is read now."""
         return prepared if isinstance(prepared, EncodedText) else self.encode([prepared.document])[0]
 
     def prepare_document(self, document: Document, task: Task) -> Prepared:

@@ -74,7 +74,7 @@ LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.0, 0.4, 0.16, 5.0, 25.0, 1.0
 
 
 def public_shape(epsilon: float, sigma: float) -> PriorShape:
-    """The shape at an ε: a public function of it, chosen on public text (``tools/choose_prior_shape.py``).
+    """Return the shape at an ε: a public function of it, chosen on public text (``tools/choose_prior_shape.py``).
 
     A narrow range tells the best few words apart at a small ε, a wide one more of them at a large ε; and where the
     private text insists, the proposal has to keep up with it. sigma: σ of the model's scores.
@@ -258,7 +258,7 @@ def tempered(proposal: np.ndarray, shape: PriorShape) -> np.ndarray:
 
 
 def clipped(shift: np.ndarray, shape: PriorShape) -> np.ndarray:
-    """The scores of the exponential mechanism: between two texts they differ by at most 1/2."""
+    """Return the scores of the exponential mechanism: between two texts they differ by at most 1/2."""
     return (np.clip(shift, shape.low, shape.high) - shape.high) / (2 * (shape.high - shape.low))
 
 

@@ -106,8 +106,8 @@ class MaskedPrepared(Prepared):
         self._shared.append(True)
 
     def table(self, key: tuple, make: Callable[[], T]) -> T:
-        """What is made of the scores of one draw; of a shared text what was made before by the same ``key``, as far as
-        it is among those that came last, of two ways to make all of them."""
+        """Return what is made of the scores of one draw; of a shared text what was made before by the same ``key``, as
+        far as it is among those that came last, of two ways to make all of them."""
         if not self._shared:
             return make()
         with self._lock:
@@ -142,7 +142,7 @@ class MaskedPrepared(Prepared):
         return without_banned(scores, banned_candidates(self.model, self.document.language, self.never))
 
     def request(self, index: int, insert: bool = False, given: tuple[list[list[int]], int] | None = None):
-        """What the model is asked for: the mask on token ``index``, or on a new token after it.
+        """Return what the model is asked for: the mask on token ``index``, or on a new token after it.
 
         given: the masked half and the place of its mask where it is no longer the original text.
         """
@@ -217,7 +217,7 @@ class MaskedTrace(Trace):
         return () if self.keys[i] is None else self.mechanism._views(self.table(i, unit), unit)
 
     def before(self, key: tuple[int, bool]) -> Acts:
-        """What was released before this draw, in the order of the draws."""
+        """Return what was released before this draw, in the order of the draws."""
         earlier = list(self.acts)[: list(self.acts).index(key[0])]
         return {j: self.acts[j] for j in earlier} | {key[0]: (self.acts[key[0]][0], None)}
 

@@ -98,7 +98,7 @@ class MaskedWords(Mechanism):
         return prepared
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        """Prepared texts, one after the other. Short ones go through the model together."""
+        """Yield prepared texts, one after the other. Short ones go through the model together."""
         task, planned = task or UNWATCHED, [self.plan(text) for text in text_list(texts)]
         begin = words = 0
         for k, prepared in enumerate(planned, 1):
@@ -149,7 +149,7 @@ class MaskedWords(Mechanism):
         return Places(self)
 
     def plan(self, text: str | Prepared | Document) -> MaskedPrepared:
-        """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
+        """Return the text with what is kept and what is replaced; scores are computed when they are first asked for."""
         if isinstance(text, Prepared):
             return self._planned(text)
         document = text if isinstance(text, Document) else self.document(text)
@@ -174,11 +174,12 @@ class MaskedWords(Mechanism):
     def tables(
         self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED
     ) -> Sequence[Channel]:
-        """The channels of (token index, insertion?) where every word is drawn in the original text."""
+        """Return the channels of (token index, insertion?) where every word is drawn in the original text."""
 
     @abstractmethod
     def tables_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> Sequence[Channel]:
-        """The channels of draws, each given what was released in the draws before it; of several texts at once."""
+        """Return the channels of draws, each given what was released in the draws before it; of several texts at
+        once."""
 
     def table_given(
         self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, task: Task = UNWATCHED
@@ -187,7 +188,7 @@ class MaskedWords(Mechanism):
         return self.tables_given([Draw(prepared, acts, index, insert)], task)[0]
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray | None:
-        """The model's scores at one draw before they are clipped, float32 (V,); None where none are clipped."""
+        """Return the model's scores at one draw before they are clipped, float32 (V,); None where none are clipped."""
         if self.config.order == "parallel":
             return prepared.logits([(index, insert)])[0]
         return self._logits_given([Draw(prepared, acts, index, insert)])[0]
@@ -323,7 +324,7 @@ class MaskedWords(Mechanism):
         return acts
 
     def _order(self, prepared: MaskedPrepared, task: Task = UNWATCHED) -> Sequence[int]:
-        """The replaced tokens in the order in which they are drawn, where they are not drawn in parallel."""
+        """Return the replaced tokens in the order in which they are drawn, where they are not drawn in parallel."""
         return prepared.targets
 
     def _draw_in_step(
@@ -390,7 +391,8 @@ class MaskedWords(Mechanism):
     def _result(
         self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, promise: Guarantee | None = None
     ) -> RewriteResult:
-        """The released text with its steps. promise: given where the noise is fresh and not that of ``stream``."""
+        """Return the released text with its steps. promise: given where the noise is fresh and not that of
+        ``stream``."""
         document = prepared.document
         deleted = {i for i, (word, _) in acts.items() if word is None}
         begins = prepared.skeleton.starts(deleted)

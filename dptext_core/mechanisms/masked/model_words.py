@@ -51,7 +51,8 @@ def _public_banned(model: str, language: Language) -> tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def candidates(model: str, language: Language, without: tuple[int, ...] = ()) -> tuple[str, ...]:
-    """The model's candidates, but for those at the places ``without``; of the bundled model without loading it."""
+    """Return the model's candidates, but for those at the places ``without``; of the bundled model without loading
+    it."""
     if without:
         gone, known = set(without), candidates(model, language)
         if len(gone) >= len(known):

@@ -51,7 +51,7 @@ class PublicText(Private):
 def proposed_logits(
     model: str, language: Language, places: Sequence[tuple[PublicText, int]], task: Task = UNWATCHED
 ) -> np.ndarray:
-    """A masked language model's raw scores of its candidates at places of public texts: float32 (n, V).
+    """Return a masked language model's raw scores of its candidates at places of public texts: float32 (n, V).
 
     The bundled model was trained on such texts too.
 

@@ -68,7 +68,7 @@ _NOTHING = ""
 
 
 def each_option() -> Any:
-    """The field ``each``."""
+    """Return the field ``each``."""
     return option(
         1,
         label="Sentences for each",
@@ -82,7 +82,7 @@ def each_option() -> Any:
 
 
 def end_option(upper: bool) -> Any:
-    """The fields ``low`` and ``high``."""
+    """Return the fields ``low`` and ``high``."""
     where, less = ("upper", "more") if upper else ("lower", "less")
     return option(
         None,
@@ -155,7 +155,8 @@ class DPSentence(Mechanism):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        """A folder is named in full, and what it says of itself is read, so that what cannot be used is said now."""
+        """Return a folder is named in full, and what it says of itself is read, so that what cannot be used is said
+        now."""
         given = config.low, config.high
         if (given[0] is None) != (given[1] is None):
             raise ConfigError("Give both low and high, or neither.")
@@ -246,7 +247,7 @@ class DPSentence(Mechanism):
     def tables(
         self, prepared: Prepared, which: Sequence[int] | None = None, task: Task = UNWATCHED
     ) -> list[CosineTable]:
-        """What the sentences at these places, or all that are read, are drawn from at every ε."""
+        """Return what the sentences at these places, or all that are read, are drawn from at every ε."""
         codes = self._encoded(prepared, task).codes
         return self._tables(codes if which is None else codes[list(which)], task)
 
@@ -255,12 +256,12 @@ class DPSentence(Mechanism):
         return [CosineTable(self.candidates, row, ends) for row in self.cosines(codes, task)]
 
     def _each_table(self, codes: np.ndarray, task: Task = UNWATCHED) -> Iterator[CosineTable]:
-        """The same of one sentence after the other, of which only some are held at a time."""
+        """Yield the same of one sentence after the other, of which only some are held at a time."""
         for start in range(0, len(codes), _TOGETHER):
             yield from self._tables(codes[start : start + _TOGETHER], task)
 
     def after(self, table: CosineTable, drawn: Sequence[int]) -> CosineTable:
-        """What a further sentence is drawn from for the same one, once these candidates were.
+        """Return what a further sentence is drawn from for the same one, once these candidates were.
 
         Parameters
         ----------
@@ -285,7 +286,8 @@ class DPSentence(Mechanism):
     def _draws(
         self, sampler: Callable[[tuple[int, ...]], Callable[[NoiseStream], int]], stream: NoiseStream
     ) -> tuple[int, ...]:
-        """The candidates that are drawn for one sentence. sampler: of the next one, once those before it are drawn."""
+        """Return the candidates that are drawn for one sentence. sampler: of the next one, once those before it are
+        drawn."""
         drawn: tuple[int, ...] = ()
         for k in range(self.config.each):
             drawn += (sampler(drawn)(stream.at("further", k) if k else stream),)
@@ -300,7 +302,7 @@ class DPSentence(Mechanism):
     # --- the promise
 
     def _read(self, document: Document) -> tuple[str, ...]:
-        """The sentences that are drawn for: those of the text, or as many as there are slots."""
+        """Return the sentences that are drawn for: those of the text, or as many as there are slots."""
         seen = document.visible
         found = [seen.text[a:b] for a, b in seen.sentences]
         slots = self.config.slots or max(1, len(found))
@@ -340,7 +342,7 @@ class DPSentence(Mechanism):
         return self._encoded(Prepared(document, self.key), task)
 
     def _encoded(self, prepared: Prepared, task: Task = UNWATCHED) -> SentencePrepared:
-        """What ``plan`` made is read now."""
+        """Return what ``plan`` made is read now."""
         if isinstance(prepared, SentencePrepared):
             return prepared
         from ...models.sentence_encoder import embed
@@ -372,7 +374,7 @@ class DPSentence(Mechanism):
         ]
 
     def _drawn(self, codes: np.ndarray, streams: Sequence[NoiseStream], task: Task) -> tuple[int, ...]:
-        """What is drawn for each of these sentences, each with its stream."""
+        """Return what is drawn for each of these sentences, each with its stream."""
         chosen: list[int] = []
         for k, (table, stream) in enumerate(zip(self._each_table(codes, task), streams, strict=True)):
 

@@ -125,8 +125,8 @@ class SentenceTrace(Trace):
 
 
 def sentence_range(epsilon: float, before: int = 0) -> tuple[float, float]:
-    """The range of cosines that are told apart where none is given: a public law of ε, and of how many sentences were
-    drawn before for the same one, chosen on public text (tools/choose_sentence_range.py)."""
+    """Return the range of cosines that are told apart where none is given: a public law of ε, and of how many sentences
+    were drawn before for the same one, chosen on public text (tools/choose_sentence_range.py)."""
     if before:
         low = 0.25 + min(0.15, epsilon / 150) + 0.1 * min(before - 1, 2)
         return low, min(1.0, low + min(epsilon / 150, 0.15 + epsilon / 500))

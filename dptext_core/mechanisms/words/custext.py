@@ -214,7 +214,8 @@ class CusText(PriorMechanism):
         return [vocabulary[i] for i in chosen.tolist()]
 
     def tables(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Outputs, best first, and their scores (u − 1)/2, of words whose sets are equally large: (m, K) both."""
+        """Return outputs, best first, and their scores (u − 1)/2, of words whose sets are equally large: (m, K)
+        both."""
         c = self.config
         size = len(self.groups.outputs[self.groups.group[rows[0]]])
         if len(rows) > 300 and len(self.vocabulary) * size <= _NUMBERS // 2:
@@ -239,7 +240,7 @@ class CusText(PriorMechanism):
         return list(dict(zip(prepared.rows[prepared.rows >= 0].tolist(), each, strict=True)).values())
 
     def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
-        """A repeated word is drawn once: its first place spends."""
+        """Return a repeated word is drawn once: its first place spends."""
         if self.config.strategy == "token" or i == int(np.argmax(prepared.rows == prepared.rows[i])):
             return epsilons[i]
         return 0.0

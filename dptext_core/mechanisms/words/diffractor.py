@@ -180,7 +180,7 @@ class Diffractor(WordMechanism):
         return np.minimum(most, window(self.config.gamma, min(given) if isinstance(given, tuple) else epsilon, lengths))
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """The largest distance on any of the lists, in places; at most the list's γ for the TEM noise."""
+        """Return the largest distance on any of the lists, in places; at most the list's γ for the TEM noise."""
         at = {w: i for i, w in enumerate(self.vocabulary.words)}
         rows = np.array([at.get(w.lower(), -1) for w in words])
         places = self.vocabulary.places[:, rows]

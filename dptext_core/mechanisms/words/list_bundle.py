@@ -66,7 +66,7 @@ class Bundle:
 
 
 def bundle(names: tuple[str, ...], language: Language = ENGLISH, never: Blocklist | None = None) -> Bundle:
-    """The lists of these names, together, without the words that are never released."""
+    """Return the lists of these names, together, without the words that are never released."""
     lists = [word_list(n, language=language) for n in names]
     return _bundled(tuple(one if not never else without_words(one, never.places(one.words)) for one in lists))
 

@@ -10,7 +10,7 @@ from .list_noise import noisy_place
 
 
 def _random(bundle: Bundle, stream: NoiseStream, n: int):
-    """The chosen list (n,), signs, ln U and ln of far uniforms (n, lists) of the first n tokens of a stream."""
+    """Return the chosen list (n,), signs, ln U and ln of far uniforms (n, lists) of the first n tokens of a stream."""
     each = _words_each(bundle)
     return _read_noise(bundle, stream.words(n * each).reshape(n, each), lambda j: (stream, j))
 
@@ -21,7 +21,8 @@ def _words_each(bundle: Bundle) -> int:
 
 
 def _read_noise(bundle: Bundle, words: np.ndarray, token: Place):
-    """What the random words of tokens (n, each) come to: see :func:`_random`. token: of row j its stream and number."""
+    """Return what the random words of tokens (n, each) come to: see :func:`_random`. token: of row j its stream and
+    number."""
     lists, each = len(bundle.order), words.shape[1]
     chosen = np.minimum((words[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
     sign = np.where(words[:, 1, None] >> np.arange(lists, dtype=np.uint64) & 1, 1, -1)
@@ -45,7 +46,7 @@ def draw_outputs(
     n: int,
     tokens: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The released output of each row (m,), and the list it came from.
+    """Return the released output of each row (m,), and the list it came from.
 
     tokens: which of the n tokens of the stream each row is; all in order without it.
     """
@@ -55,7 +56,7 @@ def draw_outputs(
 
 
 def _list_outputs(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far) -> np.ndarray:
-    """Outputs (m,) of rows through their chosen lists."""
+    """Return outputs (m,) of rows through their chosen lists."""
     each = np.arange(len(rows))
     at, length = bundle.places[chosen, rows], bundle.lengths[chosen]
     place = noisy_place(

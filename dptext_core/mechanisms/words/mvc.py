@@ -237,7 +237,7 @@ class NoiseChannel(Channel):
         return out
 
     def _best(self, epsilon: float, lines, draw, word, starts, block: NoiseBlock) -> np.ndarray:
-        """The word with the highest line (its lead over the original) of each draw, the first of equal ones."""
+        """Return the word with the highest line (its lead over the original) of each draw, the first of equal ones."""
         return word[first_highest(lines, draw, starts)]
 
 
@@ -293,7 +293,7 @@ class MVC(SpaceMechanism):
         return None
 
     def released(self, rows: np.ndarray, epsilons: np.ndarray, stream: Sequence[NoiseStream]) -> np.ndarray:
-        """The word that each noisy vector becomes, int64 (m,)."""
+        """Return the word that each noisy vector becomes, int64 (m,)."""
         out = np.empty(len(rows), np.int64)
         vectors = self.vocabulary.vectors
         for start in range(0, len(rows), NOISE_BLOCK):
@@ -304,7 +304,7 @@ class MVC(SpaceMechanism):
         return out
 
     def _settle(self, points: np.ndarray, stream: Sequence[NoiseStream]) -> np.ndarray:
-        """The word that a noisy vector (m, d) becomes: what follows the noise does not see the original."""
+        """Return the word that a noisy vector (m, d) becomes: what follows the noise does not see the original."""
         return nearest_words(self.vocabulary, points)[0][:, 0]
 
     def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
@@ -348,7 +348,8 @@ class MVC(SpaceMechanism):
 
 
 def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """The k ∈ {1, 2} nearest words of points (m, d) float64: rows int64 (m, k), Euclidean distances float64 (m, k).
+    """Return the k ∈ {1, 2} nearest words of points (m, d) float64: rows int64 (m, k), Euclidean distances float64 (m,
+    k).
 
     Products in float32; where words are closer together than its rounding, float64 decides, ties by row.
     """

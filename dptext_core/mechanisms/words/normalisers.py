@@ -40,8 +40,8 @@ class Spread:
     own: np.ndarray = field(repr=False)
 
     def error(self, epsilon: float) -> float:
-        """What :meth:`log_z` is off by at most: that of words which all lie at one edge of their bins, and the share of
-        a bin that γ cuts."""
+        """Return what :meth:`log_z` is off by at most: that of words which all lie at one edge of their bins, and the
+        share of a bin that γ cuts."""
         half = epsilon * self.width / 4
         return float(2 * half + half**2 / 6)
 

@@ -25,7 +25,7 @@ class RankTable(ScoreTable):
         return log_tails(self.log_weights(epsilon))
 
     def ranks(self, epsilon: float, log_uniforms: np.ndarray) -> np.ndarray:
-        """The released candidate for each uniform, given by its logarithm, int64."""
+        """Return the released candidate for each uniform, given by its logarithm, int64."""
         return np.searchsorted(-self.log_tails(epsilon), -log_uniforms, side="right") - 1
 
     def at(self, epsilon: float) -> TokenDistribution:

@@ -65,7 +65,7 @@ class SanTextPlusConfig(SanTextConfig):
 
 
 def exponential_limit(largest: float, rest: float) -> float:
-    """The ε at which exp(−ε·d/2), over distances up to ``largest``, and ``rest`` nats more make up DEPTH."""
+    """Return the ε at which exp(−ε·d/2), over distances up to ``largest``, and ``rest`` nats more make up DEPTH."""
     return 2.0 * (DEPTH - float(rest)) / float(largest) if largest > 0 else np.inf
 
 

@@ -99,7 +99,7 @@ class VickreyChannel(NoiseChannel):
         own, drift, shift = x @ x, x @ noise, noise @ noise
 
         def squared(word: int) -> np.ndarray:
-            """The squared distance from the noisy point to a word, as coefficients of (1/ε)², 1/ε and 1."""
+            """Return the squared distance from the noisy point to a word, as coefficients of (1/ε)², 1/ε and 1."""
             return np.array([shift, 2 * (drift - offsets[word]), own - 2 * slopes[word]])
 
         out: list[tuple[float, int]] = []
@@ -144,7 +144,7 @@ def leading_pairs(
 
 
 def first_chance(near: Any, far: Any, t: float) -> Any:
-    """The chance of the nearest word, at distance ``near``, against the second nearest at ``far``."""
+    """Return the chance of the nearest word, at distance ``near``, against the second nearest at ``far``."""
     first, second = (1 - t) * far, t * near
     total = first + second
     usual = (total > 0) & np.isfinite(total)  # else both are at the point, or there is no second word

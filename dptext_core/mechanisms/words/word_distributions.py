@@ -41,7 +41,7 @@ class WordDistributions(Mechanism):
 
     @classmethod
     def range_key(cls, options: Mapping[str, Any]) -> str:
-        """What of the options decides where ε bites, as the key of the measured ranges."""
+        """Return what of the options decides where ε bites, as the key of the measured ranges."""
         return str(options.get("space", "minilm"))
 
     @cached_property
@@ -58,10 +58,10 @@ class WordDistributions(Mechanism):
 
     @abstractmethod
     def channel(self, row: int) -> Channel:
-        """What the word at ``row`` of the vocabulary is drawn from."""
+        """Return what the word at ``row`` of the vocabulary is drawn from."""
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
-        """The channels of several words; those that work them out together do better than this."""
+        """Return the channels of several words; those that work them out together do better than this."""
         return [self.channel(int(r)) for r in rows]
 
     @property

@@ -46,7 +46,7 @@ class Groups:
         return float((self.sizes[self.group] == 1).mean())
 
     def members(self, row: int) -> np.ndarray:
-        """The words that share the set of a word, itself included."""
+        """Return the words that share the set of a word, itself included."""
         return np.flatnonzero(self.group == self.group[row])
 
 
@@ -164,13 +164,13 @@ def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
 
 
 def groups_key(space: WordSpace, k: int) -> str:
-    """The name of the balanced groups of a space of whole numbers in the bundled file."""
+    """Return the name of the balanced groups of a space of whole numbers in the bundled file."""
     assert space.codes is not None
     return f"{k}-{hashlib.sha256(space.codes.tobytes()).hexdigest()[:16]}"
 
 
 def stored_groups(space: WordSpace, k: int) -> Groups | None:
-    """The balanced groups that are bundled (tools/build_groups.py); None where there are none for this space."""
+    """Return the balanced groups that are bundled (tools/build_groups.py); None where there are none for this space."""
     if space.name != "minilm" or space.codes is None:
         return None
     try:
@@ -203,7 +203,8 @@ def _order_outputs(space: WordSpace, groups: Groups, rows: np.ndarray, metric: s
 def _all_tables(
     space: WordSpace, k: int, mapping: str, metric: str, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The tables of all words whose sets have this size: their rows, ascending, outputs and scores. For long texts."""
+    """Return the tables of all words whose sets have this size: their rows, ascending, outputs and scores. For long
+    texts."""
     groups = _groups(space, k, mapping, metric)
     which = np.flatnonzero(np.array([len(o) for o in groups.outputs])[groups.group] == size)
     step = max(1, _NUMBERS // (size * space.width))

@@ -268,11 +268,12 @@ class WordMechanism(WordDistributions):
     # --- drawing
 
     def _path(self, prepared: WordPrepared, i: int) -> int | str:
-        """The path of token i's stream below the stream of its text: tokens with the same path share their draw."""
+        """Return the path of token i's stream below the stream of its text: tokens with the same path share their
+        draw."""
         return i
 
     def _text_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
-        """The stream of the i-th text of a list."""
+        """Return the stream of the i-th text of a list."""
         return stream.at(i)
 
     def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
@@ -280,7 +281,7 @@ class WordMechanism(WordDistributions):
         return stream.at("unknown")
 
     def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
-        """The released word of each draw, lower case as in the vocabulary."""
+        """Return the released word of each draw, lower case as in the vocabulary."""
         out = [""] * len(draws.rows)
         rows, inverse = np.unique(draws.rows, return_inverse=True)
         order = np.argsort(inverse, kind="stable")
@@ -316,7 +317,8 @@ class WordMechanism(WordDistributions):
         draws: Draws,
         task: Task = UNWATCHED,
     ) -> list[str]:
-        """The released words of texts, whose drawn tokens are ``known``: where places do not matter, by their rows."""
+        """Return the released words of texts, whose drawn tokens are ``known``: where places do not matter, by their
+        rows."""
         return self._draw(draws, task)
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
@@ -386,7 +388,8 @@ class WordMechanism(WordDistributions):
         unknown: NoiseStream,
         promise: Guarantee,
     ) -> RewriteResult:
-        """The released text. What happened to each token is held as columns; steps are made when they are looked at."""
+        """Return the released text. What happened to each token is held as columns; steps are made when they are looked
+        at."""
         policy, skeleton = self.config.oov, prepared.skeleton
         originals = prepared.document.words
         # By place, as far as it is no kept token: what stands there now, and whether it has a capital by rule.
@@ -440,11 +443,11 @@ class WordMechanism(WordDistributions):
         return made
 
     def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
-        """The stream that token i was drawn with."""
+        """Return the stream that token i was drawn with."""
         return stream.at(self._path(prepared, i))
 
     def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
-        """What the draw of token i spent."""
+        """Return what the draw of token i spent."""
         return epsilons[i]
 
     # --- how it is measured

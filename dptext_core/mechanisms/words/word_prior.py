@@ -37,7 +37,7 @@ Table = TypeVar("Table", bound=ScoreTable)
 
 
 def prior_option(more: str = "") -> Any:
-    """The field ``prior``."""
+    """Return the field ``prior``."""
     return option(
         "none",
         label="Use a public prior",
@@ -55,7 +55,7 @@ class PriorMechanism(SpaceMechanism):
 
     @abstractmethod
     def _from(self, channel: Channel, log_base: np.ndarray) -> Channel:
-        """The channel with a proposal, given by its logarithm for every word of the vocabulary (W,)."""
+        """Return the channel with a proposal, given by its logarithm for every word of the vocabulary (W,)."""
 
     @property
     def by_word(self) -> WordByWord | None:

@@ -51,7 +51,7 @@ class SpaceMechanism(WordMechanism):
 
     @classmethod
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
-        """The ε from which on a word of a space of this size, with this largest distance, lies beyond DEPTH.
+        """Return the ε from which on a word of a space of this size, with this largest distance, lies beyond DEPTH.
 
         None here: noise reaches every point of the space.
         """
@@ -94,8 +94,8 @@ class SpaceMechanism(WordMechanism):
 
 @weak_cache(1)
 def largest_distance(space: WordSpace) -> float:
-    """The largest distance of two words, or a bound: of a space with words taken out the one of the whole space, of a
-    large space of a user's to the middle of all and back."""
+    """Return the largest distance of two words, or a bound: of a space with words taken out the one of the whole space,
+    of a large space of a user's to the middle of all and back."""
     if space.bounds is not None:
         return space.bounds[1]
     if 1 < len(space) <= 5000:

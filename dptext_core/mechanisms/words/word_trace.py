@@ -90,7 +90,7 @@ class Constant(Channel):
         return (uniforms * len(self.candidates)).astype(np.int64)
 
     def each(self, streams: Sequence[NoiseStream]) -> list[str]:
-        """What is drawn under each of these streams."""
+        """Return what is drawn under each of these streams."""
         if not streams:
             return []
         words = np.concatenate([stream.words(1) for stream in streams])
@@ -119,7 +119,7 @@ class Draws(Private):
     texts: Sequence[tuple[NoiseStream, int]]
 
     def stream(self, j: int) -> NoiseStream:
-        """The stream of draw j."""
+        """Return the stream of draw j."""
         return self.texts[self.owners[j]][0].at(self.paths[j])
 
     def words(self, name: str, each: int) -> tuple[np.ndarray, Place]:

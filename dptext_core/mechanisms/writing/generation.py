@@ -100,7 +100,7 @@ class Generation(ClippedMechanism):
         return None
 
     def around(self) -> tuple[str, str]:
-        """What stands before and after the text in what the model reads."""
+        """Return what stands before and after the text in what the model reads."""
         raise NotImplementedError
 
     @classmethod
@@ -145,13 +145,13 @@ class Generation(ClippedMechanism):
         return is_loaded(self.config.model, self.bundled)
 
     def generator(self):
-        """The language model, loaded."""
+        """Return the language model, loaded."""
         from ...models.loaded_generators import load_generator
 
         return load_generator(self.config.model, self.bundled)
 
     def public_ids(self) -> list[int]:
-        """What the model reads without a text."""
+        """Return what the model reads without a text."""
         before, after = self.around()
         g = self.generator()
         return g.prompt(before, "", after, _room(g.spec, self.config.max_tokens))[0]
@@ -182,7 +182,7 @@ class Generation(ClippedMechanism):
         return ScoreTable(candidates, self._open(scores, before), log_base=np.maximum(b, b.max() - SPREAD))
 
     def _open(self, scores: np.ndarray, before: Sequence[int]) -> np.ndarray:
-        """The scores (n,), −∞ for tokens that may not follow those before."""
+        """Return the scores (n,), −∞ for tokens that may not follow those before."""
         if self.never:
             scores[self._spelling.banned(before)] = -np.inf
         return scores
@@ -211,7 +211,8 @@ class Generation(ClippedMechanism):
         return float(self.table(logits).at(epsilon).probs[int(np.argmax(logits))])
 
     def greedy(self, text: str | Prepared) -> str:
-        """What the model writes where every token is the best one after clipping: the limit of large ε. No privacy."""
+        """Return what the model writes where every token is the best one after clipping: the limit of large ε. No
+        privacy."""
         prepared = self.prepared(text)
         assert isinstance(prepared, GenerationPrepared)
         written = self._write([prepared], 1, None)[0]
@@ -379,7 +380,7 @@ class Generation(ClippedMechanism):
         return out
 
     def _read(self, block: Sequence[GenerationPrepared], draws: int, width: int | None) -> Any:
-        """The state after the prompts. That of a text on its own is kept with it."""
+        """Return the state after the prompts. That of a text on its own is kept with it."""
         g = self.generator()
         if width is not None:
             filled = [p.ids for p in block] + [block[-1].ids] * (TOGETHER - len(block))

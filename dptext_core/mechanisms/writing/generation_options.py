@@ -13,7 +13,7 @@ SHARP, BELOW, LEAST = 1.5, 0.25, 2.0
 
 
 def max_tokens_option(default: int) -> Any:
-    """The field ``max_tokens``."""
+    """Return the field ``max_tokens``."""
     return option(
         default,
         label="Tokens, at most",
@@ -27,7 +27,7 @@ def max_tokens_option(default: int) -> Any:
 
 
 def length_option() -> Any:
-    """The field ``length``."""
+    """Return the field ``length``."""
     return option(
         "fixed",
         label="Length limit",
@@ -40,7 +40,7 @@ def length_option() -> Any:
 
 
 def clip_option() -> Any:
-    """The field ``clip``."""
+    """Return the field ``clip``."""
     return option(
         "tuned",
         label="Clipping range",
@@ -54,7 +54,7 @@ def clip_option() -> Any:
 
 
 def clip_end_option(upper: bool) -> Any:
-    """The fields ``clip_min`` and ``clip_max``."""
+    """Return the fields ``clip_min`` and ``clip_max``."""
     where, moved = ("upper", "lowered") if upper else ("lower", "raised")
     return option(
         None,
@@ -67,7 +67,7 @@ def clip_end_option(upper: bool) -> Any:
 
 
 def prior_option() -> Any:
-    """The field ``prior``."""
+    """Return the field ``prior``."""
     return option(
         "none",
         label="Use a public prior",
@@ -81,7 +81,7 @@ def prior_option() -> Any:
 
 
 def public_shift(epsilon: float) -> tuple[float, float]:
-    """The range that a difference is clipped to where none is given: a public function of ε.
+    """Return the range that a difference is clipped to where none is given: a public function of ε.
 
     Its width is ε/(2·SHARP), at least LEAST: beyond that a difference inside the range counts SHARP times, whatever ε
     is, and what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less
@@ -92,7 +92,7 @@ def public_shift(epsilon: float) -> tuple[float, float]:
 
 
 def shift_option(upper: bool) -> Any:
-    """The fields ``shift_min`` and ``shift_max``."""
+    """Return the fields ``shift_min`` and ``shift_max``."""
     where = "upper" if upper else "lower"
     return option(
         None,
@@ -105,7 +105,7 @@ def shift_option(upper: bool) -> Any:
 
 
 def stop_option() -> Any:
-    """The field ``stop``."""
+    """Return the field ``stop``."""
     return option(
         "line",
         label="Stop at",
@@ -117,7 +117,7 @@ def stop_option() -> Any:
 
 
 def recase_option() -> Any:
-    """The field ``recase``, of text that has no original to copy from."""
+    """Return the field ``recase``, of text that has no original to copy from."""
     return option(
         "sentence",
         label="Capital letters",
@@ -129,7 +129,7 @@ def recase_option() -> Any:
 
 
 def generator_option(kind: str | None, bundled: str) -> Any:
-    """The field ``model``."""
+    """Return the field ``model``."""
     return option(
         BUNDLED,
         label="Language model",

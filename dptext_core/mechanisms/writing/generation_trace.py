@@ -56,7 +56,7 @@ class GenerationTrace(Trace):
         self._mechanism, self._prepared, self.written = mechanism, prepared, written
 
     def _rows(self, last: int) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray | None]]:
-        """The scores of all tokens up to this one, and those without the text."""
+        """Return the scores of all tokens up to this one, and those without the text."""
         w, m = self.written, self._mechanism
         nothing: list[None] = [None] * (last + 1)
         if last < len(w.rows):

@@ -38,13 +38,13 @@ class Spelling:
         self._always = np.array(always, np.int64)
 
     def banned(self, written: Sequence[int]) -> np.ndarray:
-        """The candidates that may not come after these, int64, in no order."""
+        """Return the candidates that may not come after these, int64, in no order."""
         word = self._word(written)
         ends = (self._heads.get(w[len(word) :], ()) for w in self._words if len(w) > len(word) and w.startswith(word))
         return np.concatenate([self._always, *(np.array(e, np.int64) for e in ends if e)])
 
     def _word(self, written: Sequence[int]) -> str:
-        """The beginning of a word that a text of these pieces ends with."""
+        """Return the beginning of a word that a text of these pieces ends with."""
         word = ""
         for i in reversed(written):
             piece = self._pieces[i]
