@@ -508,3 +508,20 @@ def test_pieces_that_are_listed_otherwise_are_spliced_as_they_were_written(kind,
             assert token["c"][at] == r.distribution(k).candidates[r.candidate(k)]
             assert shown[k][at] == pytest.approx(r.distribution(k).probs[r.candidate(k)], rel=1e-4, abs=1e-7)
     assert r.candidate(2) == m.generator().end and data["tokens"][2]["t"] == ""
+
+
+def test_a_guarantee_is_stated_in_odds():
+    assert [call("oddsPair", x) for x in (0.0, 1.0, 10.0)] == ["50:50", "73:27", "99.995:0.005"]
+    word = {"notion": "pure", "unit": "word", "draws": 37, "loss": 1.0}
+    assert "99.995:0.005" in call("oddsWords", word, 10.0) and "73:27" not in call("oddsWords", word, 10.0)
+    assert "73:27" in call("oddsWords", word, 50.0) and "ε = 50," in call("oddsWords", word, 50.0)
+    assert "82:18" in call("oddsWords", word | {"notion": "group", "loss": 0.5}, 3.0)
+    assert call("oddsWords", {"notion": ""}, 3.0) == ""
+
+
+def test_meaning_is_interpolated_between_measured_texts_and_exact_at_rest():
+    at = {"at": [10.0, 40.0], "cosine": [0.2, 0.8], "all": False}
+    assert call("kept", at, 20.0) == {"share": pytest.approx(0.5), "exact": False}
+    assert call("kept", at | {"now": {"eps": 20.0, "cosine": 0.4}}, 20.0) == {"share": 0.4, "exact": True}
+    assert call("kept", at | {"all": True}, 20.0) == {"share": 0.2, "exact": True}
+    assert [call("likeness", c) for c in (0.2, 0.7, 1.0)] == ["another topic", "loose paraphrase", "unchanged"]
