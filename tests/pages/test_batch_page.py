@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.models import sentence_encoder
 from dptext_studio.components.text import literal
+from dptext_studio.exports.methods import FRESH
 from dptext_studio.figures.glossary import definition
 from dptext_studio.server import batch as core
 from dptext_studio.server import job_folders, uploads
@@ -123,6 +124,9 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert settle(page(data=None, session=at.session_state["session"])).selectbox(key="batch_release").value == ".txt"
     command, python = (c.value for c in at.code)
     assert "--keep label" in command and "--mechanism gated --epsilon 3" in command and "dpt.rewrite_records" in python
+    at.session_state["batch_methods"] = True
+    text, bibtex = (c.value for c in at.run().code[:2])
+    assert "Gated at ε = 3 (" in text and FRESH in text and "@software" in bibtex and "doctor" not in text
     monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.eye(2)[[len(t) % 2 for t in texts]])
     press(at, "batch_measure")
     assert [m.label for m in at.metric] == ["Words unchanged", "Cosine to the original", "BLEU"]
