@@ -31,6 +31,7 @@ from dptext_core.errors import ConfigError, DPTextError, InputError
 from dptext_core.measure import pii_survival
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
+from dptext_core.mechanisms.recommended import spelled_out
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.privacy.guarantee import Guarantee
@@ -436,7 +437,7 @@ def command(asked: BatchRequest, release: str = ".csv") -> str:
         words += _given("--keep", _listed(asked.keep))
     if (flag := _header(asked)) is not None:
         words.append("--header" if flag else "--no-header")
-    words += ["--mechanism", asked.mechanism, *asked.setting.flags(), *(["--polish"] if asked.polish else [])]
+    words += ["--mechanism", asked.mechanism, *spelled_out(asked.setting).flags(), *(["--polish"] if asked.polish else [])]
     words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
     return "python -m dptext_core " + shlex.join(words)
 
@@ -448,7 +449,7 @@ def snippet(asked: BatchRequest) -> str:
     return (
         "import dptext_core as dpt\n"
         "from dptext_core.data import tables\n\n"
-        f"mechanism = {asked.setting.call()}\n"
+        f"mechanism = {spelled_out(asked.setting).call()}\n"
         f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header}, each=True)\n"
         f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}{polish}):\n"
         "    print(record.error or record.text, dict(record.row))\n"

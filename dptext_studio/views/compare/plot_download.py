@@ -6,6 +6,7 @@ import streamlit as st
 
 from dptext_core.measure import trade_off
 from dptext_core.measure.trade_off import TradeOffPoint
+from dptext_core.mechanisms.recommended import spelled_out
 
 from ... import figures
 from ...components import download, methods_panel
@@ -70,7 +71,7 @@ def uses_of(points: list[TradeOffPoint]) -> methods_panel.Uses:
 
 
 def python_code(tried: PlotRequest, hidden: str, kept: str) -> str:
-    made = [f"    {setting.call()},\n" for setting in tried.settings]
+    made = [f"    {spelled_out(setting).call()},\n" for setting in tried.settings]
     wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
     fact = ""
     if hidden == "certainty":
