@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from dptext_studio.server.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister"
+#: What stands within a mark of a changed word.
+MARKED = r":orange-background\[((?:[^\]\\]|\\.)*)\]"
 CSV = "id,text,label\n" + "".join(f"{i},{'42.' if i == 30 else f'Row {i}: {TEXT}.'},{i % 2}\n" for i in range(45))
 
 
@@ -79,7 +82,8 @@ def settle(at: AppTest) -> AppTest:
 
 def said(at: AppTest) -> str:
     kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.success)
-    return " ".join(x.value for kind in kinds for x in kind).replace("\\", "").replace("\u2060", "")
+    text = " ".join(x.value for kind in kinds for x in kind)
+    return re.sub(MARKED, r"\1", text).replace("\\", "").replace("\u2060", "")
 
 
 def press(at: AppTest, key: str) -> AppTest:
@@ -105,7 +109,11 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     keep = at.multiselect[0]
     settle(keep.set_value(["label"]).run())
     assert "Nothing protects the columns" in at.warning[0].value
-    press(settle(at), "batch_start")
+    settle(at)
+    assert "Each of 44 rows has its own promise" in at.info[0].value, "before all rows are rewritten"
+    assert "where no draw spends ε: row 31." in said(at)
+    press(at, "batch_start")
+    assert at.warning[0].value.endswith("no word was sampled: row 31.")
     assert "Done: 43 rows are rewritten, 1 had no word to draw and came out as it went in, 1 has an error." in said(at)
     assert "Each of 43 rows has its own promise" in at.info[0].value and "1 row had an error" in said(at)
     assert [m.label for m in at.metric] == ["Words unchanged"] and "Rows with an error: 1" in [
