@@ -29,7 +29,7 @@ from ..text.document import too_long
 from ..text.visible import visible_text
 
 #: What is wrong with all rows alike, and ends the run.
-_FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
+FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
 
 
 class UnreadableRow(dict[str, Any]):
@@ -198,10 +198,10 @@ def shared_draws(rows: Iterable[Any], m: Mechanism, column: str, task: Task = UN
     """Return what the valid rows sample once for all of them (``Mechanism.in_parts``); None for nothing."""
     if (parts := m.in_parts) is None:
         return None
-    texts, _, _ = _texts(list(rows), column)
+    texts, _, _ = texts_of(list(rows), column)
     try:
         return parts.draws(list(texts.values()), task)
-    except _FATAL:
+    except FATAL:
         raise
     except Exception as error:
         if not (at_fault := _faults(texts, m, task)):
@@ -230,7 +230,7 @@ def _records(
         at += len(block)
 
 
-def _texts(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str], list[Mapping[str, Any]]]:
+def texts_of(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str], list[Mapping[str, Any]]]:
     """By their places in the block: the texts, and why a row has none; and the other columns of each row."""
     texts: dict[int, str] = {}
     errors: dict[int, str] = {}
@@ -257,10 +257,10 @@ def _faults(texts: Mapping[int, str], m: Mechanism, task: Task) -> dict[int, str
 def _block(
     block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, task: Task, polish: bool
 ) -> Iterator[Record]:
-    texts, errors, others = _texts(block, column)
+    texts, errors, others = texts_of(block, column)
     try:
         results = _results(texts, at, m, stream, task)
-    except _FATAL:
+    except FATAL:
         raise
     except Exception as error:
         # Nothing was released of it: find who is at fault, and draw for the others again.
@@ -308,7 +308,7 @@ def _fault(text: str, m: Mechanism, task: Task) -> str:
     """Why this text cannot be rewritten; empty where it can."""
     try:
         m.rewrite(text, task=task.quiet)
-    except _FATAL:
+    except FATAL:
         raise
     except DPTextError as error:
         return str(error)

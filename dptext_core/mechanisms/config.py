@@ -207,8 +207,8 @@ def surrogates_option() -> Any:
     )
 
 
-def detector_option(used: str) -> Any:
-    """Return the field ``detector``. used: a sentence on when it is used."""
+def detector_option(used: str, used_with: tuple[str, Any] | None = None) -> Any:
+    """Return the field ``detector``. used: a sentence on when it is used. used_with: as in ``OptionMeta``."""
     return option(
         "rules",
         label="Detector",
@@ -216,6 +216,7 @@ def detector_option(used: str) -> Any:
         advanced=True,
         help=f"What flags names, places, dates, numbers and addresses. {used}",
         phrase="detector: {}",
+        used_with=used_with,
     )
 
 

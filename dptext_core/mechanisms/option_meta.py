@@ -72,6 +72,8 @@ class OptionMeta:
         Whether it names the file of stop words.
     row_meanings : mapping of str to str or None
         What each choice means for the rows of a data set.
+    used_with : (str, object) or None
+        Another option and its value without which this one has no effect.
     """
 
     label: str
@@ -102,6 +104,7 @@ class OptionMeta:
     is_public_filter: bool = False
     is_stop_word_file: bool = False
     row_meanings: Mapping[str, str] | None = None
+    used_with: tuple[str, Any] | None = None
 
     @property
     def names_model(self) -> bool:

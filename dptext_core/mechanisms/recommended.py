@@ -11,7 +11,7 @@ from typing import Any
 
 from .base import Mechanism
 from .option_meta import SAME_AS_DEFAULT, option_meta
-from .registry import DEFAULT_MECHANISM, fields_of
+from .registry import DEFAULT_MECHANISM, fields_of, mechanism_class
 from .setting import Setting
 
 #: The first preserves most at the same measured privacy (``dptext bench leaderboard``). Then
@@ -55,6 +55,14 @@ def without_recommended(setting: Setting) -> Setting:
     first = recommended_fields(setting.mechanism)
     rest = {k: v for k, v in setting.options.items() if k not in first or v != recommended_value(first[k])}
     return dataclasses.replace(setting, options=rest)
+
+
+def spelled_out(setting: Setting) -> Setting:
+    """The setting with every option named whose default and recommended value differ, so that what is copied from a
+    page means the same where defaults hold. ε is left out where the mechanism does not use it."""
+    named = {name: f.default for name, f in recommended_fields(setting.mechanism).items()}
+    epsilon = setting.epsilon if mechanism_class(setting.mechanism).uses_epsilon else None
+    return dataclasses.replace(setting, options=named | dict(setting.options), epsilon=epsilon)
 
 
 def label(setting: Setting) -> str:

@@ -160,12 +160,10 @@ class Setting:
         return f"dpt.get_mechanism({', '.join(arguments)})"
 
     def flags(self, places: bool = True) -> list[str]:
-        """As arguments of a command that has chosen the mechanism; ε is left out where it is the default. places:
-        whether they are for the owner alone; else paths are cut and a list of words is a placeholder. Raises
-        ConfigError."""
-        cls, given, out = mechanism_class(self.mechanism), self.given(), []
-        if self.epsilon == cls.epsilon_range(self.options)[2]:
-            del given["epsilon"]
+        """As arguments of a command that has chosen the mechanism. places: whether they are for the owner alone; else
+        paths are cut and a list of words is a placeholder. Raises ConfigError."""
+        given: dict[str, Any] = self.given()
+        out: list[str] = []
         for name in sorted(given, key=list(fields_of(self.mechanism)).index):
             f = self._field(name)
             if option_meta(f).kind == "flag":

@@ -9,7 +9,8 @@ from typing import Any
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.mechanisms.registry import DEFAULT_MECHANISM, mechanism_of
+from dptext_core.mechanisms.recommended import spelled_out
+from dptext_core.mechanisms.registry import mechanism_of
 from dptext_core.result import RewriteResult
 from dptext_core.support.checks import public_value
 from dptext_core.support.version import PROG, __version__
@@ -21,19 +22,19 @@ FILE = "text.txt"
 
 
 def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = True) -> str:
-    """Return the command line that rewrites a text in a file the same way, with the options that are not at their
-    defaults. places: whether it says where files lie, for this machine alone."""
-    named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
+    """Return the command line that rewrites a text in a file the same way, with mechanism, ε and the options that are
+    not at their defaults or that pages recommend otherwise. places: whether it says where files lie, for this machine
+    alone."""
     seeded = [] if seed is None else [f"--seed={seed}"]
-    options = mechanism.setting.flags(places)
-    return shlex.join([*PROG.split(), "rewrite", *named, *options, *seeded, "--file", FILE])
+    options = ["--mechanism", mechanism.name, *spelled_out(mechanism.setting).flags(places)]
+    return shlex.join([*PROG.split(), "rewrite", *options, *seeded, "--file", FILE])
 
 
 def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
     """Return the same in Python, which reads the text from the same file."""
     return (
         "from pathlib import Path\n\nimport dptext_core as dpt\n\n"
-        f"m = {mechanism.setting.call()}\n"
+        f"m = {spelled_out(mechanism.setting).call()}\n"
         f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"
         f"r = m.rewrite(text{'' if seed is None else f', seed={seed}'})\n"
         "print(r.text)\nprint(r.guarantee.sentence())\n"

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 from dptext_core.data import release_files, tables
 from dptext_core.data.folder import RESULT, read_lines, some_lines
+from dptext_core.data.forecast import NAMED, DatasetForecast, forecast
 from dptext_core.data.reading_notes import ReadingNote
 from dptext_core.data.records import UnreadableRow, rewrite_records
 from dptext_core.data.rewriting import OWN, errors_of, polished, promise_of, rewrite_data, score_run, so_far
@@ -31,6 +32,7 @@ from dptext_core.errors import ConfigError, DPTextError, InputError
 from dptext_core.measure import pii_survival
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
+from dptext_core.mechanisms.recommended import spelled_out
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.privacy.guarantee import Guarantee
@@ -135,7 +137,8 @@ class FilePreview(Private):
 class BatchSummary:
     """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why),
     the first of them; measures: of the rewrites against their originals; left: what of names, dates and places still
-    stands; polish: what the polish changed, empty where there was none."""
+    stands; polish: what the polish changed, empty where there was none; untouched: the numbers from 1 of the first rows
+    that came out as they went in."""
 
     rows: int
     promise: dict[str, Any]
@@ -143,6 +146,7 @@ class BatchSummary:
     measures: dict[str, dict[str, float]]
     left: PiiSurvivors
     polish: str = ""
+    untouched: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -256,6 +260,10 @@ class Batch(Private):
             for i, (row, record) in enumerate(zip(rows, records, strict=True), 1)
         ]
 
+    def forecast(self, task: Task = UNWATCHED) -> DatasetForecast | None:
+        """Return what a rewrite of all rows will guarantee; None where only the run shows it."""
+        return forecast(self.data(task).rows(), self.mechanism, self.asked.column, task)
+
     def rewrite(self, task: Task = UNWATCHED) -> BatchSummary:
         """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
         a = self.asked
@@ -270,7 +278,10 @@ class Batch(Private):
         errors = itertools.islice(errors_of(self.run), ERRORS)
         measures = self.measure(("unchanged",), task=task.quiet) if whole.rows else {}
         polish = polished(self.data(task), self.run, self.asked.column)["sentence"] if self.asked.polish else ""
-        return BatchSummary(whole.rows, whole.to_dict(), tuple(errors), measures, self.left(task.quiet), polish)
+        own = (line[OWN] for line in read_lines(self.run))
+        untouched = tuple(itertools.islice((line["row"] + 1 for line in own if line.get("untouched")), NAMED))
+        left = self.left(task.quiet)
+        return BatchSummary(whole.rows, whole.to_dict(), tuple(errors), measures, left, polish, untouched)
 
     def left(self, task: Task = UNWATCHED) -> PiiSurvivors:
         """Return the names, numbers, dates and places that survive, in about :data:`LOOKED` evenly spaced rows at
@@ -437,7 +448,12 @@ def command(asked: BatchRequest, release: str = ".csv") -> str:
         words += _given("--keep", _listed(asked.keep))
     if (flag := _header(asked)) is not None:
         words.append("--header" if flag else "--no-header")
-    words += ["--mechanism", asked.mechanism, *asked.setting.flags(), *(["--polish"] if asked.polish else [])]
+    words += [
+        "--mechanism",
+        asked.mechanism,
+        *spelled_out(asked.setting).flags(),
+        *(["--polish"] if asked.polish else []),
+    ]
     words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
     return "python -m dptext_core " + shlex.join(words)
 
@@ -449,7 +465,7 @@ def snippet(asked: BatchRequest) -> str:
     return (
         "import dptext_core as dpt\n"
         "from dptext_core.data import tables\n\n"
-        f"mechanism = {asked.setting.call()}\n"
+        f"mechanism = {spelled_out(asked.setting).call()}\n"
         f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header}, each=True)\n"
         f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}{polish}):\n"
         "    print(record.error or record.text, dict(record.row))\n"

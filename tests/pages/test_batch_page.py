@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.models import sentence_encoder
 from dptext_studio.components.text import literal
+from dptext_studio.exports.methods import FRESH
 from dptext_studio.figures.glossary import definition
 from dptext_studio.server import batch as core
 from dptext_studio.server import job_folders, uploads
@@ -25,6 +27,8 @@ from dptext_studio.server.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister"
+#: What stands within a mark of a changed word.
+MARKED = r":orange-background\[((?:[^\]\\]|\\.)*)\]"
 CSV = "id,text,label\n" + "".join(f"{i},{'42.' if i == 30 else f'Row {i}: {TEXT}.'},{i % 2}\n" for i in range(45))
 
 
@@ -78,7 +82,8 @@ def settle(at: AppTest) -> AppTest:
 
 def said(at: AppTest) -> str:
     kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.success)
-    return " ".join(x.value for kind in kinds for x in kind).replace("\\", "").replace("\u2060", "")
+    text = " ".join(x.value for kind in kinds for x in kind)
+    return re.sub(MARKED, r"\1", text).replace("\\", "").replace("\u2060", "")
 
 
 def press(at: AppTest, key: str) -> AppTest:
@@ -104,7 +109,11 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     keep = at.multiselect[0]
     settle(keep.set_value(["label"]).run())
     assert "Nothing protects the columns" in at.warning[0].value
-    press(settle(at), "batch_start")
+    settle(at)
+    assert "Each of 44 rows has its own promise" in at.info[0].value, "before all rows are rewritten"
+    assert "where no draw spends ε: row 31." in said(at)
+    press(at, "batch_start")
+    assert at.warning[0].value.endswith("no word was sampled: row 31.")
     assert "Done: 43 rows are rewritten, 1 had no word to draw and came out as it went in, 1 has an error." in said(at)
     assert "Each of 43 rows has its own promise" in at.info[0].value and "1 row had an error" in said(at)
     assert [m.label for m in at.metric] == ["Words unchanged"] and "Rows with an error: 1" in [
@@ -123,6 +132,9 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert settle(page(data=None, session=at.session_state["session"])).selectbox(key="batch_release").value == ".txt"
     command, python = (c.value for c in at.code)
     assert "--keep label" in command and "--mechanism gated --epsilon 3" in command and "dpt.rewrite_records" in python
+    at.session_state["batch_methods"] = True
+    text, bibtex = (c.value for c in at.run().code[:2])
+    assert "Gated at ε = 3 (" in text and FRESH in text and "@software" in bibtex and "doctor" not in text
     monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.eye(2)[[len(t) % 2 for t in texts]])
     press(at, "batch_measure")
     assert [m.label for m in at.metric] == ["Words unchanged", "Cosine to the original", "BLEU"]

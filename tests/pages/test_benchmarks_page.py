@@ -17,6 +17,7 @@ from dptext_lab.results import belief, curves, total_budget
 from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row
 from dptext_studio.components import links
+from dptext_studio.exports.methods import FRESH
 from dptext_studio.figures.glossary import definition
 from dptext_studio.server.session import Session
 
@@ -391,6 +392,10 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
     labels = [b.proto.label for b in at.get("download_button")]
     assert labels == ["What is shown, CSV", "Everything, CSV", "Everything, JSON"]
     assert made_up()["rows"] == [r.to_dict() for r in found.rows]
+    at.session_state["bench_methods"] = True
+    text, bibtex = (c.value for c in at.run().code[:2])
+    assert not at.exception and not at.error
+    assert text.count("We rewrote texts with") >= 2 and bibtex.count("@software") == 1 and FRESH not in text
 
 
 @pytest.mark.slow

@@ -1013,9 +1013,10 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     link, command, code = (c.value for c in at.code[:3])
     assert link.endswith("/?mechanism=custext&epsilon=8.1&oov=mask") and "doctor" not in link + command
     assert any("This address works on this machine only." in c.value for c in at.caption)
-    options = "--mechanism custext --oov mask --no-loaded-words"
+    options = "--mechanism custext --epsilon 8.1 --oov mask --no-loaded-words"
     assert command == f"python -m dptext_core rewrite {options} --file text.txt"
     assert "oov='mask'" in code and "doctor" not in code
+    assert any("CusText [@chen2023custext] at ε = 8.1 (per word)" in c.value for c in at.code[3:])
     names = [b.proto.label for b in at.get("download_button")]
     assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
     saved = exports.SavedSession({"mechanism": "custext", "epsilon": "9"}, 5, "A sister of mine.")

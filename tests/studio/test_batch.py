@@ -25,6 +25,7 @@ from dptext_core.cli import arguments
 from dptext_core.measure import metrics
 from dptext_studio.server import batch as core
 from dptext_studio.server.batch import Batch, BatchRequest
+from dptext_studio.views.batch.rows import marked_cells, number_list
 
 TEXT = "My doctor sent a letter to my sister."
 
@@ -428,3 +429,35 @@ def test_the_guarantee_of_a_file_says_what_made_it_and_holds_no_word_of_the_bloc
     assert file["software"].endswith(dpt.__version__) and file["rows"] == 40
     assert file["config"]["never"] == "2 words" and "heart" not in json.dumps(file)
     assert file["not_protected_in_the_first_row"] and "exposed" not in file
+
+
+@pytest.mark.parametrize("setting", [{}, {"strategy": "record"}, {"strategy": "dataset"}])
+def test_the_guarantee_before_a_run_is_that_of_its_result(tmp_path, setting):
+    rows = ["id,text", "1,My sister saw my doctor and my sister.", "2,42.", "3,", "4,A letter from the doctor.", "5"]
+    (tmp_path / "notes.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    asked = BatchRequest("notes.csv", "text", True, (), dpt.Setting("custext", setting, 2.0))
+    batch = Batch(tmp_path, asked)
+    before, after = batch.forecast(), batch.rewrite()
+    promised = before.guarantee.to_dict()
+    for name in ("one_row", "all_rows", "one_row_optimal", "all_rows_optimal"):
+        assert promised[name] == after.promise[name]
+    assert promised["rows"] + before.uncovered == after.promise["rows"] - after.promise["errors"]
+    assert before.failing == after.promise["errors"] == 1
+    # An unknown word is replaced at random: its row is covered by nothing, and changes.
+    assert before.named == [2, 3] and after.untouched == (3,) and after.promise["untouched"] == 1
+
+
+def test_untouched_rows_are_named_up_to_a_number(tmp_path):
+    (tmp_path / "notes.csv").write_text("text\n" + "...\n" * 30, encoding="utf-8")
+    batch = Batch(tmp_path, BatchRequest("notes.csv", "text", True, (), dpt.Setting("custext", {}, 2.0)))
+    before, after = batch.forecast(), batch.rewrite()
+    assert tuple(before.named) == after.untouched == tuple(range(1, 21)) and before.uncovered == 30
+    assert number_list(after.untouched, 30).endswith("19, 20 and 10 more")
+    assert [number_list(range(1, n + 1), n) for n in (1, 2, 3)] == ["1", "1 and 2", "1, 2 and 3"]
+
+
+def test_words_that_differ_are_marked_and_hostile_ones_stay_text():
+    before, after = marked_cells("The doctor saw  [my] *sister*", "the nurse saw ]a]( *sister* now")
+    assert before == r"The :orange-background[doctor] saw :orange-background[\[my\]] \*sister\*"
+    assert after == r"the :orange-background[nurse] saw :orange-background[\]a\]\(] \*sister\* :orange-background[now]"
+    assert marked_cells("The same.", "the same.") == (r"The same\.", r"the same\.")

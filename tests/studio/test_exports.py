@@ -238,16 +238,21 @@ def test_a_command_and_python_make_the_same_mechanism():
     for name, options in settings_of_all():
         m = dpt.get_mechanism(name, **options)
         words = shlex.split(parts.as_command(m, seed=-3))
-        assert words[:4] == ["python", "-m", "dptext_core", "rewrite"]
+        assert words[:6] == ["python", "-m", "dptext_core", "rewrite", "--mechanism", name]
+        assert ("--epsilon" in words) == m.uses_epsilon
+        assert ("--loaded-words" in words or "--no-loaded-words" in words) == hasattr(m.config, "loaded_words")
         args = cli.build_parser(words[3:]).parse_args(words[3:])
         assert arguments.mechanism_of(args).config == m.config and (args.seed, args.file) == (-3, parts.FILE)
         code = ast.parse(parts.as_python(m, 1))
         call = next(n for n in ast.walk(code) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("mechanism"))
         given = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         assert dpt.get_mechanism(ast.literal_eval(call.args[0]), **given).config == m.config
+        assert given.get("epsilon") == (m.config.epsilon if m.uses_epsilon else None)
+        assert given.get("loaded_words") == getattr(m.config, "loaded_words", None)
         seen += 1
     assert seen > 15
-    assert parts.as_command(dpt.get_mechanism("dp-mlm")) == "python -m dptext_core rewrite --file text.txt"
+    options = "--mechanism dp-mlm --epsilon 50 --loaded-words"
+    assert parts.as_command(dpt.get_mechanism("dp-mlm")) == f"python -m dptext_core rewrite {options} --file text.txt"
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ class DPMLMConfig:
         live=True,
         help="The similarity score uses it: it is the similarity plus α times the logit.",
         phrase="α = {}",
+        used_with=("score", "similarity"),
     )
     antonym_filter: bool = option(
         False,
@@ -155,7 +156,7 @@ class DPMLMConfig:
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
-    detector: str = detector_option("It is used with stand-ins alone.")
+    detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class DPMLMPriorConfig:
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
-    detector: str = detector_option("It is used with stand-ins alone.")
+    detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from dptext_core.privacy.numbers import at_least, bound, number
 from dptext_core.support.private import Private
 from dptext_lab.results import audit as bench
 
-from ...components import controls, download
+from ...components import controls, download, methods_panel
 from ...components.charts import chart, dark
 from ...components.shell import enter_app
 from ...components.sticky_widgets import stay, stay_all
@@ -201,6 +201,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         holds="private",
         help="It names the inputs: for their owner's eyes where they are private.",
     )
+    methods_panel.expander(lambda: [(asked.make(), ())], "audit_methods")
 
 
 def checks(report: core.AuditReport) -> None:

@@ -16,7 +16,7 @@ from dptext_core.privacy.kinds import Notion
 from dptext_core.privacy.numbers import bound, number, percent
 from dptext_core.support.private import Private
 
-from ...components import download
+from ...components import download, methods_panel
 from ...components.charts import dark
 from ...components.sticky_widgets import stay
 from ...components.text import literal, too_long
@@ -163,3 +163,4 @@ def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting 
                 st.caption(f"The same curve for {literal(subject.title)} at ε = {number(setting.given()['epsilon'])}.")
                 st.code(curve_python(setting, len(RATES) - 1), language="python")
                 st.code(curve_command(setting), language="sh", wrap_lines=True)
+    methods_panel.expander(lambda: [(subject.make(), ())], "audit_curve_methods")

@@ -83,7 +83,7 @@ def leave_job(delete: bool = False) -> None:
     """Go back to the beginning. Kept jobs remain, unless they are to be deleted."""
     mine = session()
     upload, mine.upload = mine.upload, None
-    for place in ("batch_read", "batch_first", "batch_measure"):
+    for place in ("batch_read", "batch_first", "batch_before", "batch_measure"):
         mine.at(place).stop()
     work = mine.at("batch_all")
     if upload is not None and upload.code and not delete:

@@ -9,7 +9,7 @@ import streamlit as st
 from dptext_core.data import release_files, tables
 from dptext_studio.server import batch as core
 
-from ...components import download
+from ...components import download, methods_panel
 from ...components.sticky_widgets import stay
 
 FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet", ".txt": "TXT: texts alone"}
@@ -57,6 +57,7 @@ def download_boxes(batch: core.Batch, found: core.BatchSummary, done: bool) -> N
             holds="promise",
             what="promise",
         )
+    methods_panel.expander(lambda: [(batch.mechanism, ())], "batch_methods", polish=batch.asked.polish)
 
 
 def release_download(batch: core.Batch, how_far: str) -> None:

@@ -11,7 +11,7 @@ from ...components import identifier_table
 from ...components.text import literal
 from ...server.session import session
 from .downloads import download_boxes
-from .rows import row_browser
+from .rows import number_list, row_browser
 
 
 def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> None:
@@ -20,6 +20,9 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
         st.success(f"Done: {found.promise['counted']}")
     else:
         st.caption(f"Of what is done: {found.promise['counted']}")
+    if n := found.promise["untouched"]:
+        rows = f"row{'s' * (n > 1)} {number_list(found.untouched, n)}"
+        st.warning(f"Unchanged and unprotected, because no word was sampled: {rows}.")
     remaining_identifiers(found)
     left, right = st.columns([1.4, 1], gap="large")
     with left:

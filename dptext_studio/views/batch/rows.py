@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 import streamlit as st
@@ -41,15 +43,38 @@ def row_browser(batch: core.Batch, rows: int) -> None:
 
 
 def pair_table(found: list[core.Pair], key: str) -> None:
-    """Show originals and rewrites side by side, as a table that wraps."""
+    """Show originals and rewrites side by side, as a table that wraps, with the words marked that differ."""
     lines = ["| row | original | rewrite |", "|---:|---|---|"]
     for p in found:
-        rewrite = f"*There is none: {cell(p.error)}*" if p.error else cell(p.text)
-        lines.append(f"| {p.row} | {cell(p.original)} | {rewrite} |")
+        original, rewrite = marked_cells(p.original, p.text)
+        if p.error:
+            original, rewrite = cell(p.original), f"*There is none: {cell(p.error)}*"
+        lines.append(f"| {p.row} | {original} | {rewrite} |")
     with st.container(key=key):
         st.markdown("\n".join(lines))
+        st.caption("Marked words differ between the original and its rewrite.")
         if said := removed_note(sum(count_removed(p.original) for p in found)):
             st.caption(f"In these rows: {said}")
+
+
+def number_list(numbers: Sequence[int], n: int) -> str:
+    """Return row numbers in words. n: how many rows they are, of which ``numbers`` are the first."""
+    names = [f"{number:,}" for number in numbers]
+    last = f"{n - len(names):,} more" if n > len(names) else names.pop()
+    return f"{', '.join(names)} and {last}" if names else last
+
+
+def marked_cells(original: str, rewrite: str) -> tuple[str, str]:
+    """Return both texts as cells in which the words that differ are marked; capital letters do not count."""
+    sides = [shortened_cell(text).split() for text in (original, rewrite)]
+    matcher = SequenceMatcher(None, *([word.casefold() for word in side] for side in sides), autojunk=False)
+    out: tuple[list[str], list[str]] = ([], [])
+    for kind, *ends in matcher.get_opcodes():
+        for side, words, start, end in zip(out, sides, ends[::2], ends[1::2], strict=True):
+            if start < end:
+                shown = literal(" ".join(words[start:end]))
+                side.append(shown if kind == "equal" else f":orange-background[{shown}]")
+    return " ".join(out[0]), " ".join(out[1])
 
 
 def cell(text: str) -> str:

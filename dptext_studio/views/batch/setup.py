@@ -9,6 +9,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.data import tables
+from dptext_core.support.checks import pluralize
 from dptext_studio.server import batch as core
 from dptext_studio.server import job_folders
 
@@ -20,10 +21,12 @@ from ...server.public_hosting import limits
 from ...server.session import session
 from ...server.uploads import Upload
 from .data_choice import error_text, leave_job
-from .rows import pair_table, shortened_cell
+from .rows import number_list, pair_table, shortened_cell
 
 #: Seconds up to which the first rows are rewritten whenever a setting changes.
 QUICK = 2.0
+#: Rows up to which the guarantee of all of them is computed without being asked for.
+FORECAST_AT_ONCE = 20_000
 
 
 def file_setup(upload: Upload) -> None:
@@ -203,6 +206,7 @@ def rewrite_first_rows(upload: Upload, asked: core.BatchRequest | None) -> None:
 def all_rows_button(upload: Upload, look: core.FilePreview, asked: core.BatchRequest) -> None:
     """Show the button that rewrites all rows, and whether the job may outlive the session."""
     with st.container(border=True):
+        forecast_view(upload, look, asked)
         keep = limits().keeps and st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
         if keep:
             st.caption(
@@ -218,6 +222,37 @@ def all_rows_button(upload: Upload, look: core.FilePreview, asked: core.BatchReq
             start_job(upload, asked, keep)
 
 
+def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchRequest) -> None:
+    """Show what a rewrite of all rows will guarantee, before it begins."""
+    work, wanted = session().at("batch_before"), (upload.folder, asked.column, asked.header, asked.setting)
+    st.markdown("**Guarantee of the result**")
+    if work.asked != wanted:
+        work.stop()
+        ask = look.count > FORECAST_AT_ONCE
+        if ask and not st.button(f"Compute it for {look.count:,} rows", key="batch_forecast"):
+            return
+        batch = core.Batch(upload.folder, asked, limits().row)
+        work.start(wanted, batch.forecast, "Computing the guarantee", last=True)
+    if work.is_running():
+        work.show_progress("batch_before_stop")
+        return
+    if said := work.failure_text("Stopped."):
+        st.caption(literal(said))
+        return
+    found = work.result
+    if found is None:
+        st.caption("With this setting, the total is known only after the run.")
+        return
+    promise = found.guarantee
+    if promise.rows:
+        (st.warning if promise.notions.get("none") else st.info)(literal(promise.sentence()))
+    if n := found.uncovered:
+        rows = f"row{'s' * (n > 1)} {number_list(found.named, n)}"
+        st.caption(f"The guarantee protects nothing where no draw spends ε: {rows}.")
+    if found.failing:
+        st.caption(f"{pluralize(found.failing, 'row')} cannot be rewritten and will be empty in the release.")
+
+
 def start_job(upload: Upload, asked: core.BatchRequest, keep: bool) -> None:
     mine = session()
     try:
@@ -227,7 +262,8 @@ def start_job(upload: Upload, asked: core.BatchRequest, keep: bool) -> None:
         st.error(literal(error_text(error)))
         return
     upload.batch = core.Batch(upload.folder, asked, limits().row)
-    mine.at("batch_first").stop()
-    mine.at("batch_first").result = None
+    for place in ("batch_first", "batch_before"):
+        mine.at(place).stop()
+        mine.at(place).asked = mine.at(place).result = None
     upload.rewrite(mine.at("batch_all"), "Rewriting")
     st.rerun()

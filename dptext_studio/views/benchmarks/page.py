@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from dptext_core.text.cells import to_csv
 from dptext_lab.results import attacker_rows, curves, data_titles, total_budget
 from dptext_lab.results import summary as results
 
-from ...components import download, links
+from ...components import download, links, methods_panel
 from ...components.charts import chart as plain_chart
 from ...components.charts import dark
 from ...components.shell import enter_app
@@ -39,6 +40,9 @@ COLUMNS = (
 )
 KEPT = ("utility", "similarity", "speed", "other")
 HIDDEN = ("privacy", "deniability", "gain")
+SEEDED = (
+    "The noise of each run followed from a seed, so that measurements can be repeated. Seeded texts are not private."
+)
 #: What can be the same for all, as it is said within a sentence.
 SHORT = {"n_w": "N_w"}
 
@@ -279,7 +283,7 @@ def open_point(found: results.Results) -> None:
         st.switch_page("pages/explore.py", query_params=query)
 
 
-def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
+def downloads(found: results.Results, rows: list[dict], pictures: bool, ours: Sequence[curves.Series]) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
         # Each is made when it is asked for.
@@ -294,6 +298,19 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
         if pictures:
             st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", required=True, key="bench_picture")
             st.caption("The camera over a chart saves it as a picture.")
+        methods_panel.expander(lambda: uses_of(ours), "bench_methods", SEEDED)
+
+
+def uses_of(shown: Sequence[curves.Series]) -> methods_panel.Uses:
+    """Return each setting that is shown with the values of ε it was measured at."""
+    measured: dict[dpt.Setting, set[float]] = {}
+    for one in shown:
+        measured.setdefault(one.setting.at(None), set()).update(point.row.epsilon for point in one.points)
+    uses = []
+    for setting, epsilons in measured.items():
+        with contextlib.suppress(dpt.ConfigError):  # measured by another version, or with a plugin
+            uses.append((setting.at(max(epsilons)).make(), sorted(epsilons)))
+    return uses
 
 
 def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
@@ -466,7 +483,7 @@ def main() -> None:
     ours = [s for pair in shown for s in pair[0]]
     rows = curves.table([s for pair in shown for both in pair for s in both])
     with files:
-        downloads(found, rows, view != "Table")
+        downloads(found, rows, view != "Table", ours)
     if not rows:
         wide.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")
     elif view == "Curves":

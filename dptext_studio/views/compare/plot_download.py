@@ -6,10 +6,12 @@ import streamlit as st
 
 from dptext_core.measure import trade_off
 from dptext_core.measure.trade_off import TradeOffPoint
+from dptext_core.mechanisms.recommended import spelled_out
 
 from ... import figures
-from ...components import download
+from ...components import download, methods_panel
 from ...exports import FILE
+from ...exports.methods import seeded
 from ...figures import to_html
 from ...server.plot_request import PlotRequest
 from ..explore import share
@@ -54,13 +56,22 @@ def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: s
         with st.popover("Code (Python)", icon=":material/code:"):
             st.caption(f"The same points, with noise of their own. Your text is read from a file {FILE}.")
             st.code(python_code(tried, hidden, kept), language="python")
+    methods_panel.expander(lambda: uses_of(points), "trade_methods", seeded(points[0].seed))
     with st.expander("The numbers"):
         st.dataframe(trade_off.rows(points), hide_index=True, key="trade_table")
     st.caption("These figures are measured on your private text: they are for your eyes, unless you mean to tell them.")
 
 
+def uses_of(points: list[TradeOffPoint]) -> methods_panel.Uses:
+    """Return each setting with the values of ε it was measured at."""
+    by_setting: dict[int, list[TradeOffPoint]] = {}
+    for point in points:
+        by_setting.setdefault(point.setting, []).append(point)
+    return [(of[0].mechanism, [p.epsilon for p in of]) for of in by_setting.values()]
+
+
 def python_code(tried: PlotRequest, hidden: str, kept: str) -> str:
-    made = [f"    {setting.call()},\n" for setting in tried.settings]
+    made = [f"    {spelled_out(setting).call()},\n" for setting in tried.settings]
     wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
     fact = ""
     if hidden == "certainty":

@@ -12,10 +12,11 @@ import dptext_core as dpt
 from dptext_core.errors import InputError
 
 from ... import exports
-from ...components import address, download, links
+from ...components import address, download, links, methods_panel
 from ...components.shell import draw_when_open
 from ...components.style import add_style
 from ...components.text import literal
+from ...exports.methods import seeded
 from ...server import runs
 from ...server.session import session
 from . import attackers
@@ -45,14 +46,16 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
 
 
 def _tabs(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Show setting, release, files with originals, session: each behind a tab."""
+    """Show setting, methods, release, files with originals, session: each behind a tab."""
     # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
     add_style(__file__, "share.css")
     with st.container(key="share_ways"):
-        setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
+        setting, paper, without, originals, keep = st.tabs(["Setting", "Methods", "Release", "With originals", "Save"])
     warning = VOID if void else ""
     with setting:
         _setting(run, result, epsilon)
+    with paper:
+        methods_panel.panel([(type(run.mechanism)(result.config), ())], seeded(run.inputs.seed))
     with without:
         _release(result, warning)
     with originals:

@@ -1,0 +1,78 @@
+"""The guarantee of a data set before it is rewritten: from its texts and a setting, with nothing sampled."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..mechanisms.base import BATCH, Mechanism
+from ..privacy.guarantee import Guarantee, Notion
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
+from .records import FATAL, DatasetGuarantee, shared_draws, texts_of
+
+#: Rows that are named by their numbers, at most.
+NAMED = 20
+
+
+@dataclass(eq=False)
+class DatasetForecast(Private):
+    """What a rewrite of a data set will guarantee.
+
+    guarantee: of the rows in which a draw spends ε. uncovered: how many rows have no such draw, so that the guarantee
+    protects nothing in them; named: the numbers from 1 of the first of these. failing: how many rows cannot be
+    rewritten.
+    """
+
+    guarantee: DatasetGuarantee
+    uncovered: int = 0
+    named: list[int] = field(default_factory=list)
+    failing: int = 0
+
+    _shown = ("uncovered", "failing")
+
+    def add(self, number: int, g: Guarantee | None) -> None:
+        """Count the row with this number from 1; without a guarantee it cannot be rewritten."""
+        if g is None:
+            self.failing += 1
+        elif g.draws == 0 and g.notion is not Notion.NONE:
+            self.uncovered += 1
+            self.named += [number] * (len(self.named) < NAMED)
+        else:
+            self.guarantee.add(g)
+
+
+def forecast(rows: Iterable[Any], m: Mechanism, column: str = "text", task: Task = UNWATCHED) -> DatasetForecast | None:
+    """Return what a rewrite of these rows will guarantee; None where only the run shows it.
+
+    Raises ConfigError, ModelUnavailable, Cancelled.
+    """
+    draws = None
+    if m.shares_draws:
+        if m.in_parts is None:
+            return None
+        rows = list(rows)
+        draws = len(shared_draws(rows, m, column, task) or ())
+    found, given, at = DatasetForecast(DatasetGuarantee(m.shares_draws)), iter(rows), 1
+    while block := list(itertools.islice(given, BATCH)):
+        task.check()
+        texts, _, _ = texts_of(block, column)
+        for i in range(len(block)):
+            g = _guarantee(m, texts[i]) if i in texts else None
+            if g is not None and g.draws and draws is not None and m.in_parts is not None:
+                g = m.in_parts.promise(g, draws)
+            found.add(at + i, g)
+        at += len(block)
+    return found
+
+
+def _guarantee(m: Mechanism, text: str) -> Guarantee | None:
+    """Return the guarantee of a text; None where it cannot be rewritten."""
+    try:
+        return m.guarantee(text)
+    except FATAL:
+        raise
+    except Exception:  # as in a run, where the row becomes an error
+        return None

@@ -1,0 +1,36 @@
+"""The methods paragraph beside downloads, with a button to copy it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from dptext_core.errors import DPTextError
+from dptext_core.mechanisms.base import Mechanism
+
+from ..exports.methods import FRESH, methods
+from .text import literal
+
+Uses = Sequence[tuple[Mechanism, Sequence[float]]]
+
+
+def panel(uses: Uses, randomness: str = FRESH, polish: bool = False) -> None:
+    """Show the paragraph and the BibTeX entries it cites; parameters as in :func:`methods`."""
+    st.caption(
+        "For a paper: settings, guarantee, randomness and software. Keys in square brackets name the BibTeX entries."
+    )
+    try:
+        made = methods(uses, randomness, polish)
+    except DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    st.code(made.text, language=None, wrap_lines=True)
+    st.code(made.bibtex, language="bibtex", height=240)
+
+
+def expander(uses: Callable[[], Uses], key: str, randomness: str = FRESH, polish: bool = False) -> None:
+    """Show the same in a drawer. uses: asked when it is opened."""
+    with st.expander("Methods paragraph", icon=":material/article:", key=key, on_change="rerun") as drawer:
+        if drawer.open:
+            panel(uses(), randomness, polish)
