@@ -58,8 +58,8 @@ def without_recommended(setting: Setting) -> Setting:
 
 
 def spelled_out(setting: Setting) -> Setting:
-    """The setting with every option named whose default and recommended value differ, so that what is copied from a
-    page means the same where defaults hold. ε is left out where the mechanism does not use it."""
+    """Return the setting with every option named whose default and recommended value differ, so that what is copied
+    from a page means the same where defaults hold. ε is left out where the mechanism does not use it."""
     named = {name: f.default for name, f in recommended_fields(setting.mechanism).items()}
     epsilon = setting.epsilon if mechanism_class(setting.mechanism).uses_epsilon else None
     return dataclasses.replace(setting, options=named | dict(setting.options), epsilon=epsilon)
