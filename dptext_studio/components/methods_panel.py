@@ -10,8 +10,11 @@ from dptext_core.errors import DPTextError
 from dptext_core.mechanisms.base import Mechanism
 
 from ..exports.methods import FRESH, methods
+from .shell import draw_when_open
 from .text import literal
 
+#: Of the popover, in pixels.
+WIDTH = 560
 Uses = Sequence[tuple[Mechanism, Sequence[float]]]
 
 
@@ -27,6 +30,12 @@ def panel(uses: Uses, randomness: str = FRESH, polish: bool = False) -> None:
         return
     st.code(made.text, language=None, wrap_lines=True)
     st.code(made.bibtex, language="bibtex", height=240)
+
+
+def popover(uses: Callable[[], Uses], key: str, randomness: str = FRESH) -> None:
+    """Show the same behind a button. uses: asked when it is opened."""
+    box = st.popover("Methods", icon=":material/article:", key=key, on_change="rerun")
+    draw_when_open(box, WIDTH, lambda: panel(uses(), randomness))
 
 
 def expander(uses: Callable[[], Uses], key: str, randomness: str = FRESH, polish: bool = False) -> None:

@@ -20,6 +20,7 @@ from dptext_studio.components import links
 from dptext_studio.exports.methods import FRESH
 from dptext_studio.figures.glossary import definition
 from dptext_studio.server.session import Session
+from dptext_studio.views.benchmarks import page as bench_page
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -396,6 +397,9 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
     text, bibtex = (c.value for c in at.run().code[:2])
     assert not at.exception and not at.error
     assert text.count("We rewrote texts with") >= 2 and bibtex.count("@software") == 1 and FRESH not in text
+    shown = curves.series(found, "sst2", "accuracy")
+    uses = bench_page.uses_of([replace(shown[0], points=()), *shown[1:]])
+    assert len(uses) == len(shown) - 1, "what has no point on this axis is not described"
 
 
 @pytest.mark.slow

@@ -283,7 +283,7 @@ def open_point(found: results.Results) -> None:
         st.switch_page("pages/explore.py", query_params=query)
 
 
-def downloads(found: results.Results, rows: list[dict], pictures: bool, ours: Sequence[curves.Series]) -> None:
+def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
         # Each is made when it is asked for.
@@ -298,13 +298,12 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool, ours: Se
         if pictures:
             st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", required=True, key="bench_picture")
             st.caption("The camera over a chart saves it as a picture.")
-        methods_panel.expander(lambda: uses_of(ours), "bench_methods", SEEDED)
 
 
 def uses_of(shown: Sequence[curves.Series]) -> methods_panel.Uses:
     """Return each setting that is shown with the values of ε it was measured at."""
     measured: dict[dpt.Setting, set[float]] = {}
-    for one in shown:
+    for one in (series for series in shown if series.points):
         measured.setdefault(one.setting.at(None), set()).update(point.row.epsilon for point in one.points)
     uses = []
     for setting, epsilons in measured.items():
@@ -471,7 +470,7 @@ def main() -> None:
         x = "epsilon"
         if view == "Curves" and (alike := [m for m in curves.metrics_of(found, data) if m in curves.HIDDEN]):
             x = across(data, alike, mixed)
-        files = st.container(width="content")
+        files = st.container(width="content", horizontal=True)
     bar = st.container(horizontal=True)
     wide, narrow = st.columns([2.6, 1], gap="large")
     left, right = wide.columns(2, gap="medium")
@@ -483,7 +482,8 @@ def main() -> None:
     ours = [s for pair in shown for s in pair[0]]
     rows = curves.table([s for pair in shown for both in pair for s in both])
     with files:
-        downloads(found, rows, view != "Table", ours)
+        downloads(found, rows, view != "Table")
+        methods_panel.popover(lambda: uses_of(ours), "bench_methods", SEEDED)
     if not rows:
         wide.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")
     elif view == "Curves":
