@@ -291,7 +291,7 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench belief``."""
     takes = parser("belief", __doc__, "data", "stopwords", "out")
     takes.add_argument("--lines", type=Path, metavar="FILE", help="what was measured, a line for a text")
-    takes.add_argument("--boards", action="store_true", help="print the bundled results at a certainty of 50% instead")
+    takes.add_argument("--boards", action="store_true", help="print the bundled results at a certainty of 50%% instead")
     takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
     takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
     takes.add_argument("--mechanism", action="append", choices=EPSILONS, metavar="NAME", help="default: all")
