@@ -213,3 +213,17 @@ def test_numbers_of_the_documents_are_those_of_the_bundled_results():
         assert said in plain["docs/measurements/benchmarks.md"], said
     for space, of in (("minilm", "of {} words encoded"), ("word2vec", "with {} words each")):
         assert of.format(f"{len(dpt.word_space(space).words):,}") in plain["docs/spaces.md"]
+
+
+def test_the_page_on_choosing_has_the_figures_of_the_bundled_results():
+    rows = json.loads((ROOT / "assets" / "benchmarks" / "belief.json").read_text(encoding="utf-8"))["rows"]
+    measured = {(r["mechanism"], r["epsilon"]): r for r in rows if r["data"] == "sst2" and not r["options"]}
+    page = DOCUMENTS["docs/choosing.md"]
+    table = re.findall(r"(?m)^\| `([\w-]+)` \| (\S+) \| (\d+)% \| (\S+) \| (\d+)% \|$", page)
+    assert len(table) > 10
+    for name, epsilon, *values in table:
+        row = measured[name, float(epsilon)]
+        assert values == [f"{row['certainty']:.0%}"[:-1], f"{row['cosine']:.2f}", f"{row['label']:.0%}"[:-1]], name
+    lowest = min(r["certainty"] for r in rows if r["mechanism"] in ("custext", "diffractor"))
+    assert f"at least {lowest:.0%} certain" in " ".join(page.split())
+    assert f"{measured['dp-mlm', 100.0]['certainty']:.0%} certain" in DOCUMENTS["docs/limits.md"]
