@@ -80,9 +80,11 @@ def test_the_site_has_every_document_and_the_reference_every_public_name():
 
 
 def test_documents_are_short():
-    assert len(DOCUMENTS["README.md"].split()) <= 800
+    """Descriptions of pictures do not count, so that nobody shortens them."""
     words = {"users": 0, "development": 0}
     for name, text in DOCUMENTS.items():
+        text = re.sub(r"!\[[^\]]*\]", "", text)
+        assert name != "README.md" or len(text.split()) <= 800
         if re.fullmatch(r"README\.md|docs/[\w-]+\.md", name):
             words["users"] += len(text.split())
         elif name.startswith("docs/development/"):
