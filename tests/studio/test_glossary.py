@@ -29,16 +29,6 @@ TERMS = {plain(" ".join(term.split())) for entry in ENTRIES for term in re.finda
 ANY = "\0"
 
 
-def keys_of_the_loop(name: str, around: ast.AST) -> Iterator[ast.expr]:
-    """The keys of the dictionary over which a loop ``for name, … in values.items()`` runs."""
-    for loop in (n for n in ast.walk(around) if isinstance(n, ast.For) and isinstance(n.target, ast.Tuple)):
-        if isinstance(first := loop.target.elts[0], ast.Name) and first.id == name:
-            source = loop.iter.func.value.id  # type: ignore[attr-defined]
-            for a in (n for n in ast.walk(around) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Dict)):
-                if any(isinstance(t, ast.Name) and t.id == source for t in a.targets):
-                    yield from (key for key in a.value.keys if key is not None)
-
-
 def written(node: ast.expr, around: ast.AST) -> Iterator[str]:
     """The texts that an expression can be; a name is looked up among what its function assigns to it."""
     if isinstance(node, ast.Constant):
@@ -53,10 +43,24 @@ def written(node: ast.expr, around: ast.AST) -> Iterator[str]:
             a.value
             for a in ast.walk(around)
             if isinstance(a, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in a.targets)
-        ] or list(keys_of_the_loop(node.id, around))
-        assert values, f"nothing says what {node.id} is"
+        ]
+        items = [
+            loop.iter.func.value
+            for loop in ast.walk(around)
+            if isinstance(loop, ast.For)
+            and isinstance(loop.iter, ast.Call)
+            and isinstance(loop.iter.func, ast.Attribute)
+            and loop.iter.func.attr == "items"
+            and any(isinstance(t, ast.Name) and t.id == node.id for t in ast.walk(loop.target))
+        ]
+        assert values or items, f"nothing says what {node.id} is"
         for value in values:
             yield from written(value, around)
+        for table in items:
+            yield from written(table, around)
+    elif isinstance(node, ast.Dict):
+        for key in node.keys:
+            yield from written(key, around)
     elif isinstance(node, ast.Attribute) and node.attr == "title":  # of a measure that the page is asked for
         yield from (m.title for m in REGISTRY.values() if m.kind == "similarity")
     else:
