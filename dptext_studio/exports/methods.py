@@ -10,7 +10,8 @@ from typing import Any
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.privacy.guarantee import Notion, number
+from dptext_core.privacy.guarantee import Notion
+from dptext_core.privacy.numbers import number
 from dptext_core.support.checks import public_value
 from dptext_core.support.version import __version__
 
