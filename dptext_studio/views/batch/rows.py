@@ -67,7 +67,8 @@ def number_list(numbers: Sequence[int], n: int) -> str:
 def marked_cells(original: str, rewrite: str) -> tuple[str, str]:
     """Return both texts as cells in which the words that differ are marked; capital letters do not count."""
     sides = [shortened_cell(text).split() for text in (original, rewrite)]
-    matcher = SequenceMatcher(None, *([word.casefold() for word in side] for side in sides), autojunk=False)
+    before, after = ([word.casefold() for word in side] for side in sides)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
     out: tuple[list[str], list[str]] = ([], [])
     for kind, *ends in matcher.get_opcodes():
         for side, words, start, end in zip(out, sides, ends[::2], ends[1::2], strict=True):
