@@ -218,11 +218,12 @@ def test_numbers_of_the_documents_are_those_of_the_bundled_results():
 
 
 def test_the_page_on_choosing_has_the_figures_of_the_bundled_results():
-    rows = json.loads((ROOT / "assets" / "benchmarks" / "belief.json").read_text(encoding="utf-8"))["rows"]
+    found = json.loads((ROOT / "assets" / "benchmarks" / "belief.json").read_text(encoding="utf-8"))
+    rows = found["rows"]
     measured = {(r["mechanism"], r["epsilon"]): r for r in rows if r["data"] == "sst2" and not r["options"]}
     page = DOCUMENTS["docs/choosing.md"]
     table = re.findall(r"(?m)^\| `([\w-]+)` \| (\S+) \| (\d+)% \| (\S+) \| (\d+)% \|$", page)
-    assert len(table) > 10
+    assert len(table) > 10 and f"{found['about']['texts']['sst2']['dp-mlm']} texts of SST-2" in page
     for name, epsilon, *values in table:
         row = measured[name, float(epsilon)]
         assert values == [f"{row['certainty']:.0%}"[:-1], f"{row['cosine']:.2f}", f"{row['label']:.0%}"[:-1]], name
