@@ -151,8 +151,8 @@ class RenderedOutputs:
 def render_outputs(text: StatedText, d: TokenDistribution, capital: bool | None) -> RenderedOutputs:
     key, known = (id(d.candidates), capital), text.forms.written
     if key not in known:
-        config, language = text.m.config, text.m.language
-        shown = d.candidates if capital is None else [cased(config, language, c, capital) for c in d.candidates]
+        m = text.m
+        shown = d.candidates if capital is None else [cased(m.config, m.language, c, capital) for c in d.candidates]
         first = {w: k for k, w in reversed(list(enumerate(shown)))}
         known[key] = RenderedOutputs(first, np.array([first[w] for w in shown])), d.candidates
     return known[key][0]

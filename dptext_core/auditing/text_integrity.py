@@ -96,6 +96,8 @@ def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
     for field in dataclasses.fields(m.config):
         own = getattr(m.config, field.name)
         meta = option_meta(field)
+        if meta.used_with is not None and getattr(m.config, meta.used_with[0]) != meta.used_with[1]:
+            continue
         values = {"flag": (not own,), "choice": meta.choices}.get(meta.kind) or ()
         wanted.append([(field.name, v) for v in values if v != own and not meta.changes_distribution])
     for k in range(max(map(len, wanted), default=0)):

@@ -180,7 +180,8 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
 def a_text(**more) -> Any:
     d = stated(np.log([0.5, 0.3, 0.2]))
     tokens = [SimpleNamespace(text=t) for t in "abc"]
-    given = {"per_draw": False, "once": False, "stated": {0: d, 2: d}, "first": {0: 0, 2: 2}} | more
+    given = {"per_draw": False, "once": False, "stated": {0: d, 2: d}, "first": {0: 0, 2: 2}, "shared": {0: 0, 2: 2}}
+    given |= more
     return SimpleNamespace(m=None, document=SimpleNamespace(tokens=tokens), **given)
 
 
@@ -528,7 +529,10 @@ def test_words_may_be_left_out_or_added_where_that_has_a_chance(deleted, added, 
 
 
 def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
-    m = SimpleNamespace(language=SimpleNamespace(case=lambda word, begins: word.title() if begins else word))
+    m = SimpleNamespace(
+        config=SimpleNamespace(recase="sentence"),
+        language=SimpleNamespace(case=lambda word, begins: word.title() if begins else word),
+    )
     d = stated(np.log([0.5, 0.5]))
     text = a_text(text="a b", per_draw=False)
     text.m, text.forms = m, fit_statistics._Forms({}, {}, {})
@@ -731,7 +735,10 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
     )
     monkeypatch.setattr(fit_statistics, "ENOUGH", 2)
     text = a_text(per_draw=per_draw, text="a b a", first={0: 0, 2: 0})
-    text.m = SimpleNamespace(language=SimpleNamespace(case=lambda w, begins: w.title() if begins else w))
+    text.m = SimpleNamespace(
+        config=SimpleNamespace(recase="sentence"),
+        language=SimpleNamespace(case=lambda w, begins: w.title() if begins else w),
+    )
     text.forms, text.bare_word = fit_statistics._Forms({}, {}, {}), str.casefold
     text.capital = lambda i, deleted: i == 2 and 0 not in deleted
     text.stays = lambda d, word: 0.25

@@ -636,7 +636,7 @@ def test_first_pieces_that_are_not_what_is_stated():
 def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixed, found):
     u = STREAM.at("together").uniforms(3 * n).reshape(n, 3)
     places = [np.array([a, (1 - mixed) * a + mixed * b, 0.5 + 0.1 * c]) for a, b, c in u]
-    text = SimpleNamespace(once=False, document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]))
+    text = SimpleNamespace(once=False, shared={i: i for i in range(3)}, document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]))
     middles = {0: (0, None), 1: (1, None), 2: (2, None)}
     fits = fit_statistics._correlation_fits(text, "a text", fit_statistics.Counts(places=places), middles)
     # The third hardly spreads, so that nothing is told of it.
@@ -660,6 +660,7 @@ def test_places_of_one_word_that_is_drawn_once_are_not_told_to_be_drawn_together
     text = SimpleNamespace(
         once=True,
         first=dict(enumerate(first)),
+        shared=dict(enumerate(range(len(first)))),
         document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]),
     )
     counts = fit_statistics.Counts(places=[np.array([x, x, x]) for x in u])
@@ -1119,6 +1120,7 @@ def test_the_smallest_leak_that_rewrites_show_is_that_of_binomial_tails(p, n, co
         stated={0: stated(np.log([0.5, 0.5])), 1: stated(np.log([0.5, 0.5]), draws=100)},
         once=False,
         first={0: 0, 1: 1},
+        shared={0: 0, 1: 1},
         document=SimpleNamespace(tokens=[SimpleNamespace(text="w0")]),
         stays=lambda d, word: p,
     )
@@ -1202,6 +1204,7 @@ def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypa
         m=None,
         stated={0: d, 1: d},
         first={0: 0, 1: 1},
+        shared={0: 0, 1: 1},
         forms=SimpleNamespace(written={}),
         document=SimpleNamespace(tokens=[SimpleNamespace(text="Sun"), SimpleNamespace(text="rain")]),
         bare_word=str.lower,
