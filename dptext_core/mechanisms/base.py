@@ -53,7 +53,7 @@ class Mechanism(PreparationBase):
         Its options, a frozen dataclass; ``setting`` has those that make it again.
     can : frozenset of str
         What its results have: of "distribution", "sweep" and "alignment".
-    by_word, aligned, chances, audited, reading, kept_scores, in_parts, public_start, clipping
+    by_word, alignment, likelihood, audit_support, reading, kept_scores, in_parts, public_prior, clipping
         Facets: what it says of itself beside, each a small object, or None where it has none.
     """
 

@@ -242,6 +242,7 @@ RATED: tuple[tuple[str, dict[str, Any], int], ...] = (
     ("diffractor", {"noise": "geometric", "lists": ("L2",)}, 1600),
     ("diffractor", {"noise": "tem", "lists": ("L2",)}, 1600),
     ("custext", {}, 1600),
+    *((name, {}, 400) for name in ("redact", "surrogates")),
     *((name, {}, 32) for name in ("santext", "santext-plus", "tem", "mvc", "mahalanobis", "vickrey", "gumbel")),
     *((name, {}, 32) for name in ("dp-mlm", "dp-mlm-plus", "dp-mlm-prior", "dp-sentence", "adept", "adept-original")),
     *((name, {}, 4) for name in ("dp-bart", "dp-prompt", "dp-paraphrase")),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from ...errors import InputError, NoDistribution
+from ...models import word_chances
+from ...models.registry import BUNDLED
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, ReasonKind, UnitKind
@@ -17,8 +20,11 @@ from ...privacy.terms import Condition, NotProtected, ProtectedUnit, Reason
 from ...result import RewriteResult, Step, Trace, Unit
 from ...support.checks import check_whole_number
 from ...support.task import UNWATCHED, Task
+from ...text.document import Document
+from ...text.language import Language
 from ...text.skeleton import Edit
 from ..base import Mechanism
+from ..capabilities import InputCoverage
 from ..config import detector_option, epsilon_option
 from ..likelihood import Likelihood
 from ..preparing import Prepared
@@ -63,6 +69,10 @@ class ReplacingMechanism(Mechanism):
     @property
     def likelihood(self) -> Likelihood[ReplacingMechanism]:
         return ReplacingLikelihood(self, sweeps=True)
+
+    @property
+    def reading(self) -> InputCoverage[ReplacingMechanism]:
+        return _Coverage(self)
 
     @abstractmethod
     def unprotected(self, prepared: ReplacingPrepared) -> tuple[NotProtected, ...]:
@@ -157,6 +167,24 @@ class ReplacingLikelihood(Likelihood["ReplacingMechanism"]):
     def shared_draws(self, prepared: Prepared, places: Sequence[int]) -> dict[int, int]:
         first = self.m.planned(prepared).first
         return {i: first[i] for i in places}
+
+
+class _Coverage(InputCoverage["ReplacingMechanism"]):
+    """Words of other languages, in which the rules find little."""
+
+    __slots__ = ()
+
+    def known(self, document: Document) -> Sequence[bool]:
+        words = _known_words(self.m.language)
+        return [kind != "word" or w.casefold() in words for w, kind in zip(document.words, document.kinds, strict=True)]
+
+    def uncovered(self) -> str:
+        return "the detector finds few names, places and dates among them, and releases the others as they are."
+
+
+@lru_cache(maxsize=2)
+def _known_words(language: Language) -> frozenset[str]:
+    return frozenset(word.casefold() for word in word_chances.candidates(BUNDLED, language))
 
 
 def one_word(word: str, source: str) -> Channel:
