@@ -636,7 +636,8 @@ def test_first_pieces_that_are_not_what_is_stated():
 def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixed, found):
     u = STREAM.at("together").uniforms(3 * n).reshape(n, 3)
     places = [np.array([a, (1 - mixed) * a + mixed * b, 0.5 + 0.1 * c]) for a, b, c in u]
-    text = SimpleNamespace(once=False, shared={i: i for i in range(3)}, document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]))
+    document = SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"])
+    text = SimpleNamespace(once=False, shared={i: i for i in range(3)}, document=document)
     middles = {0: (0, None), 1: (1, None), 2: (2, None)}
     fits = fit_statistics._correlation_fits(text, "a text", fit_statistics.Counts(places=places), middles)
     # The third hardly spreads, so that nothing is told of it.

@@ -60,7 +60,8 @@ LEAVES = {
         f"found_{name}_{ending}": (f"{name}.{ending}", "nothing")
         for name in ("board", "claims")
         for ending in ("csv", "tex")
-    },
+    }
+    | {"certainty_csv": ("certainty.csv", "nothing")},
     "audit": {"audit_download": ("audit.json", "private")},
 }
 STATE = {
@@ -126,7 +127,9 @@ def settle(at: AppTest) -> AppTest:
 
 
 def opened(page: str, mine: Session | None = None) -> AppTest:
-    at = AppTest.from_file(TOP / f"pages/{'compare' if page == 'map' else page}.py", default_timeout=120)
+    # Explore links to other pages, which only the app knows.
+    script = "app.py" if page == "explore" else f"pages/{'compare' if page == 'map' else page}.py"
+    at = AppTest.from_file(TOP / script, default_timeout=120)
     at.session_state["app"] = page
     at.session_state["session"] = mine = mine or Session()
     if page == "batch":

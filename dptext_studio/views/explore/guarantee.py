@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import dptext_core as dpt
+from dptext_core.privacy.draw_counts import DrawCounts, optimal_note
 from dptext_core.privacy.kinds import ConditionKind
 from dptext_core.privacy.numbers import bound, number
 
@@ -70,6 +71,14 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
     )
 
 
+def _all_of(g: dpt.Guarantee, releases: int) -> str:
+    """Return ε of several releases together, by optimal composition too where that is smaller."""
+    counts, total = DrawCounts(), releases * g.total
+    for _ in range(releases):
+        counts.add(g)
+    return bound(total) + optimal_note(counts.optimal(total))
+
+
 def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
     """Show the guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were
     released."""
@@ -88,6 +97,8 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
     drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
     label = "Total ε, worst case" if g.expected is not None else "Total ε"
     total.metric(label, bound(g.total), help=definition("Total ε"))
+    if closer := g.extra():
+        st.caption(literal(closer))
     if less:
         st.caption("The promise counts what may be drawn, so that it does not tell how much was.")
     if g.expected is not None:
@@ -99,9 +110,7 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
     if (draws := current_ledger().draws(run.inputs.text)) > 1:
         message = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
         if g.notion != "none" and not g.seeded:
-            message += (
-                f"At this setting, one of them spends {bound(g.total)} and all of them {bound(draws * g.total)}. "
-            )
+            message += f"At this setting, one of them spends {bound(g.total)} and all of them {_all_of(g, draws)}. "
         st.markdown(message + "Positions of the slider share their noise: release at most one of each draw.")
     with st.expander("The formal statement"):
         st.markdown("\n\n".join(literal(line) for line in g.lines()))
