@@ -474,6 +474,23 @@ def test_the_mark_is_the_last_point_up_to_which_the_reader_is_at_most_so_sure():
     assert len(marks) > 4
 
 
+def test_a_certainty_is_matched_where_an_epsilon_gives_it_and_not_elsewhere():
+    odds = [np.log([p, 1 - p]).tolist() for p in (0.6, 0.7, 0.97)]
+    points = [{"eps": e, "log": log, "ceiling": [1.0, 1.0]} for e, log in zip((1.0, 2.0, 4.0), odds, strict=True)]
+    belief, epsilons = {"points": points, "now": None}, [0.5, 1.0, 2.0, 4.0]
+    ends = {"low": pytest.approx(0.6), "high": pytest.approx(0.97)}
+    for target, eps, p, reached in (
+        (0.34, 1.0, 0.6, False),
+        (0.58, 1.0, 0.6, True),
+        (0.72, 2.0, 0.7, True),
+        (0.8, 2.0, 0.7, False),
+        (0.99, 4.0, 0.97, True),
+    ):
+        found = call("matchCertainty", belief, epsilons, target)
+        assert found == {"eps": eps, "p": pytest.approx(p), "reached": reached} | ends
+    assert call("matchCertainty", belief, [8.0], 0.5) is None
+
+
 def test_sentences_and_empty_slots_are_spliced_as_the_core_does(small_bank, monkeypatch):
     """At every ε, whatever was drawn as nothing at the one that the data were made at."""
     monkeypatch.setattr(sentence_encoder, "embed", meaningless)

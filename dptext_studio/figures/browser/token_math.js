@@ -195,6 +195,7 @@ function oddsPair(loss) {
   return `${(100 - small).toFixed(digits)}:${small.toFixed(digits)}`;
 }
 
+const MATCHED = 0.05; // certainties this close to each other count as the same
 const SAYABLE = 12; // a log-ratio from which on the odds that it allows exclude nothing
 
 // The guarantee at ε in odds. odds: what the page tells of it (OddsView).
@@ -287,4 +288,16 @@ function surestAt(belief, most) {
     last = eps;
   }
   return null;
+}
+
+// The ε at which the reader is as sure as ``target``, or nearly: ``p`` there, and the lowest and highest certainty over
+// these ε. ``reached``: whether p is close to the target. null where no belief is known.
+function matchCertainty(belief, epsilons, target) {
+  const known = epsilons.map((eps) => [eps, believed(belief, eps)]).filter(([, found]) => found)
+    .map(([eps, found]) => ({ eps, p: found.p[found.guess] }));
+  if (!known.length) return null;
+  const away = ({ p }) => Math.abs(p - target);
+  const best = known.reduce((a, b) => (away(b) < away(a) ? b : a));
+  const each = known.map(({ p }) => p);
+  return { ...best, low: Math.min(...each), high: Math.max(...each), reached: away(best) <= MATCHED };
 }
