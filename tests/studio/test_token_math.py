@@ -38,6 +38,7 @@ from dptext_core.text.languages import ENGLISH
 from dptext_core.text.skeleton import Edit
 from dptext_studio.figures import browser, token_channels
 from dptext_studio.figures.belief_view import belief_curve, belief_view
+from dptext_studio.figures.odds_view import odds_view
 from dptext_studio.figures.token_payload import (
     AttackMarks,
     Command,
@@ -532,8 +533,22 @@ def test_a_guarantee_is_stated_in_odds():
     word = {"notion": "pure", "unit": "word", "draws": 37, "loss": 1.0}
     assert "99.995:0.005" in call("oddsWords", word, 10.0) and "73:27" not in call("oddsWords", word, 10.0)
     assert "73:27" in call("oddsWords", word, 50.0) and "ε = 50," in call("oddsWords", word, 50.0)
-    assert "82:18" in call("oddsWords", word | {"notion": "group", "loss": 0.5}, 3.0)
+    for notion, within in (("group", "For words that share its set, "), ("metric", "Per unit of distance, ")):
+        assert call("oddsWords", word | {"notion": notion, "loss": 0.5}, 3.0).startswith(
+            f"{within}50:50 becomes at most 82:18."
+        )
+        assert ":" not in call("oddsWords", word | {"notion": notion}, 13.0), "no odds where they exclude nothing"
     assert call("oddsWords", {"notion": ""}, 3.0) == ""
+
+
+@pytest.mark.parametrize(("name", "options"), [("custext", GROUPS), ("santext", {})])
+def test_the_odds_of_one_draw_grow_with_epsilon_as_its_guarantee_does(name, options):
+    m = on(random_space(12), name, epsilon=2.0, **options)
+    prepared = m.prepare(" ".join(small_words(12)[:3]))
+    guarantee = m.guarantee(prepared)
+    view = odds_view(m, prepared, guarantee, 0.5, 8.0)
+    assert view["notion"] == guarantee.notion and view["draws"] == guarantee.draws
+    assert view["loss"] * m.config.epsilon == pytest.approx(guarantee.epsilon)
 
 
 def test_meaning_is_interpolated_between_measured_texts_and_exact_at_rest():

@@ -203,14 +203,16 @@ function oddsWords(odds, eps) {
   const { notion, unit, draws, loss } = odds;
   if (notion === "none") return "This setting has no formal guarantee.";
   if (notion === "seeded") return "This is a demonstration with a seed. It is not private.";
-  if (notion === "metric") {
-    return "The guarantee depends on how far apart two words are: near words are harder to distinguish than far ones.";
-  }
-  if (notion !== "pure" && notion !== "group") return "";
+  if (notion !== "pure" && notion !== "group" && notion !== "metric") return "";
   const one = loss * eps;
   const limit = one <= SAYABLE ? `50:50 becomes at most ${oddsPair(one)}` : "";
+  if (notion === "metric") {
+    const far = "Near words are harder to distinguish than far ones.";
+    return `Per unit of distance, ${limit || "the guarantee has no practical limit"}. ${far}`;
+  }
   if (notion === "group") {
-    return `Among words that share a set, ${limit || "the guarantee has no practical limit"}.`;
+    const rest = "The guarantee does not cover other words.";
+    return `For words that share its set, ${limit || "the guarantee has no practical limit"}. ${rest}`;
   }
   if (!limit) {
     return `At ε = 1, 50:50 becomes at most ${oddsPair(loss)} for one ${unit}. At ε = ${plain(eps)}, ` +
