@@ -475,6 +475,11 @@ def test_the_mark_is_the_last_point_up_to_which_the_reader_is_at_most_so_sure():
     assert len(marks) > 4
 
 
+def test_a_ceiling_names_its_epsilon_and_the_draws_that_it_counts():
+    for draws, numbers in ((0, ["1.5"]), (1, ["1.5"]), (37, ["1.5", "37"])):
+        assert re.findall(r"[\d.]*\d", call("ceilingWords", {"draws": draws}, 1.5)) == numbers
+
+
 def test_a_certainty_is_matched_where_an_epsilon_gives_it_and_not_elsewhere():
     odds = [np.log([p, 1 - p]).tolist() for p in (0.6, 0.7, 0.97)]
     points = [{"eps": e, "log": log, "ceiling": [1.0, 1.0]} for e, log in zip((1.0, 2.0, 4.0), odds, strict=True)]

@@ -258,6 +258,7 @@ class BeliefPanel {
     put(ui.guess, words[found.guess]);
     put(ui.wrong, found.guess ? ", which is wrong." : ".");
     put(ui.ceilingTag, covered[found.guess] ? `guarantee allows ${share(found.ceiling[found.guess])}` : "no guarantee");
+    ui.ceilingTag.title = covered[found.guess] ? ceilingWords(told, eps) : "";
     this.rows.forEach((r, j) => {
       const p = found.p[j];
       r.row.classList.toggle("guess", j === found.guess);

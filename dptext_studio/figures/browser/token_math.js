@@ -282,6 +282,13 @@ function believed(belief, eps) {
   return { p, ceiling: found.ceiling, guess: p.lastIndexOf(Math.max(...p)), exact };
 }
 
+// What stands behind the limit of a belief at ε. draws: those that the guarantee counts together, 0 for each alone.
+function ceilingWords({ draws }, eps) {
+  const together = draws > 1
+    ? ` It counts all ${draws} draws of the text together, since each may depend on this word.` : "";
+  return `At ε = ${plain(eps)}, the guarantee allows no reader more than this.${together}`;
+}
+
 // The last point of ε up to which the reader is at most so sure, whatever the point; null where that is none or all.
 function surestAt(belief, most) {
   let last = null;
