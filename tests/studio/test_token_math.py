@@ -475,6 +475,24 @@ def test_the_mark_is_the_last_point_up_to_which_the_reader_is_at_most_so_sure():
     assert len(marks) > 4
 
 
+@pytest.mark.parametrize("released", ["heart", "lungs", ""])
+def test_a_secret_is_called_given_away_only_where_the_reader_is_sure(released):
+    belief = {"words": ["heart", "lung"], "prior": [0.5, 0.5], "covered": [True, True], "draws": 0}
+    shown = {"released": released, "copied": False, "text": "A quiet day."}
+    said = {p: call("remark", belief, {"p": [p, 1 - p], "guess": 0}, shown) for p in (0.7, 0.9, 0.95, 0.99)}
+    given_away = {p: "so is the secret" in text or "gives it away" in text for p, text in said.items()}
+    assert given_away == {0.7: False, 0.9: False, 0.95: True, 0.99: True}
+
+
+def test_a_kept_word_is_named_and_doubt_about_it_explained():
+    """Another word could have been replaced by the kept one, so a reader can be less than certain."""
+    belief = {"words": ["his", "hand"], "prior": [0.5, 0.5], "covered": [True, False], "draws": 0}
+    shown = {"released": "his", "copied": True, "text": ""}
+    sure, unsure = (call("remark", belief, {"p": [p, 1 - p], "guess": 0}, shown) for p in (1.0, 0.62))
+    assert all("“his” is kept as it is" in said for said in (sure, unsure))
+    assert [re.search("not certain", said) is not None for said in (sure, unsure)] == [False, True]
+
+
 def test_a_ceiling_names_its_epsilon_and_the_draws_that_it_counts():
     for draws, numbers in ((0, ["1.5"]), (1, ["1.5"]), (37, ["1.5", "37"])):
         assert re.findall(r"[\d.]*\d", call("ceilingWords", {"draws": draws}, 1.5)) == numbers
