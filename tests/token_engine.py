@@ -52,7 +52,8 @@ const changed = (data, epsilons) => {
 @cache
 def _engine() -> MiniRacer:
     engine = MiniRacer()
-    engine.eval((UI / "token_math.js").read_text(encoding="utf-8") + _ASK)
+    files = ("token_math.js", "belief_panel.js", "strip_attack.js")
+    engine.eval("\n".join((UI / name).read_text(encoding="utf-8") for name in files) + _ASK)
     return engine
 
 

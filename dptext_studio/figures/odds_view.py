@@ -13,7 +13,8 @@ class OddsView(TypedDict):
     """A guarantee in odds.
 
     ``notion``: that of the guarantee; "seeded" for a demonstration, "" where odds cannot be stated at every ε.
-    ``unit``: what one draw protects. ``draws``: how many there are. ``loss``: the log-ratio of one draw at ε = 1.
+    ``unit``: what one draw protects. ``draws``: how many there are. ``loss``: the log-ratio of one draw at ε = 1, per
+    unit of distance where the guarantee is a metric one.
     """
 
     notion: str
@@ -27,7 +28,7 @@ def odds_view(mechanism: Mechanism, prepared: Prepared, guarantee: Guarantee, lo
     if guarantee.seeded:
         return {"notion": "seeded"}
     epsilon = mechanism.config.epsilon
-    if guarantee.notion not in (Notion.PURE, Notion.GROUP):
+    if guarantee.notion not in (Notion.PURE, Notion.GROUP, Notion.METRIC):
         return {"notion": str(guarantee.notion)}
     if isinstance(epsilon, tuple) or not guarantee.draws:
         return {"notion": ""}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -27,6 +28,24 @@ def test_the_table_has_a_row_for_each_alternative(capsys):
     out, err = capsys.readouterr()
     rows = [line.split()[0] for line in out.splitlines()[1:6]]
     assert rows == ["alternative", "sister", "mother", "father", "brother"] and err
+
+
+@pytest.mark.parametrize(("given", "at"), [(["--epsilon", "3"], ["3"]), (["--epsilons", "1,8"], ["1", "8"])])
+def test_each_ceiling_names_its_epsilon(capsys, given, at):
+    assert cli.main(["belief", "--mechanism", "custext", *given, "--fact", "sister", "--quiet", TEXT]) == 0
+    (header,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("alternative"))
+    assert re.findall(r"guarantee allows at ε = (\S+)", header) == at
+
+
+def test_the_number_of_draws_that_a_ceiling_counts_is_stated(capsys, tiny_model):
+    """Where other draws see the changed word in their context; a mechanism of single words loses at that word alone."""
+    arguments = ["--fact", "sister", "--alternatives", "brother", "--epsilon", "1", "--draws", "0", "--quiet", TEXT]
+    counted = {}
+    for name, more in (("dp-mlm", ["--model", str(tiny_model)]), ("custext", [])):
+        assert cli.main(["belief", "--mechanism", name, *more, *arguments]) == 0
+        counted[name] = re.findall(r"counts all (\d+) draws", capsys.readouterr().out)
+    draws = dpt.get_mechanism("dp-mlm", model=tiny_model).rewrite(TEXT, seed=1).guarantee.draws
+    assert draws > 1 and counted == {"dp-mlm": [str(draws)], "custext": []}
 
 
 @pytest.mark.parametrize(

@@ -519,7 +519,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.locator(".strip .copy").click()
     page.get_by_text("The guarantee no longer holds for this draw").wait_for(timeout=LONG)
     assert page.locator(".strip .copied.caution").is_visible()
-    expect(page.locator(".strip .spoken")).to_contain_text("words changed")
+    expect(page.locator(".strip .spoken")).to_contain_text("words unchanged")
     page.get_by_role("button", name="Rewrite again").click()
     page.get_by_text("The guarantee no longer holds for this draw").wait_for(state="detached", timeout=LONG)
     settled(page)

@@ -52,6 +52,10 @@ def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_app: C
     assert spent[len(spent) // 2] <= 17
     page.mouse.up()
     page.locator(".strip .sure b").filter(has_not_text="≈").wait_for(timeout=LONG)
+    page.wait_for_timeout(700)  # a change is spoken after half a second
+    spoken = page.locator(".strip .spoken").text_content()
+    assert page.locator(".strip .gauge .unchanged").inner_text() in spoken
+    assert f"a reader is {page.locator('.strip .sure b').inner_text()} sure" in spoken
     percents = [v.strip("<>%") for v in page.locator(".strip .word-odds").all_inner_texts()]
     assert 96 <= sum(map(int, percents)) <= 104
     assert re.search(r"a reader is \S+ sure: ", epsilon_slider(page).get_attribute("aria-valuetext"))

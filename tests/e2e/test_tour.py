@@ -201,7 +201,7 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     match.wait_for(timeout=LONG)
     match.click()
     painted(page)
-    assert words.inner_text().startswith("Among words that share a set")
+    assert words.inner_text().startswith("For words that share its set, ")
     seen.assert_clean()
 
 

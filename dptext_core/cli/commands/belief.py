@@ -53,13 +53,31 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         emit_json({"mechanism": args.mechanism} | found.to_dict())
     else:
-        each = [f"ε = {e:g}" for e in found.epsilons] if found.epsilons else ["after"]
-        header = ("alternative", "before", *each, *("guarantee allows" for _ in each))
+        at = [f"ε = {e:g}" for e in found.epsilons or _single_epsilon(mechanism)]
+        after = at if found.epsilons else ["after"]
+        allows = [f"guarantee allows at {e}" for e in at] or ["guarantee allows"]
+        header = ("alternative", "before", *after, *allows)
         released = [row[0].text for row in found.releases]
         expected = found.expected if isinstance(found.expected, tuple) else (found.expected,)
         success = [e.sentence() for e in expected if e is not None]
-        emit("\n".join([*released, table([header, *found.rows()]), found.sentence(), *success]))
+        emit("\n".join([*released, table([header, *found.rows()]), found.sentence(), *_counted(mechanism, found), *success]))
     if not args.quiet:
         if args.seed is not None:
             note(SEED_WARNING)
         note(OWNER_ONLY)
+
+
+def _single_epsilon(mechanism: dpt.Mechanism) -> tuple[float, ...]:
+    """Return ε of every draw; nothing where the draws have different ones."""
+    epsilon = mechanism.config.epsilon
+    return () if isinstance(epsilon, tuple) else (float(epsilon),)
+
+
+def _counted(mechanism: dpt.Mechanism, found: dpt.Belief) -> list[str]:
+    """Return a sentence on why the guarantee allows more than a single draw would, where it does."""
+    draws = found.releases[0][0].guarantee.draws
+    if mechanism.by_word is not None or draws < 2 or not found.covered.all():
+        return []
+    return [
+        f"The guarantee counts all {draws:,} draws of the text together, since each of them may depend on this fact."
+    ]

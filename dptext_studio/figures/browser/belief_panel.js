@@ -5,6 +5,7 @@ const LITTLE = 1.25; // certainty, as a multiple of the prior, up to which a rea
 const LEANING = 0.6; // certainty up to which a reader merely leans
 const CHOOSE = "Choose a word in the text to see what a reader believes about it.";
 const NAME = "Name a word of your text, and what else it could be.";
+const SURE = 0.9; // certainty above which a word gives the fact away
 const MOST = 0.5; // the certainty that the dial has a mark for
 const FEW = 5; // words whose bars have more room
 
@@ -33,7 +34,11 @@ function remark(belief, found, { released, copied, text }) {
   const [fact, ...others] = words;
   const out = others.filter((_, j) => found.p[j + 1] === 0);
   const bare = others.filter((_, j) => !covered[j + 1]);
-  if (copied) return `“${released}” is copied as it is, at every ε. The guarantee does not cover words that are kept.`;
+  if (copied) {
+    const doubt = found.p[0] > 0.99 ? "The guarantee does not cover words that are kept."
+      : `A reader is not certain, because another word could have been replaced by “${released}”.`;
+    return `“${released}” is kept as it is, at every ε. ${doubt}`;
+  }
   if (bare.length) {
     const whole = released ? `“${released}”` : "this text";
     const them = bare.length === others.length ? "the others" : quoted(bare);
@@ -50,13 +55,16 @@ function remark(belief, found, { released, copied, text }) {
     return `The noise misleads this reader. Over many rewrites, readers who are ${share(sure)} sure are right ${share(sure)} of the time.`;
   }
   if (sure < LEANING) return `The reader leans towards “${fact}”, and would lose ${share(1 - sure)} of such bets.`;
+  const gives = sure > SURE ? "still gives it away" : "still points to it";
   if (!released) {
     const says = text.toLowerCase().includes(fact.toLowerCase());
     const counts = draws > 1 ? `The guarantee counts all ${draws} draws together.` : "The guarantee counts the whole text at once.";
-    return `${says ? `The text says “${fact}”` : `The text does not say “${fact}”, and still gives it away`}. ${counts}`;
+    return `${says ? `The text says “${fact}”` : `The text does not say “${fact}”, and ${gives}`}. ${counts}`;
   }
-  if (sameWord(released, fact)) return "The original word is back, and so is the secret.";
-  return `“${capital(released)}” is not “${fact}”, and still gives it away. A replaced word is not a hidden fact.`;
+  if (sameWord(released, fact)) {
+    return `The original word is back, ${sure > SURE ? "and so is the secret" : "but other words could have produced it too"}.`;
+  }
+  return `“${capital(released)}” is not “${fact}”, and ${gives}. A replaced word is not a hidden fact.`;
 }
 
 class BeliefPanel {
@@ -258,6 +266,7 @@ class BeliefPanel {
     put(ui.guess, words[found.guess]);
     put(ui.wrong, found.guess ? ", which is wrong." : ".");
     put(ui.ceilingTag, covered[found.guess] ? `guarantee allows ${share(found.ceiling[found.guess])}` : "no guarantee");
+    ui.ceilingTag.title = covered[found.guess] ? ceilingWords(told, eps) : "";
     this.rows.forEach((r, j) => {
       const p = found.p[j];
       r.row.classList.toggle("guess", j === found.guess);

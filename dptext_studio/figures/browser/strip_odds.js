@@ -16,7 +16,7 @@ class StripOdds {
     if (ui.oddsWords.hidden) return;
     const now = this.panel.at(eps);
     const may = Boolean(this.switched?.certainty && now && data.live);
-    const key = `${this.switched ? "switched" : eps}${may}`;
+    const key = `${this.switched ? `switched ${this.panel.told?.fact}` : eps}${may}`;
     if (this.shownOdds === key) return;
     this.shownOdds = key;
     if (!this.switched) return put(ui.oddsWords, oddsWords(data.odds, eps));
@@ -28,20 +28,25 @@ class StripOdds {
     match.addEventListener("click", () => this.match());
   }
 
-  // Set ε where the reader is as sure as under the mechanism before.
+  // Set ε where the reader is as sure as under the mechanism before; where no ε does that, say so and leave it.
   match() {
-    const { certainty } = this.switched;
-    const { told } = this.panel;
-    let best = [Infinity, this.eps];
-    for (let step = 0; step <= this.steps; step += 1) {
-      const eps = this.stepEps(step);
-      const found = believed(told, eps);
-      if (!found) continue;
-      const away = Math.abs(found.p[found.guess] - certainty);
-      if (away < best[0]) best = [away, eps];
+    const { ui, switched: { certainty } } = this;
+    const epsilons = Array.from({ length: this.steps + 1 }, (_, step) => this.stepEps(step));
+    const found = matchCertainty(this.panel.told, epsilons, certainty);
+    if (!found?.reached) {
+      ui.oddsWords.replaceChildren(`A certainty of ${share(certainty)} cannot be matched: ${unmatched(found, certainty)}`);
+      return ui.slider.focus();
     }
     this.switched = null;
-    this.setEps(best[1]);
-    this.ui.slider.focus();
+    this.setEps(found.eps);
+    ui.slider.focus();
   }
+}
+
+// Why no ε gives this certainty. found: by matchCertainty.
+function unmatched(found, certainty) {
+  if (!found) return "no belief is known here.";
+  if (found.low > certainty) return `never below ${share(found.low)} here.`;
+  if (found.high < certainty) return `never above ${share(found.high)} here.`;
+  return `the nearest here is ${share(found.p)}.`;
 }

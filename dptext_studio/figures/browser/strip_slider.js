@@ -31,8 +31,17 @@ class StripSlider {
     this.remember();
     this.schedule();
     this.queue();
+    this.speakSoon();
+  }
+
+  speakSoon() {
     clearTimeout(this.timers.speak);
-    this.timers.speak = setTimeout(() => (this.ui.spoken.textContent = this.spoken), SPEAK_MS);
+    this.timers.speak = setTimeout(() => put(this.ui.spoken, this.spoken), SPEAK_MS);
+  }
+
+  unchangedWords() {
+    const [same, many] = [this.sampled - this.changed, this.sampled].map(integer.format);
+    return `${same} of ${many} words unchanged`;
   }
 
   syncSlider() {
@@ -152,9 +161,12 @@ class StripSlider {
     if (ui.count.textContent !== count) ui.count.textContent = count;
     const all = rest + (this.added && this.aligned ? `, ${integer.format(this.added)} added` : "");
     if (ui.ofAll.textContent !== all) ui.ofAll.textContent = all;
-    const spoken = `ε ${label}${stale ? "" : `, ${count}${rest}`}${this.panel.spoken(eps)}`;
+    const counted = data.stage && this.aligned ? this.unchangedWords() : `${count}${rest}`;
+    const spoken = `ε ${label}${stale ? "" : `, ${counted}`}${this.panel.spoken(eps)}`;
     if (ui.slider.getAttribute("aria-valuetext") !== spoken) ui.slider.setAttribute("aria-valuetext", spoken);
     this.spoken = spoken;
+    // The server made it exact, or the draw is another one.
+    if (ui.spoken.textContent && ui.spoken.textContent !== spoken) this.speakSoon();
     if (stale !== this.stale) {
       this.stale = stale;
       this.el.classList.toggle("stale", stale);
@@ -180,8 +192,7 @@ class StripSlider {
     put(ui.meant, found ? `${found.exact ? "" : "≈"}${(100 * found.share).toFixed(0)}%` : unmeasured ? "not measured" : "…");
     put(ui.alike, found ? likeness(found.share) : "");
     ui.meantBar.style.transform = `scaleX(${found ? found.share : 0})`;
-    const [same, many] = [this.sampled - this.changed, this.sampled].map(integer.format);
-    const words = stale ? "…" : `${same} of ${many} words unchanged`;
+    const words = stale ? "…" : this.unchangedWords();
     put(ui.unchanged, this.aligned ? words : "similarity to the original");
   }
 }

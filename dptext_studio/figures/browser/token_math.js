@@ -195,6 +195,7 @@ function oddsPair(loss) {
   return `${(100 - small).toFixed(digits)}:${small.toFixed(digits)}`;
 }
 
+const MATCHED = 0.05; // certainties this close to each other count as the same
 const SAYABLE = 12; // a log-ratio from which on the odds that it allows exclude nothing
 
 // The guarantee at ε in odds. odds: what the page tells of it (OddsView).
@@ -202,14 +203,16 @@ function oddsWords(odds, eps) {
   const { notion, unit, draws, loss } = odds;
   if (notion === "none") return "This setting has no formal guarantee.";
   if (notion === "seeded") return "This is a demonstration with a seed. It is not private.";
-  if (notion === "metric") {
-    return "The guarantee depends on how far apart two words are: near words are harder to distinguish than far ones.";
-  }
-  if (notion !== "pure" && notion !== "group") return "";
+  if (notion !== "pure" && notion !== "group" && notion !== "metric") return "";
   const one = loss * eps;
   const limit = one <= SAYABLE ? `50:50 becomes at most ${oddsPair(one)}` : "";
+  if (notion === "metric") {
+    const far = "Near words are harder to distinguish than far ones.";
+    return `Per unit of distance, ${limit || "the guarantee has no practical limit"}. ${far}`;
+  }
   if (notion === "group") {
-    return `Among words that share a set, ${limit || "the guarantee has no practical limit"}.`;
+    const rest = "The guarantee does not cover other words.";
+    return `For words that share its set, ${limit || "the guarantee has no practical limit"}. ${rest}`;
   }
   if (!limit) {
     return `At ε = 1, 50:50 becomes at most ${oddsPair(loss)} for one ${unit}. At ε = ${plain(eps)}, ` +
@@ -279,6 +282,13 @@ function believed(belief, eps) {
   return { p, ceiling: found.ceiling, guess: p.lastIndexOf(Math.max(...p)), exact };
 }
 
+// What stands behind the limit of a belief at ε. draws: those that the guarantee counts together, 0 for each alone.
+function ceilingWords({ draws }, eps) {
+  const together = draws > 1
+    ? ` It counts all ${draws} draws of the text together, since each may depend on this word.` : "";
+  return `At ε = ${plain(eps)}, the guarantee allows no reader more than this.${together}`;
+}
+
 // The last point of ε up to which the reader is at most so sure, whatever the point; null where that is none or all.
 function surestAt(belief, most) {
   let last = null;
@@ -287,4 +297,16 @@ function surestAt(belief, most) {
     last = eps;
   }
   return null;
+}
+
+// The ε at which the reader is as sure as ``target``, or nearly: ``p`` there, and the lowest and highest certainty over
+// these ε. ``reached``: whether p is close to the target. null where no belief is known.
+function matchCertainty(belief, epsilons, target) {
+  const known = epsilons.map((eps) => [eps, believed(belief, eps)]).filter(([, found]) => found)
+    .map(([eps, found]) => ({ eps, p: found.p[found.guess] }));
+  if (!known.length) return null;
+  const away = ({ p }) => Math.abs(p - target);
+  const best = known.reduce((a, b) => (away(b) < away(a) ? b : a));
+  const each = known.map(({ p }) => p);
+  return { ...best, low: Math.min(...each), high: Math.max(...each), reached: away(best) <= MATCHED };
 }

@@ -153,6 +153,7 @@ class Strip {
     const newRun = data.run !== this.run;
     if (newRun) {
       this.heard = this.meaning = this.belief = this.tourNumbers = this.guesses = undefined;
+      clearTimeout(this.timers.speak);
       this.ui.spoken.textContent = ""; // it was said of another text
     }
 

@@ -127,12 +127,14 @@ def _question(mechanism: dpt.Mechanism, result: dpt.RewriteResult, asked: Asked,
 def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     """Show the belief after the release above, then row by row what more releases and the guarantee allow."""
     certainty = float(belief.certainty)
+    draws = belief.releases[0][0].guarantee.draws
+    together = "" if draws < 2 else f" Of {draws:,} draws, it counts all that may depend on the fact."
     values = {
         "Reader’s certainty": (">99%" if 0.99 < certainty < 1 else percent(certainty), "After the release above."),
         "Before": (percent(float(belief.prior.max())), "Each alternative was as likely."),
         "Allowed for this fact": (
             percent(float(belief.ceiling.max())),
-            "The largest certainty between these alternatives that the guarantee allows.",
+            f"The largest certainty between these alternatives that the guarantee allows.{together}",
         ),
         "Allowed for any fact": (
             percent(several.certified[0]),
