@@ -10,11 +10,14 @@ from __future__ import annotations
 import argparse
 import gzip
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core.words.vocabulary import read_pieces
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core.detectors import DETECTORS, KINDS, detector
 from dptext_core.measure.detection import (
