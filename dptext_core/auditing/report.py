@@ -77,7 +77,7 @@ class Witness:
 
 
 #: Each verdict in a few words, which come first wherever it is told.
-LINES = {"holds": "Holds for what was tried ✓", "refuted": "Refuted ✗", "inconclusive": "Cannot be told"}
+LINES = {"holds": "No violation found in the cases tested ✓", "refuted": "Violated ✗", "inconclusive": "Inconclusive"}
 #: What a check can come to. "not looked at" where it could not be made, which ``reason`` says.
 STATUSES = ("proven", "tested", "refuted", "not looked at")
 #: Stands between two clauses of what the draws of one look could not have seen.

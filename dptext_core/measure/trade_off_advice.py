@@ -51,7 +51,7 @@ class Advice:
         )
 
     def doubt(self) -> str:
-        """Return what cannot be told, in plain words; empty where all can."""
+        """Return what is inconclusive, in plain words; empty where nothing is."""
         out = []
         if self.best is not None and self.draws == 1:
             out.append("One draw a point does not show how much of this is chance: ask for more draws.")
@@ -59,12 +59,12 @@ class Advice:
             names = "; ".join(f"{_point_label(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
             rest = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
             out.append(
-                f"It cannot be told from these whether it keeps more, as their intervals overlap: {names}{rest}."
+                f"The difference from these is not significant, as the intervals overlap: {names}{rest}."
             )
         if self.unsure:
             one = len(self.unsure) == 1
             out.append(
-                f"Of {len(self.unsure)} {'point' if one else 'points'} it cannot be told whether "
+                f"For {len(self.unsure)} {'point' if one else 'points'}, the interval does not show whether "
                 f"{'it hides' if one else 'they hide'} enough."
             )
         return " ".join(out)

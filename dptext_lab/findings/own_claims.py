@@ -161,7 +161,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         ]
         if turned:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
-            numbers.append(f"Turned round beyond doubt by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
+            numbers.append(f"Significantly reversed by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
     if not every.n:
         return ClaimOutcome(missing=EQUAL)
     numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
@@ -169,7 +169,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
     return ClaimOutcome(
         conjunction(*(tally.verdict for tally in by_judge.values())),
-        f"{every.yes} of {every.n} the same beyond doubt, {every.no} turned round",
+        f"{every.yes} of {every.n} significantly the same, {every.no} significantly reversed",
         tuple(numbers),
         "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
         "points to a class.",

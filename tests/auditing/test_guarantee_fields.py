@@ -172,7 +172,7 @@ def test_the_first_line_says_what_cannot_be_found(few_looks):
     # A fault in 1 of so many texts is found with a probability of 95%, and a rarer one is not.
     assert (1 - 1 / rare) ** report.texts <= 0.05 < (1 - 1 / (rare + 1)) ** report.texts
     assert report.sentence().startswith(first) and replace(report, texts=0).lines()[0] == report.line
-    assert replace(report, verdict="refuted").headline == "Refuted ✗"
+    assert replace(report, verdict="refuted").headline == "Violated ✗"
 
 
 def test_a_distance_is_checked_without_a_vocabulary_too():

@@ -120,7 +120,8 @@ def test_a_check_has_a_known_status():
 
 def test_a_report_that_holds():
     report = REPORT
-    assert report.holds and report.line == "Holds for what was tried ✓" and report.blind == ("a leak", "a loss")
+    assert report.holds and report.line == "No violation found in the cases tested ✓"
+    assert report.blind == ("a leak", "a loss")
     assert report.first() == (
         "over 3 inputs (2 pairs), the largest loss is 1.5, and the promise allows 2 (one output at most 7.39 times as "
         f"likely); the draws could not have seen a leak. Not seen either: a loss. {REST}"
@@ -169,7 +170,7 @@ def test_a_report_that_holds_names_what_its_figures_are_of(changed, said):
 
 def test_a_refuted_report():
     report = replace(REPORT, verdict="refuted", measured=2.5)
-    assert not report.holds and report.line == "Refuted ✗" and report.parts() == ()
+    assert not report.holds and report.line == "Violated ✗" and report.parts() == ()
     assert report.first() == (
         "the largest loss is 2.5, over 3 inputs (2 pairs), where the promise allows 2 (one output at most 7.39 times "
         f"as likely). {WITNESS.sentence()}"
@@ -196,7 +197,7 @@ def test_a_refuted_report_has_as_many_digits_as_tell_its_two_figures_apart():
 def test_a_report_that_cannot_tell():
     report = replace(REPORT, verdict="inconclusive", reason="Few were drawn.", measured=1.5)
     message = "Few were drawn. Measured over 3 inputs (2 pairs): the largest loss is 1.5"
-    assert report.line == "Cannot be told" and report.first() == f"{message}."
+    assert report.line == "Inconclusive" and report.first() == f"{message}."
     assert replace(report, pairs=0).first() == "Few were drawn."
     nothing = replace(report, claimed=math.inf)
     assert nothing.first() == f"{message}."
@@ -208,7 +209,7 @@ def test_a_report_that_cannot_tell():
 
 def test_a_report_in_plain_values():
     own = replace(REPORT, measured=math.inf).to_dict()
-    assert (own["measured"], own["holds"], own["line"]) == ("inf", True, "Holds for what was tried ✓")
+    assert (own["measured"], own["holds"], own["line"]) == ("inf", True, "No violation found in the cases tested ✓")
     assert own["witness"]["p_first"] == pytest.approx(0.5) and own["witness"]["p_second"] == pytest.approx(0.25)
     assert own["witness"]["sentence"] == WITNESS.sentence() and own["checks"][1]["draws"] == 40
     assert replace(REPORT, witness=None).to_dict()["witness"] is None

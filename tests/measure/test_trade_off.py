@@ -230,7 +230,7 @@ def test_the_advice_is_the_best_that_surely_hides_enough():
     advice = advise([good, best, open_, unsure], "n_w", 0.25, "cosine")
     assert advice.best is best and advice.unsure == (unsure,) and advice.points == 4 and advice.draws == 2
     assert advice.rivals == (), "its interval lies below that of the best"
-    assert f"Start with {Swap.title} at ε = 3" in advice.sentence() and "cannot be told" in advice.doubt()
+    assert f"Start with {Swap.title} at ε = 3" in advice.sentence() and "1 point" in advice.doubt()
     assert advice.sentence(so_far=True) == f"So far: start{advice.sentence().removeprefix('Start')}"
 
 

@@ -109,7 +109,7 @@ def test_an_own_claim_is_held_against_it(quick_audits):
     at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
-    assert "Cannot be told" in at.warning[0].value
+    assert "Inconclusive" in at.warning[0].value
     assert not any("of the last audit" in c.value for c in at.caption)
     at.toggle(key="audit_own").set_value(True).run()
     assert any("of the last audit" in c.value for c in at.caption), "what is chosen now is another one"
@@ -161,7 +161,7 @@ def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
     monkeypatch.setattr(audit_rows, "bundled_rows", lambda: [own])
     shown = next(d.value for d in app().dataframe if "verdict" in d.value)
     assert shown["options"].tolist() == ["minilm, γ from ε, unknown words: keep"]
-    assert shown["verdict"].tolist() == ["Cannot be told"] and shown["claimed"].tolist() == ["∞"]
+    assert shown["verdict"].tolist() == ["Inconclusive"] and shown["claimed"].tolist() == ["∞"]
     monkeypatch.setattr(audit_rows, "bundled_rows", list)
     assert any("bench audit" in c.value for c in app().caption)
 

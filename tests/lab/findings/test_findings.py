@@ -505,8 +505,8 @@ def test_what_a_judge_turns_round_is_named(nothing_else):
     found = own_claims.judges_agree.look(f.Runs([]))
     message = " ".join(found.numbers)
     assert "The first classifier tells 3 of 3 pairs apart." in message
-    assert "Turned round beyond doubt by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in message
-    assert found.effect == "0 of 12 the same beyond doubt, 12 turned round"
+    assert "Significantly reversed by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in message
+    assert found.effect == "0 of 12 significantly the same, 12 significantly reversed"
 
 
 def test_judges_that_did_not_look_are_named_and_leave_it_open(nothing_else):
