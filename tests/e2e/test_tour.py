@@ -58,7 +58,7 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     for word in ("Halvorsen", "brother", "Seen"):
         note.get_by_role("button", name=word, exact=True).click()
     painted(page)
-    assert page.locator(".tour-centre b").inner_text() == "2 of 12 found"
+    assert page.locator(".tour-centre b").inner_text() == "2 of 12 words found"
     assert note.locator(".found").all_inner_texts() == ["Halvorsen", "brother"]
     page.get_by_role("button", name="Show what I missed").click()
     assert note.locator(".missed").count() == 10
@@ -68,11 +68,17 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     page.locator(".tour-panel .guess .word-odds", has_text="100%").wait_for(timeout=LONG)
     assert page.locator(".tour-panel .word-odds").all_inner_texts() == ["100%", "0%", "0%", "0%"]
     assert note.locator(".crossed").count() == 9
-    assert page.locator(".tour-aside").inner_text() == "0 of 8 identifying words left"
+    assert page.locator(".tour-aside").inner_text() == "3 of these 12 words left"
+    assert page.locator(".tour-centre b").inner_text() == "9 of 12 words crossed out"
     assert 50 < percent_of(page.locator(".meant strong").inner_text()) < 95
     at.add(places(page))
     page.get_by_role("button", name="Show the original").click()
+    painted(page)
     assert note.locator(".crossed").count() == 0
+    assert [page.locator(f".{gauge} strong").first.inner_text() for gauge in ("told", "meant")] == ["100%", "100%"]
+    assert page.locator(".tour-aside").inner_text() == "the reader sees every word"
+    assert page.locator(".tour-centre b").inner_text() == "nothing crossed out"
+    at.add(places(page))
     # 3. One word drawn, twice.
     page.get_by_role("button", name="Next").click()
     step_is(page, 3)

@@ -16,6 +16,7 @@ _HERE = Path(__file__).parent
 _SCRIPTS = (
     "token_math.js",
     "belief_panel.js",
+    "tour_steps.js",
     "strip_tour.js",
     "strip_dom.js",
     "strip_slider.js",

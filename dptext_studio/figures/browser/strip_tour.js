@@ -2,44 +2,6 @@
 // view, in dptext_studio/components/tour_header.js: it hears of a step by "dptext-tour", and asks for one by
 // "dptext-tour-go". Numbers come from the server (dptext_studio/figures/tour_view.py). Stands before token_strip.js.
 
-const TOUR_STEPS = [
-  { title: "", say: "", bar: "", take: "" },
-  {
-    title: "Tap everything that gives her away.",
-    say: "This is a note from a clinic. Somebody wants to share it, but nobody should learn who it is about. " +
-      "Which words would tell you? Tap them.",
-    bar: "The note as written",
-    take: "A person is more than a name.",
-  },
-  {
-    title: "Cross out the names. Is that enough?",
-    say: "Names, numbers, places and dates are gone. But read on: *she*, *chest pain*, *the same heart disease*. " +
-      "A reader still knows what she has.",
-    bar: "The note with names crossed out",
-    take: "Crossing out hides names. It does not hide facts.",
-  },
-  {
-    title: "So flip coins: let chance choose the word.",
-    say: "We take out “heart” and draw a word at random. Now think of a neighbour whose note says “lung”. " +
-      "Her note could have produced the same word, almost as often.",
-    bar: "The note with one word drawn at random",
-    take: "Differential privacy limits the odds: one word never proves which note it came from.",
-  },
-  {
-    title: "Now slide.",
-    say: "To the left, words dissolve and the reader loses the trail. To the right, the meaning comes back, and so does " +
-      "the reader. Watch the two numbers move against each other.",
-    bar: "",
-    take: "More meaning for you is more certainty for the reader.",
-  },
-  {
-    title: "Keep the reader below 50% and the text readable.",
-    say: "It is hard: that is the trade-off. Every replaced word spends ε, and the spending adds up. " +
-      "Whole sentences spend less, but they lose facts. Try both.",
-    bar: "",
-    take: "",
-  },
-];
 const LAST_STEP = TOUR_STEPS.length - 1;
 const COVERED = 3; // up to this step the view shows the note, and no rewrite of it
 const SMALL = ["", "one", "two", "three", "four", "five"];
@@ -365,10 +327,17 @@ class TourView {
     put(this.note, this.shown
       ? "Outlined words are the ones you missed. Most people miss her family and her illness."
       : "Names are easy to find. Look for what else a neighbour would recognise.");
-    put(this.said, `${n} of ${wanted.size} found`);
+    put(this.said, `${n} of ${wanted.size} words found`);
     put(this.act, this.shown ? "Hide what I missed" : "Show what I missed");
     this.act.setAttribute("aria-pressed", String(this.shown));
     this.peekSays("What gives her away");
+  }
+
+  // How many of the words that give her away are not crossed out, and how many there are.
+  uncrossed() {
+    const { groups, crossed } = this.strip.data.tour;
+    const wanted = [...new Set(groups.flatMap(([, at]) => at))];
+    return [wanted.filter((i) => !crossed.includes(i)).length, wanted.length];
   }
 
   paintRedaction() {
@@ -381,20 +350,24 @@ class TourView {
       node.classList.toggle("clue", clues.includes(i));
     }
     const told = this.numbers?.redacted;
-    const best = told ? told.p.indexOf(Math.max(...told.p)) : 0;
+    const p = this.bare ? told?.p.map((_, j) => Number(j === 0)) : told?.p;
+    const [left, of] = this.uncrossed();
+    const best = p ? p.indexOf(Math.max(...p)) : 0;
     put(this.title, "What a reader believes");
-    put(this.certainty, told ? share(told.p[best]) : "…");
+    put(this.certainty, told ? share(p[best]) : "…");
     put(this.guess, told ? `sure: she has ${told.words[best]} disease. Before reading: ${share(told.prior[best])}.` : "");
     this.rows.forEach(({ row, bar, value }, j) => {
       row.classList.toggle("guess", j === best);
-      bar.style.transform = `scaleX(${told.p[j]})`;
-      put(value, share(told.p[j]));
+      bar.style.transform = `scaleX(${p[j]})`;
+      put(value, share(p[j]));
     });
-    put(this.note, told ? `Nobody crossed out “${told.words[0]}”, so the other ${SMALL[told.words.length - 1] ?? told.words.length - 1} organs are ruled out.` : "");
-    put(this.said, `${crossed.length} places crossed out`);
+    if (this.bare) put(this.note, "The reader sees every word.");
+    else put(this.note, told ? `Nobody crossed out “${told.words[0]}”, so the other ${SMALL[told.words.length - 1] ?? told.words.length - 1} organs are ruled out.` : "");
+    put(this.said, this.bare ? "nothing crossed out" : `${of - left} of ${of} words crossed out`);
+    put(this.ui.bar, this.bare ? TOUR_STEPS[1].bar : TOUR_STEPS[2].bar);
     put(this.act, this.bare ? "Cross out again" : "Show the original");
     this.act.setAttribute("aria-pressed", String(this.bare));
-    this.peekSays("A reader is ", told ? `${share(told.p[best])} sure: ${told.words[best]}` : "…");
+    this.peekSays("A reader is ", told ? `${share(p[best])} sure: ${told.words[best]}` : "…");
   }
 
   paintDraw() {
@@ -449,19 +422,18 @@ class TourView {
     const all = this.numbers;
     const one = all?.draws[this.draw];
     const first = { certainty: 1, best: "it is in the note", aside: "the reader sees every word", tick: 0.25,
-      meaning: 1, below: "nothing has changed yet" };
+      meaning: 1, below: this.step === 1 ? "nothing has changed yet" : "nothing is crossed out" };
     let now = first;
-    if (this.step === 2) {
+    if (this.step === 2 && !this.bare) {
       const told = all?.redacted;
-      const { telling } = this.strip;
-      const left = telling.filter((f) => f.at.some((i) => !this.strip.data.tour.crossed.includes(i))).length;
+      const [left, of] = this.uncrossed();
       now = { certainty: told ? Math.max(...told.p) : null, best: told ? `best guess: ${told.words[told.p.indexOf(Math.max(...told.p))]}` : "",
-        aside: `${left} of ${telling.length} identifying words left`, tick: told?.prior[0] ?? 0.25,
-        meaning: told?.meaning ?? null, below: "similarity to the original" };
+        aside: `${left} of these ${of} words left`, tick: 0.25, meaning: told?.meaning ?? null, below: "similarity to the original" };
     } else if (this.step === 3) {
       now = { certainty: one ? Math.max(...this.posterior(one)) : null, best: one ? `${all.fact} or ${all.other}?` : "",
         aside: "guessing: 50%", tick: 0.5, meaning: one?.meaning ?? null, below: "one word replaced" };
-    } else if (all) first.tick = all.redacted.prior[0];
+    }
+    if (all && this.step < 3) now.tick = all.redacted.prior[0];
     this.strip.el.classList.add("has-belief");
     gauge.certain.hidden = false;
     put(gauge.certainty, now.certainty === null ? "…" : share(now.certainty));

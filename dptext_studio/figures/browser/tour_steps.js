@@ -1,0 +1,40 @@
+// What the tour says in each of its steps. Stands before strip_tour.js.
+
+const TOUR_STEPS = [
+  { title: "", say: "", bar: "", take: "" },
+  {
+    title: "Tap everything that gives her away.",
+    say: "This is a note from a clinic. Somebody wants to share it, but nobody should learn who it is about. " +
+      "Which words would tell you? Tap them.",
+    bar: "The note as written",
+    take: "A person is more than a name.",
+  },
+  {
+    title: "Cross out the names. Is that enough?",
+    say: "Names, numbers, places and dates are gone. But read on: *she*, *chest pain*, *the same heart disease*. " +
+      "A reader still knows what she has.",
+    bar: "The note with names crossed out",
+    take: "Crossing out hides names. It does not hide facts.",
+  },
+  {
+    title: "So flip coins: let chance choose the word.",
+    say: "We take out “heart” and draw a word at random. Now think of a neighbour whose note says “lung”. " +
+      "Her note could have produced the same word, almost as often.",
+    bar: "The note with one word drawn at random",
+    take: "Differential privacy limits the odds: one word never proves which note it came from.",
+  },
+  {
+    title: "Now slide.",
+    say: "To the left, words dissolve and the reader loses the trail. To the right, the meaning comes back, and so does " +
+      "the reader. Watch the two numbers move against each other.",
+    bar: "",
+    take: "More meaning for you is more certainty for the reader.",
+  },
+  {
+    title: "Keep the reader below 50% and the text readable.",
+    say: "It is hard: that is the trade-off. Every replaced word spends ε, and the spending adds up. " +
+      "Whole sentences spend less, but they lose facts. Try both.",
+    bar: "",
+    take: "",
+  },
+];
