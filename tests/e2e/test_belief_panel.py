@@ -159,3 +159,36 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
         page.locator(".strip .no-belief strong", has_text="No exact belief").wait_for(timeout=LONG)
         assert not mark.is_visible()
     seen.assert_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "family"), [(390, ""), (1280, ""), (1280, "dp-sentence")])
+def test_possibilities_that_were_refused_are_named_again_above_the_dial(
+    open_app: Callable, width: int, family: str
+) -> None:
+    seen = opened(open_app, viewport={"width": width, "height": 844 if width < 500 else 720})
+    page = seen.page
+    settled(page)
+    calm(page)
+    page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    if family:
+        page.locator(f".st-key-play_family_{family} button").first.click()
+        page.locator(".strip.unaligned").wait_for(timeout=LONG)
+        page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    if width < 500:
+        page.locator(".strip .certain").click()
+    bars_of(page)
+    page.locator(".strip .guides .edit").click()
+    page.get_by_label("What else it could be").fill("heart")
+    page.get_by_label("What else it could be").press("Enter")
+    page.locator(".strip .no-belief strong", has_text="No belief about").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Name possibilities").click()
+    painted(page)
+    apply, dial = page.get_by_role("button", name="Apply"), page.locator(".strip .dial").bounding_box()
+    box = apply.bounding_box()
+    assert box["y"] + box["height"] <= dial["y"] + 1
+    page.get_by_label("What else it could be").fill("lung")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".strip .odds .word-name", has_text="lung").wait_for(timeout=LONG)
+    assert bars_of(page) == ["heart", "lung"]
+    seen.assert_clean()
