@@ -78,6 +78,13 @@ def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_app: C
     page.locator(".strip .word-name", has_text="brain").wait_for(timeout=LONG)
     assert bars_of(page) == ["heart", "lung", "brain"] and "brain" not in page.url
     page.locator(".strip .sure .prior", has_text="33%").wait_for()
+    assert "are used" not in page.locator(".strip .remark").inner_text()
+    page.locator(".strip .guides .edit").click()
+    page.get_by_label("What else it could be").fill(", ".join(f"o{k}" for k in range(60)))
+    page.get_by_label("What else it could be").press("Enter")
+    page.locator(".strip .word-name", has_text="o6").wait_for(timeout=LONG)
+    assert bars_of(page) == ["heart", *(f"o{k}" for k in range(7))]
+    assert page.locator(".strip .remark").inner_text().startswith("The first 7 are used.")
     seen.assert_clean()
 
 

@@ -281,7 +281,8 @@ class BeliefPanel {
     const token = at === undefined ? null : strip.tokens[at];
     const released = token ? (token.drawn ? token.shown[token.at] : token.o) : "";
     const text = strip.aligned ? "" : strip.plainText();
-    put(ui.remark, remark(told, found, { released, copied: token?.a === "keep", text }));
+    const first = told.first ? `The first ${told.first} are used. ` : "";
+    put(ui.remark, first + remark(told, found, { released, copied: token?.a === "keep", text }));
   }
 
   paintGauge(found) {
