@@ -69,6 +69,8 @@ def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_app: C
     assert page.locator(".strip .how li").first.is_visible() and not page.locator(".strip .odds").is_visible()
     assert page.get_by_role("tab", selected=True).inner_text() == "How it was replaced"
     assert panel.bounding_box() == size
+    for word in (".pair .from", ".pair .to"):
+        assert page.locator(f".strip {word}").evaluate("e => e.scrollWidth <= e.clientWidth"), "no word is cut"
     page.get_by_role("tab", name="How it was replaced").press("Home")
 
     # Other possibilities, which the visitor names.
@@ -114,6 +116,9 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable,
     settled(page)
     calm(page)
     page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    redraw, key = page.get_by_role("button", name="Rewrite again").bounding_box(), page.locator(".strip .key")
+    assert key.bounding_box()["y"] >= redraw["y"] + redraw["height"], "the legend is not behind the button"
+    assert key.evaluate("e => e.scrollWidth <= e.clientWidth")
     page.locator(".strip .certain").click()
     bars_of(page)
     painted(page)
