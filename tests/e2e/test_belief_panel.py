@@ -147,7 +147,7 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
             break
         page.get_by_role("button", name="Rewrite again").click()
         settled(page)
-    assert mark.inner_text() == "reader at most 50% sure"
+    assert mark.inner_text() == "at most 50% sure in this draw"
     axis, box, dial = (page.locator(s).bounding_box() for s in (".strip .axis", ".strip .at-most", ".strip .dial"))
     assert dial["x"] <= box["x"] and box["x"] + box["width"] <= dial["x"] + dial["width"] and box["y"] >= dial["y"]
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
