@@ -73,3 +73,9 @@ def decode(data: bytes, name: str = "The file") -> str:
     if not text.strip():
         raise InputError(f"{name} is empty. Choose a file with text in it.")
     return text
+
+
+def named_words(named: str, most: int) -> tuple[tuple[str, ...], int]:
+    """Return the first words of a list between commas, and how many more were named."""
+    words = tuple(word.strip() for word in named.split(",") if word.strip())
+    return words[:most], max(0, len(words) - most)

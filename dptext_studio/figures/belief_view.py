@@ -42,7 +42,7 @@ class BeliefView(TypedDict):
     belief about it. ``words``: the alternatives, the original first; missing as long as they are worked out. ``prior``:
     of each word. ``points``: at ascending ε. ``covered``: whether the guarantee compares each word with the original.
     ``now``: the belief at the ε where the slider rests. ``draws``: how many draws the guarantee counts together, 0
-    where it counts each word alone.
+    where it counts each word alone. ``first``: only so many of the alternatives that were named are used.
     """
 
     fact: str
@@ -54,6 +54,7 @@ class BeliefView(TypedDict):
     covered: NotRequired[list[bool]]
     now: NotRequired[BeliefAt]
     draws: NotRequired[int]
+    first: NotRequired[int]
 
 
 class Exactness(TypedDict):

@@ -69,6 +69,8 @@ def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_app: C
     assert page.locator(".strip .how li").first.is_visible() and not page.locator(".strip .odds").is_visible()
     assert page.get_by_role("tab", selected=True).inner_text() == "How it was replaced"
     assert panel.bounding_box() == size
+    for word in (".pair .from", ".pair .to"):
+        assert page.locator(f".strip {word}").evaluate("e => e.scrollWidth <= e.clientWidth"), "no word is cut"
     page.get_by_role("tab", name="How it was replaced").press("Home")
 
     # Other possibilities, which the visitor names.
@@ -78,6 +80,13 @@ def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_app: C
     page.locator(".strip .word-name", has_text="brain").wait_for(timeout=LONG)
     assert bars_of(page) == ["heart", "lung", "brain"] and "brain" not in page.url
     page.locator(".strip .sure .prior", has_text="33%").wait_for()
+    assert "are used" not in page.locator(".strip .remark").inner_text()
+    page.locator(".strip .guides .edit").click()
+    page.get_by_label("What else it could be").fill(", ".join(f"o{k}" for k in range(60)))
+    page.get_by_label("What else it could be").press("Enter")
+    page.locator(".strip .word-name", has_text="o6").wait_for(timeout=LONG)
+    assert bars_of(page) == ["heart", *(f"o{k}" for k in range(7))]
+    assert page.locator(".strip .remark").inner_text().startswith("The first 7 are used.")
     seen.assert_clean()
 
 
@@ -107,6 +116,9 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable,
     settled(page)
     calm(page)
     page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    redraw, key = page.get_by_role("button", name="Rewrite again").bounding_box(), page.locator(".strip .key")
+    assert key.bounding_box()["y"] >= redraw["y"] + redraw["height"], "the legend is not behind the button"
+    assert key.evaluate("e => e.scrollWidth <= e.clientWidth")
     page.locator(".strip .certain").click()
     bars_of(page)
     painted(page)
@@ -135,7 +147,7 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
             break
         page.get_by_role("button", name="Rewrite again").click()
         settled(page)
-    assert mark.inner_text() == "reader at most 50% sure"
+    assert mark.inner_text() == "at most 50% sure in this draw"
     axis, box, dial = (page.locator(s).bounding_box() for s in (".strip .axis", ".strip .at-most", ".strip .dial"))
     assert dial["x"] <= box["x"] and box["x"] + box["width"] <= dial["x"] + dial["width"] and box["y"] >= dial["y"]
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -158,4 +170,37 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
         page.locator(".st-key-play_family_mahalanobis button").click()
         page.locator(".strip .no-belief strong", has_text="No exact belief").wait_for(timeout=LONG)
         assert not mark.is_visible()
+    seen.assert_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "family"), [(390, ""), (1280, ""), (1280, "dp-sentence")])
+def test_possibilities_that_were_refused_are_named_again_above_the_dial(
+    open_app: Callable, width: int, family: str
+) -> None:
+    seen = opened(open_app, viewport={"width": width, "height": 844 if width < 500 else 720})
+    page = seen.page
+    settled(page)
+    calm(page)
+    page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    if family:
+        page.locator(f".st-key-play_family_{family} button").first.click()
+        page.locator(".strip.unaligned").wait_for(timeout=LONG)
+        page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    if width < 500:
+        page.locator(".strip .certain").click()
+    bars_of(page)
+    page.locator(".strip .guides .edit").click()
+    page.get_by_label("What else it could be").fill("heart")
+    page.get_by_label("What else it could be").press("Enter")
+    page.locator(".strip .no-belief strong", has_text="No belief about").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Name possibilities").click()
+    painted(page)
+    apply, dial = page.get_by_role("button", name="Apply"), page.locator(".strip .dial").bounding_box()
+    box = apply.bounding_box()
+    assert box["y"] + box["height"] <= dial["y"] + 1
+    page.get_by_label("What else it could be").fill("lung")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".strip .odds .word-name", has_text="lung").wait_for(timeout=LONG)
+    assert bars_of(page) == ["heart", "lung"]
     seen.assert_clean()

@@ -303,6 +303,9 @@ def test_slider_and_exact_input_by_keyboard(open_once: Open) -> None:
     exact.press("Enter")
     await_view(page, HI)
     await_text(page, ".limit", "ε goes from 5 to 500 here")
+    exact.fill("33.333")
+    exact.press("Enter")
+    await_text(page, ".limit", "")
 
     page.get_by_role("button", name="ε = 20").click()
     await_view(page, 20.0)

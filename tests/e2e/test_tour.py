@@ -190,6 +190,7 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     painted(page)
     assert page.locator(".strip .word.named").count() == 0, "guesses of another text are gone"
     page.get_by_role("button", name="Hide the attack").click()
+    painted(page)
     assert key.inner_text() == "orange = replaced"
     # ε in words follows the dial.
     words = page.locator(".odds-words")

@@ -14,6 +14,7 @@ import dptext_core as dpt
 from dptext_core.attacks import QueryCurve, bayes, which_text
 from dptext_core.privacy.numbers import percent
 from dptext_studio.figures import query_figure
+from dptext_studio.views.explore import facts
 
 TEXT = "The movie in Xyzzyville was wonderful."
 
@@ -214,6 +215,10 @@ def test_several_releases_have_their_rows_and_ceilings(words):
     assert list(rows["after 4"]) == [float(several.posterior[2][j]) for j in order]
     outside = [w for w, c in zip(several.alternatives, several.covered, strict=True) if not c]
     assert list(rows["alternative"][rows[""] == "not covered"]) == [w for w in rows["alternative"] if w in outside]
+    for named, cut in ((facts.MOST, False), (facts.MOST + 49, True)):
+        at.text_input(key="attack_which_others").set_value(",".join(f"film{k}" for k in range(named)))
+        at.run()
+        assert any(c.value == f"The first {facts.MOST} are used." for c in at.caption) == cut
     at.text_input(key="attack_which_others").set_value(" , ")
     at.run()
     assert "Name at least one alternative" in said(at)

@@ -167,6 +167,13 @@ def test_the_fact_of_the_belief_is_edited_here():
     assert [b.alternatives for b in believed()] == [("heart", "lung", "kidney", "liver")] * 2
     at.text_input(key=certainty.ALTERNATIVES).set_value("brain, Heart, skin").run()
     assert [b.alternatives for b in believed()] == [("heart", "brain", "skin")] * 2
+    cut = f"The first {certainty.MOST} alternatives are used."
+    assert cut not in [c.value for c in at.caption]
+    many = [f"organ{k}" for k in range(60)]
+    at.text_input(key=certainty.ALTERNATIVES).set_value(", ".join(many)).run()
+    assert [b.alternatives for b in believed()] == [("heart", *many[: certainty.MOST])] * 2
+    assert cut in [c.value for c in at.caption]
+    at.text_input(key=certainty.ALTERNATIVES).set_value("brain, Heart, skin").run()
     word = "brother"
     at.text_input(key=certainty.FACT).set_value(word).run()
     assert [b.alternatives[0] for b in believed()] == [word] * 2

@@ -60,8 +60,11 @@ def run(args: argparse.Namespace) -> None:
         released = [row[0].text for row in found.releases]
         expected = found.expected if isinstance(found.expected, tuple) else (found.expected,)
         success = [e.sentence() for e in expected if e is not None]
-        said = [found.sentence(), *_counted(mechanism, found), *success]
-        emit("\n".join([*released, table([header, *found.rows()]), *said]))
+        emit(
+            "\n".join(
+                [*released, table([header, *found.rows()]), found.sentence(), *_counted(mechanism, found), *success]
+            )
+        )
     if not args.quiet:
         if args.seed is not None:
             note(SEED_WARNING)

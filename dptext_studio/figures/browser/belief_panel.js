@@ -281,7 +281,8 @@ class BeliefPanel {
     const token = at === undefined ? null : strip.tokens[at];
     const released = token ? (token.drawn ? token.shown[token.at] : token.o) : "";
     const text = strip.aligned ? "" : strip.plainText();
-    put(ui.remark, remark(told, found, { released, copied: token?.a === "keep", text }));
+    const first = told.first ? `The first ${told.first} are used. ` : "";
+    put(ui.remark, first + remark(told, found, { released, copied: token?.a === "keep", text }));
   }
 
   paintGauge(found) {
@@ -310,10 +311,10 @@ class BeliefPanel {
     const step = Math.floor(strip.where(eps) * strip.steps + 1e-6);
     this.mark = strip.stepEps(step) > eps * (1 + 1e-9) ? strip.stepEps(step - 1) : strip.stepEps(step);
     const at = strip.where(this.mark);
-    mark.textContent = `reader at most ${share(MOST)} sure`;
-    mark.title = `Set ε = ${plain(this.mark)}. Up to there, a reader of this rewrite is at most ${share(MOST)} sure.`;
+    mark.textContent = `at most ${share(MOST)} sure in this draw`;
+    mark.title = `Set ε = ${plain(this.mark)}. Up to there, a reader of this draw is at most ${share(MOST)} sure. Another draw has another mark.`;
     mark.style.setProperty("--at", at);
-    mark.dataset.side = at < 0.2 ? "start" : at > 0.8 ? "end" : "";
+    mark.dataset.side = at < 0.25 ? "start" : at > 0.75 ? "end" : "";
   }
 
   // For the slider's spoken value.

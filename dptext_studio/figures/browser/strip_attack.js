@@ -71,9 +71,9 @@ class StripAttack {
 
 // What each attacker goes by.
 const GUESSER = {
-  "Same word": "It assumes that nothing changed.",
-  "Nearest word": "It takes the nearest other word.",
-  "Best guess": "It inverts each word separately.",
-  "Language model": "It reads the context alone.",
-  Reader: "It reads the context as well.",
+  "Same word": "The attacker assumes that nothing changed.",
+  "Nearest word": "The attacker takes the nearest other word.",
+  "Best guess": "The attacker inverts each word separately.",
+  "Language model": "The attacker’s language model reads the context alone.",
+  Reader: "The attacker’s language model reads the context too.",
 };

@@ -26,6 +26,7 @@ class StripSlider {
   setEps(eps, fromSlider = false) {
     const next = this.round(eps);
     if (next === this.eps) return;
+    this.ui.limit.textContent = "";
     this.eps = next;
     if (!fromSlider) this.syncSlider();
     this.remember();
@@ -59,8 +60,9 @@ class StripSlider {
     this.shownLabel = null;
     const value = this.ui.exact.valueAsNumber;
     if (value > 0) {
-      if (value < this.lo || value > this.hi) this.warnRange();
+      this.ui.limit.textContent = "";
       this.setEps(clamp(value, this.lo, this.hi));
+      if (value < this.lo || value > this.hi) this.warnRange();
     }
     this.schedule();
   }

@@ -13,7 +13,7 @@ from dptext_core.privacy.numbers import percent
 from dptext_core.support.private import Private
 
 from ...components.sticky_widgets import stay
-from ...components.text import literal
+from ...components.text import literal, named_words
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
 from ...server.session import session
 from ..explore.text_input import origin_of
@@ -61,7 +61,7 @@ def fact_controls(text: str, beside: bool = True) -> None:
 def chosen_fact(text: str) -> ChosenFact:
     """Return what the controls name."""
     word, named = ((state.get(key) or "").strip() for key in (FACT, ALTERNATIVES))
-    others = tuple(w.strip() for w in named.split(",") if w.strip())[:MOST]
+    others, _ = named_words(named, MOST)
     return ChosenFact(word or default_word(text), others or None)
 
 
@@ -112,6 +112,8 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
 
 def fact_note(beliefs: Mapping[int, dpt.Belief | str] | None) -> None:
     """Say what the reader knows and wonders about, and why some columns have no certainty."""
+    if named_words(state.get(ALTERNATIVES) or "", MOST)[1]:
+        st.caption(f"The first {MOST} alternatives are used.")
     known = list((beliefs or {}).values())
     if one := next((b for b in known if not isinstance(b, str)), None):
         st.caption(literal(f"Reader’s certainty: {about(one.alternatives)}"))

@@ -13,6 +13,7 @@ from dptext_core.support.cache import kept_with
 from dptext_core.support.private import Private
 
 from ... import precomputed
+from ...components.text import named_words
 from ...figures.belief_view import BeliefView, belief_curve, belief_view, points
 from ...server import runs, sessions
 from ...server.session import session
@@ -69,6 +70,8 @@ def belief_of(
     key = (fact, (run.result if live else result).config)
     answer = run.beliefs.get(key) or _result_of(run, key)
     made: BeliefView = {"fact": fact.word, "tokens": _tokens(run, fact)}
+    if named_words(view.get("others", {}).get(fact.word) or "", MOST)[1]:
+        made["first"] = MOST
     if answer is None:
         if session().at(PLACE).asked != (run, key):
             start(run, key, result)
@@ -79,7 +82,7 @@ def belief_of(
     if rest not in run.rest:
         run.rest.clear()
         run.rest[rest] = answer.curve.get(epsilon) or answer.question.given(result)
-    return belief_view(answer.question, answer.curve, made["tokens"], (epsilon, run.rest[rest]))
+    return {**made, **belief_view(answer.question, answer.curve, made["tokens"], (epsilon, run.rest[rest]))}
 
 
 def follow() -> None:
@@ -146,7 +149,7 @@ def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | N
     if not word:
         return None
     named = view.get("others", {}).get(word)
-    others = None if named is None else tuple(w.strip() for w in named.split(",") if w.strip())[:MOST]
+    others = None if named is None else named_words(named, MOST)[0]
     return Fact(word, others)
 
 

@@ -12,7 +12,7 @@ from dptext_core.attacks.expected_belief import ExpectedSuccess
 from dptext_core.attacks.several_releases import RELEASES
 from dptext_core.privacy.numbers import percent
 
-from ...components.text import literal
+from ...components.text import literal, named_words
 from ...server import runs
 from .attack_work import attack_result, attack_table, known_words, other_texts
 
@@ -111,7 +111,9 @@ def _alternatives(run: runs.Run, mechanism: dpt.Mechanism, fact: str) -> tuple[s
         key=key,
         help="What else the reader considers possible, each as likely before. They count as public.",
     )
-    others = tuple(w.strip() for w in named.split(",") if w.strip())[:MOST]
+    others, more = named_words(named, MOST)
+    if more:
+        st.caption(f"The first {MOST} are used.")
     if not others:
         st.caption("Name at least one alternative, such as another word of its kind.")
     return others
