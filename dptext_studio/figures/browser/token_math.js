@@ -201,7 +201,6 @@ const SAYABLE = 12; // a log-ratio from which on the odds that it allows exclude
 function oddsWords(odds, eps) {
   const { notion, unit, draws, loss } = odds;
   if (notion === "none") return "This setting has no formal guarantee.";
-  if (notion === "seeded") return "This is a demonstration with a seed. It is not private.";
   if (notion === "metric") {
     return "The guarantee depends on how far apart two words are: near words are harder to distinguish than far ones.";
   }
