@@ -103,6 +103,9 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable,
     settled(page)
     calm(page)
     page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    key, again = page.locator(".strip .key"), page.get_by_role("button", name="Rewrite again")
+    left, right = key.bounding_box(), again.bounding_box()
+    assert left["x"] + left["width"] <= right["x"], "the key of the marks lies beside the button"
     page.locator(".strip .certain").click()
     bars_of(page)
     painted(page)
