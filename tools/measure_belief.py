@@ -19,8 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.attacks.expected_belief import DRAWS
+from dptext_core.attacks.expected_belief import success_by_releases
 from dptext_core.support.statistics import clopper_pearson
+from dptext_core.support.task import UNWATCHED
 
 TEXT, FACT, OTHERS = "Her brother died of heart disease in March.", "heart", ("lung", "kidney", "liver")
 EPSILONS = {"dp-mlm": 20.0, "dp-mlm-prior": 15.0, "custext": 4.0, "santext": 12.0, "santext-plus": 12.0, "tem": 12.0}
@@ -68,9 +69,7 @@ def row(name: str) -> tuple[str, ...]:
     start = time.process_time()
     question.given(results[:1])
     once = time.process_time() - start
-    expected = dpt.belief(m, TEXT, FACT, OTHERS, result=results[0], draws=None, seed=SEED).expected
-    if expected is None:
-        expected = dpt.belief(m, TEXT, FACT, OTHERS, result=results[0], draws=DRAWS, seed=SEED).expected
+    (expected,) = success_by_releases(m, question, (1,), SIMULATED, dpt.NoiseStream(SEED), UNWATCHED)
     right, n = simulated(m, question, texts, SIMULATED)
     low, high = clopper_pearson(right, n)
     value = f"{expected.value:.1%}" + ("" if not expected.draws else f" ({expected.draws} releases)")

@@ -105,6 +105,8 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     page.locator(".strip.unaligned").wait_for(timeout=LONG)
     assert page.locator(":root[data-tour='5']").count() == 1, "the challenge goes on"
     page.get_by_role("button", name="Your text Try it on").click()
+    page.get_by_role("textbox", name="Text", exact=True).wait_for(timeout=LONG)
+    settled(page)
     editor(page).fill("My doctor in Lisbon treated my sister for diabetes last winter.")
     page.locator(".strip .before", has_text="Lisbon").wait_for(timeout=LONG)
     assert page.get_by_role("heading", name="Keep the reader below 50%").is_visible()
@@ -190,8 +192,7 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     painted(page)
     assert page.locator(".strip .word.named").count() == 0, "guesses of another text are gone"
     page.get_by_role("button", name="Hide the attack").click()
-    painted(page)
-    assert key.inner_text() == "orange = replaced"
+    key.filter(has_text="orange = replaced").wait_for(timeout=LONG)
     # ε in words follows the dial.
     words = page.locator(".odds-words")
     slider.press("Home")
