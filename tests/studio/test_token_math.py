@@ -38,7 +38,6 @@ from dptext_core.text.languages import ENGLISH
 from dptext_core.text.skeleton import Edit
 from dptext_studio.figures import browser, token_channels
 from dptext_studio.figures.belief_view import belief_curve, belief_view
-from dptext_studio.figures.odds_view import odds_view
 from dptext_studio.figures.token_payload import (
     AttackMarks,
     Command,
@@ -475,46 +474,6 @@ def test_the_mark_is_the_last_point_up_to_which_the_reader_is_at_most_so_sure():
     assert len(marks) > 4
 
 
-@pytest.mark.parametrize("released", ["heart", "lungs", ""])
-def test_a_secret_is_called_given_away_only_where_the_reader_is_sure(released):
-    belief = {"words": ["heart", "lung"], "prior": [0.5, 0.5], "covered": [True, True], "draws": 0}
-    shown = {"released": released, "copied": False, "text": "A quiet day."}
-    said = {p: call("remark", belief, {"p": [p, 1 - p], "guess": 0}, shown) for p in (0.7, 0.9, 0.95, 0.99)}
-    given_away = {p: "so is the secret" in text or "gives it away" in text for p, text in said.items()}
-    assert given_away == {0.7: False, 0.9: False, 0.95: True, 0.99: True}
-
-
-def test_a_kept_word_is_named_and_doubt_about_it_explained():
-    """Another word could have been replaced by the kept one, so a reader can be less than certain."""
-    belief = {"words": ["his", "hand"], "prior": [0.5, 0.5], "covered": [True, False], "draws": 0}
-    shown = {"released": "his", "copied": True, "text": ""}
-    sure, unsure = (call("remark", belief, {"p": [p, 1 - p], "guess": 0}, shown) for p in (1.0, 0.62))
-    assert all("“his” is kept as it is" in said for said in (sure, unsure))
-    assert [re.search("not certain", said) is not None for said in (sure, unsure)] == [False, True]
-
-
-def test_a_ceiling_names_its_epsilon_and_the_draws_that_it_counts():
-    for draws, numbers in ((0, ["1.5"]), (1, ["1.5"]), (37, ["1.5", "37"])):
-        assert re.findall(r"[\d.]*\d", call("ceilingWords", {"draws": draws}, 1.5)) == numbers
-
-
-def test_a_certainty_is_matched_where_an_epsilon_gives_it_and_not_elsewhere():
-    odds = [np.log([p, 1 - p]).tolist() for p in (0.6, 0.7, 0.97)]
-    points = [{"eps": e, "log": log, "ceiling": [1.0, 1.0]} for e, log in zip((1.0, 2.0, 4.0), odds, strict=True)]
-    belief, epsilons = {"points": points, "now": None}, [0.5, 1.0, 2.0, 4.0]
-    ends = {"low": pytest.approx(0.6), "high": pytest.approx(0.97)}
-    for target, eps, p, reached in (
-        (0.34, 1.0, 0.6, False),
-        (0.58, 1.0, 0.6, True),
-        (0.72, 2.0, 0.7, True),
-        (0.8, 2.0, 0.7, False),
-        (0.99, 4.0, 0.97, True),
-    ):
-        found = call("matchCertainty", belief, epsilons, target)
-        assert found == {"eps": eps, "p": pytest.approx(p), "reached": reached} | ends
-    assert call("matchCertainty", belief, [8.0], 0.5) is None
-
-
 def test_sentences_and_empty_slots_are_spliced_as_the_core_does(small_bank, monkeypatch):
     """At every ε, whatever was drawn as nothing at the one that the data were made at."""
     monkeypatch.setattr(sentence_encoder, "embed", meaningless)
@@ -549,29 +508,6 @@ def test_pieces_that_are_listed_otherwise_are_spliced_as_they_were_written(kind,
             assert token["c"][at] == r.distribution(k).candidates[r.candidate(k)]
             assert shown[k][at] == pytest.approx(r.distribution(k).probs[r.candidate(k)], rel=1e-4, abs=1e-7)
     assert r.candidate(2) == m.generator().end and data["tokens"][2]["t"] == ""
-
-
-def test_a_guarantee_is_stated_in_odds():
-    assert [call("oddsPair", x) for x in (0.0, 1.0, 10.0)] == ["50:50", "73:27", "99.995:0.005"]
-    word = {"notion": "pure", "unit": "word", "draws": 37, "loss": 1.0}
-    assert "99.995:0.005" in call("oddsWords", word, 10.0) and "73:27" not in call("oddsWords", word, 10.0)
-    assert "73:27" in call("oddsWords", word, 50.0) and "ε = 50," in call("oddsWords", word, 50.0)
-    for notion, within in (("group", "For words that share its set, "), ("metric", "Per unit of distance, ")):
-        assert call("oddsWords", word | {"notion": notion, "loss": 0.5}, 3.0).startswith(
-            f"{within}50:50 becomes at most 82:18."
-        )
-        assert ":" not in call("oddsWords", word | {"notion": notion}, 13.0), "no odds where they exclude nothing"
-    assert call("oddsWords", {"notion": ""}, 3.0) == ""
-
-
-@pytest.mark.parametrize(("name", "options"), [("custext", GROUPS), ("santext", {})])
-def test_the_odds_of_one_draw_grow_with_epsilon_as_its_guarantee_does(name, options):
-    m = on(random_space(12), name, epsilon=2.0, **options)
-    prepared = m.prepare(" ".join(small_words(12)[:3]))
-    guarantee = m.guarantee(prepared)
-    view = odds_view(m, prepared, guarantee, 0.5, 8.0)
-    assert view["notion"] == guarantee.notion and view["draws"] == guarantee.draws
-    assert view["loss"] * m.config.epsilon == pytest.approx(guarantee.epsilon)
 
 
 def test_meaning_is_interpolated_between_measured_texts_and_exact_at_rest():
