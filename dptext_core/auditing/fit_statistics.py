@@ -68,9 +68,10 @@ class StatedText:
 
     @cached_property
     def shared(self) -> dict[int, int]:
-        """For each drawn token the first one that is stated to take the same draw."""
+        """For each drawn token the first one with the same word that is stated to take the same draw."""
         chances, places = self.m.likelihood, tuple(self.stated)
-        return {i: i for i in places} if chances is None else chances.shared_draws(self.prepared, places)
+        stated = {i: i for i in places} if chances is None else chances.shared_draws(self.prepared, places)
+        return {i: j if self.first[i] == self.first[j] else i for i, j in stated.items()}
 
     @cached_property
     def skeleton(self) -> Skeleton:

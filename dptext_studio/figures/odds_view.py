@@ -12,7 +12,7 @@ from dptext_core.privacy.kinds import Notion
 class OddsView(TypedDict):
     """A guarantee in odds.
 
-    ``notion``: that of the guarantee; "seeded" for a demonstration, "" where odds cannot be stated at every ε.
+    ``notion``: that of the guarantee; "" for a demonstration, and where odds cannot be stated at every ε.
     ``unit``: what one draw protects. ``draws``: how many there are. ``loss``: the log-ratio of one draw at ε = 1, per
     unit of distance where the guarantee is a metric one.
     """
@@ -26,7 +26,7 @@ class OddsView(TypedDict):
 def odds_view(mechanism: Mechanism, prepared: Prepared, guarantee: Guarantee, low: float, high: float) -> OddsView:
     """Return how to say the guarantee of a rewrite in odds, for ε from ``low`` to ``high``."""
     if guarantee.seeded:
-        return {"notion": "seeded"}
+        return {"notion": ""}
     epsilon = mechanism.config.epsilon
     if guarantee.notion not in (Notion.PURE, Notion.GROUP, Notion.METRIC):
         return {"notion": str(guarantee.notion)}

@@ -227,6 +227,8 @@ def test_choosing_and_freeing_a_word_moves_nothing_and_names_one_word_everywhere
     page.get_by_role("button", name="Analyses").click()
     page.locator(".st-key-play_far").wait_for(timeout=LONG)
     page.keyboard.press("Escape")
+    settled(page)
+    idle(seen)  # the drawer is scrolled into sight when it is drawn
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")
     page.get_by_role("tab", name="How it was replaced").click()
     settled(page)

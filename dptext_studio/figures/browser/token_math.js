@@ -202,7 +202,6 @@ const SAYABLE = 12; // a log-ratio from which on the odds that it allows exclude
 function oddsWords(odds, eps) {
   const { notion, unit, draws, loss } = odds;
   if (notion === "none") return "This setting has no formal guarantee.";
-  if (notion === "seeded") return "This is a demonstration with a seed. It is not private.";
   if (notion !== "pure" && notion !== "group" && notion !== "metric") return "";
   const one = loss * eps;
   const limit = one <= SAYABLE ? `50:50 becomes at most ${oddsPair(one)}` : "";
