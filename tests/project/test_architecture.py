@@ -265,6 +265,7 @@ def test_the_table_says_what_happens(row, cls):
 def test_the_page_and_its_panels_take_a_text_that_answers_to_no_word(cls):
     at = page(cls.name)
     made = at.session_state["session"].run
+    at.segmented_control(key="play_further").set_value("Guarantee").run()
     message = " ".join(str(e.value) for group in (at.info, at.caption, at.markdown, at.warning) for e in group)
     assert made.result.guarantee.sentence()[:30] in message.replace("\\", "")
     assert ("as a whole" in message) == (cls is Latent)
