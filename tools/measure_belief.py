@@ -10,6 +10,7 @@ beside the expected success. Times are CPU time: the passes of a question, which
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -86,6 +87,7 @@ def row(name: str) -> tuple[str, ...]:
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     head = ("mechanism", "ε", "Bayes' rule", "expected success", "simulated", "passes", "one belief")
     print(" | ".join(("", *head, "")).strip())
     print("|---" * len(head) + "|")

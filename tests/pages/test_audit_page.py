@@ -79,7 +79,7 @@ def test_typed_words_are_audited(quick_audits):
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
     told = at.success[0].value
-    assert "Holds" in told and "3 pairs" in told and "Proven" in told and "Tested" in told
+    assert "No violation found" in told and "3 pairs" in told and "Proven" in told and "Tested" in told
     assert float(metric(at, "Draws could show")) > 0 and metric(at, "Leak seen from").endswith("%")
     assert metric(at, "Claimed") == metric(at, "Measured")
     left_out = next(d.value for d in at.dataframe if "why" in d.value)
@@ -97,7 +97,7 @@ def test_a_planted_fault_is_found_and_its_twin_is_not(monkeypatch, quick_audits)
     assert any(literal(FAULTS["l2-clipping"].explanation)[:30] in c.value for c in at.caption)
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
-    assert at.error and "Refuted" in at.error[0].value
+    assert at.error and "Violated" in at.error[0].value
     at.toggle(key="audit_twin").set_value(True).run()
     settle(at)
     assert at.success and not at.error
@@ -114,7 +114,7 @@ def test_an_own_claim_is_held_against_it(quick_audits):
     at.toggle(key="audit_own").set_value(True).run()
     assert any("of the last audit" in c.value for c in at.caption), "what is chosen now is another one"
     settle(at)
-    assert "Refuted" in at.error[0].value and metric(at, "Measured") == "∞"
+    assert "Violated" in at.error[0].value and metric(at, "Measured") == "∞"
     assert not any("of the last audit" in c.value for c in at.caption)
 
 
