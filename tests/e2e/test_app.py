@@ -5,6 +5,7 @@ One file, so that one server, which takes long to start, serves all of it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable
@@ -80,10 +81,18 @@ def editor(page):
 
 
 def open_more(page) -> None:
-    """Open what few need at first."""
-    if not page.get_by_role("button", name="Download text").is_visible():
+    """Open what few need at first. A click may be lost in a redraw: then it stays shut."""
+    from playwright.sync_api import TimeoutError as Late
+
+    button = page.get_by_role("button", name="Download text")
+    for _ in range(4):
+        if button.is_visible():
+            return
         page.get_by_role("button", name="More", exact=True).click()
-        page.get_by_role("button", name="Download text").wait_for(timeout=LONG)
+        with contextlib.suppress(Late):
+            button.wait_for(timeout=LONG // 4)
+            return
+    button.wait_for(timeout=LONG)
 
 
 def show_tools(page) -> None:

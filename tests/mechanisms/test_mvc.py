@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -135,6 +136,7 @@ def test_the_curve_leaves_out_no_word_that_wins(name, near, monkeypatch):
     """The short way over many ε gives the word that the plain search over all words gives. near: how many words the
     others have to beat first."""
     monkeypatch.setattr(mvc, "_NEAREST", near)
+    monkeypatch.setattr(mvc, "_blocks", OrderedDict())  # none of other tests
     channel = on(SPACE, name, epsilon=5.0).channel(3)
     epsilons = np.geomspace(0.5, 60.0, 9)
     plain = np.stack([channel._winners(e, channel.mechanism.block, CURVE_DRAWS) for e in epsilons], axis=1)
