@@ -43,7 +43,7 @@ class ClaimEvidence:
         return len(self.comparisons)
 
     def significant(self, sign: int) -> list[int]:
-        """Return places of the comparisons that are beyond doubt as the claim says (1), or the other way round (−1)."""
+        """Return places of the comparisons that significantly agree with the claim (1) or contradict it (−1)."""
         corrected = holm([c.chance for c in self.comparisons])
         return [
             i
