@@ -70,6 +70,7 @@ class MaskedLM:
         self.mask_id: int = special_id(tokenizer, "mask_token", spec)
         self.unk_id: int = special_id(tokenizer, "unk_token", spec)
         self.pad_id: int = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else self.unk_id
+        self._signs = frozenset(n for piece, n in tokenizer.get_vocab().items() if not any(map(str.isalnum, piece)))
         self.template = probe_template(tokenizer, uses_types, spec)
         if self.template.room(spec.max_length, True) < 8:
             raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24.")
@@ -145,7 +146,7 @@ class MaskedLM:
     def model_inputs(self, requests: Sequence[MaskRequest]) -> list[ModelInput]:
         """Return the sequences that `requests` become: queries where the model is asked so and they have a context.
         Those that read the same text share the list of its ids."""
-        queries = Queries(self.template, self.mask_id, self.spec.max_length)
+        queries = Queries(self.template, self.mask_id, self.spec.max_length, self._signs)
         texts: dict[tuple[int, ...], list[int]] = {}
         found = []
         for request in requests:

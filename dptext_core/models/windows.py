@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -130,15 +130,22 @@ def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
 
 
 class Queries:
-    """The queries of a call: texts that several of them are about are cut and framed once."""
+    """The queries of a call: texts that several of them are about are cut and framed once.
 
-    def __init__(self, template: Template, mask_id: int, max_length: int):
+    `signs`: ids of pieces without a letter or digit, at which a word is not asked for.
+    """
+
+    def __init__(self, template: Template, mask_id: int, max_length: int, signs: Container[int] = ()):
         self.template, self.mask_id, self.room = template, mask_id, template.room(max_length, False)
+        self.signs = signs
         self._texts: dict[int, tuple[Pieces, list[int], list[tuple[int, int]], dict[int, list[int]]]] = {}
 
     def __call__(self, request: MaskRequest) -> ModelInput:
-        """Return the text around the target, and where the target's first piece stands. In a text longer than the
-        window the target is asked for in the one of `overlapping` in which it stands most central."""
+        """Return the text around the target, and the place of the target that is asked for. In a text longer than the
+        window the target is asked for in the one of `overlapping` in which it stands most central.
+
+        A word of several pieces is asked for at its last one that has a letter or digit: at the first the model
+        answers with that piece ("ref" for "refund"), which is no other word, while the last has read the whole word."""
         if not 0 <= request.target < len(request.masked):
             raise InputError(
                 f"The position {request.target} is outside the text, which has {len(request.masked)} tokens."
@@ -160,7 +167,12 @@ class Queries:
         if n not in framed:
             pieces = [piece for token in tokens[first:last] for piece in token][: self.room]
             framed[n] = [*before, *pieces, *after]
-        return ModelInput(framed[n], None, len(before) + starts[at] - starts[first], query=True)
+        asked = starts[at] - starts[first] + self._asked(tokens[at][: self.room])
+        return ModelInput(framed[n], None, len(before) + asked, query=True)
+
+    def _asked(self, pieces: Sequence[int]) -> int:
+        """Return the place of the last piece that is no sign; of the first where all are signs."""
+        return next((k for k in range(len(pieces) - 1, 0, -1) if pieces[k] not in self.signs), 0)
 
 
 def bucket(length: int) -> int:

@@ -17,7 +17,7 @@ import dptext_core as dpt
 from dptext_core import models
 from dptext_core.models import MaskRequest
 from dptext_core.models.masked_lm import MaskedLM
-from dptext_core.models.windows import overlapping
+from dptext_core.models.windows import Queries, Template, overlapping
 from dptext_core.models.worker import Engine
 from dptext_core.text.document import Document
 
@@ -244,3 +244,25 @@ def test_cards_that_cannot_be(tmp_path):
     (roberta / "dptext.json").write_text(json.dumps({**card, "queries": "yes"}))
     with pytest.raises(dpt.ConfigError, match="true or false"):
         models.masked_lm_spec(str(roberta))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "signs", "asked"),
+    [([5], (), 0), ([5, 6, 7], (), 2), ([5, 6, 9], (9,), 1), ([9, 9], (9,), 0), ([], (), 0)],
+)
+def test_a_word_of_several_pieces_is_asked_for_at_its_last_one_that_is_no_sign(pieces, signs, asked):
+    frame = Template(((1,), (2,)), ((1,), (2,), (2,)), None, None)
+    text = [[3], pieces, [4, 4]]
+    x = Queries(frame, 8, 40, frozenset(signs))(MaskRequest(text, text, 1))
+    assert (x.ids[x.position], x.position) == ((pieces or [8])[asked], 2 + asked)
+
+
+def test_a_word_that_the_bundled_model_lacks_does_not_become_its_first_piece():
+    m = dpt.get_mechanism("dp-mlm", epsilon=50)
+    text = "I asked the plumber for a refund, and she said that the toaster was forgettable."
+    first = {"plumber": "plum", "refund": "ref", "toaster": "toast", "forgettable": "forget"}
+    prepared = m.prepare(text)
+    for i, token in enumerate(prepared.document.tokens):
+        if token.text in first:
+            d = m.distribution(prepared, i)
+            assert d.probs[d.candidates.index(first[token.text])] < 0.05

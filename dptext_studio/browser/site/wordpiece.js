@@ -26,6 +26,8 @@ export class WordPieces {
     this.unknown = this.id("[UNK]");
     this.mask = this.id("[MASK]");
     this.frame = [this.id("[CLS]"), this.id("[SEP]")];
+    /** Pieces without a letter or digit, at which a word is not asked for. */
+    this.signs = new Set(pieces.flatMap((piece, id) => (/[\p{L}\p{N}]/u.test(piece) ? [] : [id])));
   }
 
   id(/** @type {string} */ piece) {
@@ -170,7 +172,8 @@ export function queries(pieces, targets, words, maxLength) {
       const off = Math.abs(starts[a] + starts[b] - middle);
       if (a <= t && t < b && off < least) [best, least] = [n, off];
     });
-    made[best].positions.push(1 + starts[t] - starts[/** @type {any} */ (made[best]).span[0]]);
+    const asked = pieces[t].slice(0, room).findLastIndex((id) => !words.signs.has(id));
+    made[best].positions.push(1 + starts[t] - starts[/** @type {any} */ (made[best]).span[0]] + Math.max(0, asked));
     made[best].targets.push(t);
   }
   return made.filter((w) => w.targets.length);
