@@ -39,6 +39,8 @@ OF_EXTRAS = {
     "extras/test_spacy.py": "spacy",
 }
 collect_ignore = [file for file, module in OF_EXTRAS.items() if importlib.util.find_spec(module) is None]
+if "DPTEXT_REHEARSAL" not in os.environ:
+    collect_ignore.append("extras/test_gpu_rehearsal.py")
 
 
 def _is_below(path: Path, places: tuple[str, ...]) -> bool:

@@ -98,7 +98,7 @@ def test_without_a_belief_the_panel_says_why_and_the_gauge_counts_words(open_app
     page.locator(".st-key-play_family_mahalanobis button").click()
     page.locator(".strip .no-belief strong", has_text="No exact belief for this mechanism").wait_for(timeout=LONG)
     settled(page)
-    assert not page.locator(".strip .certain").is_visible() and not page.locator(".strip .odds").is_visible()
+    assert not any(page.locator(f".strip .{part}").is_visible() for part in ("certain", "odds", "at-most"))
     assert re.fullmatch(r"\d of 8", page.locator(".strip .which-stand strong").inner_text())
     # CusText: what is outside of the set of a word is ruled out, and not covered.
     page.locator(".st-key-play_family_custext button").click()
@@ -109,9 +109,8 @@ def test_without_a_belief_the_panel_says_why_and_the_gauge_counts_words(open_app
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable, scheme: str) -> None:
-    seen = opened(open_app, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable) -> None:
+    seen = opened(open_app, viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = seen.page
     settled(page)
     calm(page)
@@ -132,11 +131,8 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty(
-    open_app: Callable, width: int
-) -> None:
-    seen = opened(open_app, viewport={"width": width, "height": 844 if width < 500 else 720})
+def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty(open_app: Callable) -> None:
+    seen = opened(open_app, viewport={"width": 390, "height": 844})
     page = seen.page
     settled(page)
     mark = page.locator(".strip .at-most")
@@ -166,15 +162,11 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
     page.locator(".strip .certain strong").filter(has_not_text="≈").wait_for(timeout=LONG)
     sure = page.locator(".strip .certain strong").inner_text()
     assert 25 <= int(sure.strip("%")) <= 50, "exact, from the server"
-    if width > 500:
-        page.locator(".st-key-play_family_mahalanobis button").click()
-        page.locator(".strip .no-belief strong", has_text="No exact belief").wait_for(timeout=LONG)
-        assert not mark.is_visible()
     seen.assert_clean()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "family"), [(390, ""), (1280, ""), (1280, "dp-sentence")])
+@pytest.mark.parametrize(("width", "family"), [(390, ""), (1280, "dp-sentence")])
 def test_possibilities_that_were_refused_are_named_again_above_the_dial(
     open_app: Callable, width: int, family: str
 ) -> None:

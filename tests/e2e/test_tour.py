@@ -44,9 +44,8 @@ def percent_of(text: str) -> int:
     return int(re.search(r"(\d+)%", text)[1])
 
 
-@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callable, motion: str) -> None:
-    seen = opened(open_app, tour=True, viewport={"width": 1280, "height": 720}, reduced_motion=motion)
+def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callable) -> None:
+    seen = opened(open_app, tour=True, viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
     page = seen.page
     step_is(page, 1)
     assert page.get_by_role("heading", name="Tap everything that gives her away.").is_visible()
@@ -148,9 +147,8 @@ def test_by_keyboard_and_remembered_until_it_is_played_again(open_app: Callable)
     seen.assert_clean()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_by_touch(open_app: Callable, scheme: str) -> None:
-    seen = opened(open_app, tour=True, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+def test_on_a_phone_by_touch(open_app: Callable) -> None:
+    seen = opened(open_app, tour=True, viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = seen.page
     step_is(page, 1)
     page.locator(".tour-text").get_by_role("button", name="Halvorsen").click()
@@ -213,15 +211,9 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     seen.assert_clean()
 
 
-@pytest.mark.parametrize("text", ["", "My doctor paid my sister."])
-def test_choosing_and_freeing_a_word_moves_nothing_and_names_one_word_everywhere(open_app: Callable, text: str) -> None:
+def test_choosing_and_freeing_a_word_moves_nothing_and_names_one_word_everywhere(open_app: Callable) -> None:
     seen = opened(open_app, viewport={"width": 1280, "height": 720})
     page = seen.page
-    settled(page)
-    if text:
-        editor(page).fill(text)
-        page.locator(".strip .text .was", has_text="sister").wait_for(state="attached", timeout=LONG)
-        page.get_by_role("button", name="Close the editor").click()
     settled(page)
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("button", name="Analyses").click()
