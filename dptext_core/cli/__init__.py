@@ -1,5 +1,5 @@
 """The command line, ``python -m dptext_core``: see :mod:`dptext_core.cli.main`."""
 
-from .main import build_parser, commands, main
+from .main import build_parser, find_commands, main
 
-__all__ = ["build_parser", "commands", "main"]
+__all__ = ["build_parser", "find_commands", "main"]

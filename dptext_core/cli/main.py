@@ -30,19 +30,23 @@ PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_lab.co
 
 
 @cache
-def commands() -> dict[str, ModuleType]:
-    """Return the module of each command by its name, in the order in which ``--help`` lists them.
-
-    A package of commands names them in ``COMMANDS``. A command has ``HELP``, ``arguments(parser)`` and ``run(args)``;
-    one with ``delegate(argv)`` may read its arguments itself.
-    """
-    found: dict[str, ModuleType] = {}
+def find_commands() -> dict[str, tuple[str, str]]:
+    """Return the package and the help of each command by its name, in the order in which ``--help`` lists them."""
+    found: dict[str, tuple[str, str]] = {}
     for package in PACKAGES:
-        if importlib.util.find_spec(package.partition(".")[0]) is None:
-            continue
-        for name in importlib.import_module(package).COMMANDS:
-            found[name] = importlib.import_module(f"{package}.{name.replace('-', '_')}")
+        if importlib.util.find_spec(package.partition(".")[0]) is not None:
+            found |= {name: (package, text) for name, text in importlib.import_module(package).COMMANDS.items()}
     return found
+
+
+def command_module(name: str) -> ModuleType | None:
+    """Import a command, or return None if there is none of this name.
+
+    It has ``arguments(parser)`` and ``run(args)``; one with ``delegate(argv)`` may read its arguments itself.
+    """
+    if name not in find_commands():
+        return None
+    return importlib.import_module(f"{find_commands()[name][0]}.{name.replace('-', '_')}")
 
 
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -55,10 +59,11 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")
     add_plugin(parser)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for name, module in commands().items():
-        command = subparsers.add_parser(name, help=module.HELP, allow_abbrev=False)
-        command.set_defaults(run=module.run)
-        if [name] == list(argv[:1]):
+    asked = argv[0] if argv else ""
+    for name, (_, text) in find_commands().items():
+        command = subparsers.add_parser(name, help=text, allow_abbrev=False)
+        if name == asked and (module := command_module(name)) is not None:
+            command.set_defaults(run=module.run)
             module.arguments(command)
             if getattr(module, "TAKES_MECHANISM", False):
                 add_mechanism(command, mechanism_class(asked_mechanism(argv[1:])).spec())
@@ -108,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     files, argv = take_plugins(argv)
     load_plugins(files)
-    delegate = getattr(commands().get(argv[0]), "delegate", None) if argv else None
+    delegate = getattr(command_module(argv[0]), "delegate", None) if argv else None
     if delegate is not None and (status := delegate(argv[1:])) is not None:
         return status
     args = build_parser(argv).parse_args(argv)

@@ -102,23 +102,25 @@ def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
 
     All of it has to be readable so, some cell has to need the marks, and no more rows may be broken than without them.
     A cell needs them that goes over several lines or holds a separator: then fewer rows are broken than without them.
-    Where none is, two texts with one mark each look like such a cell.
+    Where none is, two texts with one mark each look like such a cell, unless the file has no more than a heading and a
+    row of it.
     """
     evidence = False
     bare = QuoteCounts(separator)
     with path.open("rb") as file:
         lines = TextLines(file, path.name, task)
         rows = csv.reader(bare.watch(itertools.islice(lines, first, None)), delimiter=separator, strict=True)
-        width = broken = 0
+        count = width = broken = 0
         try:
             for cells in rows:
                 lines.end_row()
+                count += bool(cells)
                 width = width or len(cells)
                 broken += bool(cells) and len(cells) != width
                 evidence = evidence or any("\n" in c or "\r" in c or separator in c for c in cells)
         except (csv.Error, InputError):  # raised again where the rows are read, if it is a fault of the file
             return False
-    needed = evidence and (width == 1 or broken < bare.broken)
+    needed = evidence and (width == 1 or count <= 2 or broken < bare.broken)
     return (needed or bare.doubled or bare.all_quoted) and broken <= bare.broken
 
 

@@ -64,12 +64,12 @@ class RunFolder:
                 sweep(self.path)
                 if not (self.path / CONFIG).exists():
                     self._write(CONFIG, self.config)
-                there = None
+                there, here = None, environment()
                 with contextlib.suppress(InputError):  # there is none at first
                     there = read_json(self.path / ENVIRONMENT)
-                if there not in (None, environment()):
+                if there not in (None, here):
                     self.log("goes on with other versions than before")
-                self._write(ENVIRONMENT, environment())
+                self._write(ENVIRONMENT, here)
             except OSError as error:
                 raise InputError(
                     f"The folder {self.path.name} cannot be written to: {error.strerror}. Name another one."

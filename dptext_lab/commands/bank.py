@@ -12,8 +12,6 @@ from dptext_core.support.checks import pluralize
 from dptext_core.support.task import on_terminal
 from dptext_core.text.lexicons import read_lines
 
-HELP = "make a bank of public sentences for dp-sentence, or say how near one comes to texts of yours"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     from dptext_core.data.tables import KINDS

@@ -6,7 +6,6 @@ import argparse
 import importlib
 from collections.abc import Sequence
 
-HELP = "measure; bench NAME --help lists the options"
 #: Measurements: the modules whose ``main(argv)`` makes them.
 BENCHES = {
     "speed": "speed.engine",

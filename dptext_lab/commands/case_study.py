@@ -8,8 +8,6 @@ from pathlib import Path
 from dptext_core.cli.arguments import positive
 from dptext_core.cli.console import emit, explain_resume, note, table
 
-HELP = "DP-Rewrite's case study: what a pre-trained model remembers"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="FOLDER", required=True, help="the folder with snips/ and atis/")

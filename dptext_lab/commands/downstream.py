@@ -9,8 +9,6 @@ from dptext_core.cli.commands.rewrite_data import data_options, note_reading
 from dptext_core.cli.console import emit, explain_resume, note, table
 from dptext_core.support.task import on_terminal
 
-HELP = "train and test a classifier on original or rewritten data"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     data_options(parser, "--train", "what is learnt from")

@@ -9,8 +9,6 @@ from dptext_core.cli.arguments import positive, real, whole_number
 from dptext_core.cli.commands.rewrite_data import data_options, note_reading
 from dptext_core.cli.console import emit, note
 
-HELP = "train an autoencoder on texts of your own, for --mechanism adept"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     data_options(parser, "--data", "texts to learn")

@@ -6,8 +6,6 @@ import argparse
 
 from dptext_core.cli.console import emit, table
 
-HELP = "what runs over data sets found"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", required=True, metavar="what")

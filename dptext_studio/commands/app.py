@@ -14,7 +14,6 @@ from dptext_core.errors import ModelUnavailable
 from dptext_core.support import plugins
 from dptext_core.support.extras import install
 
-HELP = "open the app in a browser"
 #: What Streamlit runs, and what lies beside it, its settings included.
 SCRIPT = "app.py"
 BESIDE = ("pages", ".streamlit")

@@ -8,8 +8,6 @@ from pathlib import Path
 from dptext_core.cli.arguments import whole_number
 from dptext_core.cli.console import emit, explain_resume, note
 
-HELP = "write the examples under every mechanism, and the lessons, as pages that need no server"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the pages go; the same one goes on")

@@ -11,8 +11,6 @@ from dptext_core.cli.arguments import whole_number
 from dptext_core.cli.console import emit, explain_resume, note
 from dptext_core.errors import ConfigError
 
-HELP = "write a site that rewrites texts in its visitor's browser, for any web server"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", help="where the site goes: a new folder, or one made before")

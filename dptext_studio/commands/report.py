@@ -11,7 +11,6 @@ from dptext_core.errors import InputError
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import on_terminal
 
-HELP = "rewrite one text, and write a page with its promise and its setting"
 TAKES_MECHANISM = True
 
 

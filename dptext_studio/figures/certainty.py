@@ -39,30 +39,15 @@ def certainty(
         There are no rows.
     """
     colours = DARK if dark else LIGHT
-    found: dict[tuple[str, float], dict[str, tuple[float, float]]] = {}
-    for row in as_results(rows).rows:
-        half = max((row.high or row.value) - row.value, 0.0)
-        found.setdefault((row.mechanism, row.epsilon or 0.0), {})[row.metric] = row.value, half
-    if not found:
+    points = _points(rows)
+    if not points:
         raise InputError("There are no rows to draw.")
     figure = Plot()
-    for j, name in enumerate(dict.fromkeys(m for m, _ in found)):
-        points = sorted((at[METRIC], at[metric], e) for (m, e), at in found.items() if m == name and metric in at)
-        colour, dash, symbol = line_style(j, dark)
-        figure.add_scatter(
-            x=[100 * x for (x, _), _, _ in points],
-            y=[y for _, (y, _), _ in points],
-            error_x={"type": "data", "array": [100 * h for (_, h), _, _ in points], "width": 0, "thickness": 1},
-            error_y={"type": "data", "array": [h for _, (_, h), _ in points], "width": 0, "thickness": 1},
-            customdata=[e for _, _, e in points],
-            mode="lines+markers",
-            name=escape(title(name)),
-            line={"color": colour, "dash": dash, "width": 2},
-            marker={"color": colour, "symbol": symbol, "size": 8},
-            hovertemplate=f"<b>{escape(title(name))}</b>, ε %{{customdata:g}}<br>certainty %{{x:.0f}}%<br>"
-            f"{escape(measure(metric).title)} %{{y:.2f}}<extra></extra>",
-        )
-    add_frame(figure, [title(name) for name in dict.fromkeys(m for m, _ in found)], colours, height, width)
+    mechanisms = tuple(dict.fromkeys(mechanism for mechanism, _ in points))
+    for j, name in enumerate(mechanisms):
+        mine = sorted((at[METRIC], at[metric], e) for (m, e), at in points.items() if m == name and metric in at)
+        _add_line(figure, mine, title(name), metric, line_style(j, dark))
+    add_frame(figure, [title(name) for name in mechanisms], colours, height, width)
     soft = {"color": colours["soft"], "size": 13}
     figure.update_xaxes(
         title={"text": "Certainty of the optimal reader, %", "standoff": 6},
@@ -82,3 +67,40 @@ def certainty(
     figure.add_vline(12.5, line={"color": colours["soft"], "width": 1, "dash": "dot"})
     figure.update_layout(dragmode=False)
     return with_hover(figure, colours)
+
+
+#: A mean and half the width of its interval.
+_Value = tuple[float, float]
+
+
+def _points(rows: Sequence[BeliefRow]) -> dict[tuple[str, float], dict[str, _Value]]:
+    """Return the values of each metric, by mechanism and ε."""
+    points: dict[tuple[str, float], dict[str, _Value]] = {}
+    for row in as_results(rows).rows:
+        half = max((row.high or row.value) - row.value, 0.0)
+        points.setdefault((row.mechanism, row.epsilon or 0.0), {})[row.metric] = row.value, half
+    return points
+
+
+def _add_line(
+    figure: Plot,
+    points: Sequence[tuple[_Value, _Value, float]],
+    name: str,
+    metric: str,
+    style: tuple[str, str, str],
+) -> None:
+    """Add the line of a mechanism through its points: certainty, metric, ε."""
+    colour, dash, symbol = style
+    figure.add_scatter(
+        x=[100 * x for (x, _), _, _ in points],
+        y=[y for _, (y, _), _ in points],
+        error_x={"type": "data", "array": [100 * h for (_, h), _, _ in points], "width": 0, "thickness": 1},
+        error_y={"type": "data", "array": [h for _, (_, h), _ in points], "width": 0, "thickness": 1},
+        customdata=[e for _, _, e in points],
+        mode="lines+markers",
+        name=escape(name),
+        line={"color": colour, "dash": dash, "width": 2},
+        marker={"color": colour, "symbol": symbol, "size": 8},
+        hovertemplate=f"<b>{escape(name)}</b>, ε %{{customdata:g}}<br>certainty %{{x:.0f}}%<br>"
+        f"{escape(measure(metric).title)} %{{y:.2f}}<extra></extra>",
+    )

@@ -12,6 +12,8 @@ from .theme import DARK, LIGHT, Plot, layout, with_hover
 #: Rates of false alarms that make a smooth curve, among them the one that sentences name.
 RATES = tuple(i / 200 for i in range(201))
 
+HOVER = "%{y:.1%} detected at %{x:.1%} false alarms<extra></extra>"
+
 
 def detected_at(curve: TradeOffCurve, rate: float = NAMED) -> tuple[str, str]:
     """Return the detections at the nearest rate of false alarms, and what the guarantee allows there, for reading."""
@@ -34,7 +36,6 @@ def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 3
     """
     colours = DARK if dark else LIGHT
     figure, x = Plot(), curve.false_alarms
-    hover = "%{y:.1%} detected at %{x:.1%} false alarms<extra></extra>"
     figure.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", name="Chance", line={"color": colours["soft"], "width": 1.5, "dash": "dot"}
     )
@@ -44,7 +45,7 @@ def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 3
         mode="lines",
         name="Guarantee allows",
         line={"color": colours["new"], "width": 2, "dash": "dash"},
-        hovertemplate=hover,
+        hovertemplate=HOVER,
     )
     if not curve.is_exact:
         figure.add_scatter(x=x, y=curve.lower, mode="lines", line_width=0, showlegend=False, hoverinfo="skip")
@@ -54,27 +55,10 @@ def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 3
         mode="lines",
         name="Optimal reader" if curve.is_exact else "Optimal reader, at most",
         line={"color": colours["keep"], "width": 3},
-        hovertemplate=hover,
+        hovertemplate=HOVER,
         **({} if curve.is_exact else {"fill": "tonexty"}),
     )
-    at = int(np.argmin(np.abs(x - NAMED)))
-    figure.add_scatter(
-        x=[x[at]],
-        y=[curve.upper[at]],
-        mode="markers",
-        marker={"color": colours["keep"], "size": 11, "line": {"color": colours["page"], "width": 2}},
-        showlegend=False,
-        hovertemplate=hover,
-    )
-    figure.add_annotation(  # below the diagonal, where no curve comes
-        x=1,
-        y=0.05,
-        text=f"● At {percent(float(x[at]))} false alarms, {detected_at(curve)[0]} detected",
-        showarrow=False,
-        xanchor="right",
-        yanchor="bottom",
-        font={"color": colours["keep"], "size": 13},
-    )
+    _add_named_point(figure, curve, colours)
     ticks = {"tickformat": ".0%", "range": [-0.01, 1.02], "nticks": 6}
     figure.update_xaxes(title="False alarms", **ticks)
     figure.update_yaxes(title="First text detected", **ticks)
@@ -88,3 +72,26 @@ def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 3
         dragmode=False,
     )
     return with_hover(figure, colours)
+
+
+def _add_named_point(figure: Plot, curve: TradeOffCurve, colours: dict[str, str]) -> None:
+    """Mark the rate of false alarms that sentences name."""
+    x = curve.false_alarms
+    at = int(np.argmin(np.abs(x - NAMED)))
+    figure.add_scatter(
+        x=[x[at]],
+        y=[curve.upper[at]],
+        mode="markers",
+        marker={"color": colours["keep"], "size": 11, "line": {"color": colours["page"], "width": 2}},
+        showlegend=False,
+        hovertemplate=HOVER,
+    )
+    figure.add_annotation(  # below the diagonal, where no curve comes
+        x=1,
+        y=0.05,
+        text=f"● At {percent(float(x[at]))} false alarms, {detected_at(curve)[0]} detected",
+        showarrow=False,
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": colours["keep"], "size": 13},
+    )

@@ -44,7 +44,6 @@ def public_prior(
     """
     extras.require("plotly")
 
-    import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
     if not logarithms:
@@ -56,32 +55,10 @@ def public_prior(
     for panel, (measure, title) in enumerate(PANELS, 1):
         logarithm = measure in logarithms
         for i, system in enumerate(SYSTEMS):
-            colour, dash, symbol = line_style(i, dark)
             mine = sorted((r for r in there if (r.system, r.measure) == (system, measure)), key=lambda r: r.epsilon)
-            shown = [math.exp(r.mean) if logarithm else r.mean for r in mine]
-            up, down = (
-                [
-                    abs((math.exp(r.mean + s * r.half) if logarithm else r.mean + s * r.half) - y)
-                    for r, y in zip(mine, shown, strict=True)
-                ]
-                for s in (1, -1)
-            )
-            figure.add_trace(
-                go.Scatter(
-                    x=[r.epsilon for r in mine],
-                    y=shown,
-                    error_y={"array": up, "arrayminus": down, "thickness": 1, "width": 2},
-                    name=system,
-                    legendgroup=system,
-                    showlegend=panel == 1,
-                    mode="lines+markers",
-                    line={"color": colour, "dash": dash, "width": 2},
-                    marker={"symbol": symbol, "size": 7},
-                    hovertemplate=f"{system}, ε %{{x:g}}: %{{y:.4g}}<extra></extra>",
-                ),
-                row=panel,
-                col=1,
-            )
+            line = _line(mine, system, logarithm, line_style(i, dark))
+            line.showlegend = panel == 1
+            figure.add_trace(line, row=panel, col=1)
         soft = {"color": colours["soft"]}
         figure.update_yaxes(title=title, title_font=soft, type="log" if logarithm else "linear", row=panel, col=1)
     layout(figure, colours, height)
@@ -96,3 +73,26 @@ def public_prior(
             col=1,
         )
     return figure
+
+
+def _line(rows: Sequence[PriorRow], system: str, logarithm: bool, style: tuple[str, str, str]) -> go.Scatter:
+    """Return the line of a system through the means of a measure, with their intervals."""
+    import plotly.graph_objects as go
+
+    def shown(value: float) -> float:
+        return math.exp(value) if logarithm else value
+
+    colour, dash, symbol = style
+    means = [shown(r.mean) for r in rows]
+    up, down = ([abs(shown(r.mean + sign * r.half) - y) for r, y in zip(rows, means, strict=True)] for sign in (1, -1))
+    return go.Scatter(
+        x=[r.epsilon for r in rows],
+        y=means,
+        error_y={"array": up, "arrayminus": down, "thickness": 1, "width": 2},
+        name=system,
+        legendgroup=system,
+        mode="lines+markers",
+        line={"color": colour, "dash": dash, "width": 2},
+        marker={"symbol": symbol, "size": 7},
+        hovertemplate=f"{system}, ε %{{x:g}}: %{{y:.4g}}<extra></extra>",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import io
 import json
 import os
@@ -401,6 +402,21 @@ def test_version_and_no_command(run):
     assert run("--version")[:2] == (0, f"DP-Text Studio {dpt.__version__}\n")
     status, out, err = run()
     assert (status, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1
+
+
+def test_only_the_command_that_is_called_is_imported(monkeypatch):
+    imported = []
+    load = importlib.import_module
+
+    def record(name, package=None):
+        imported.append(name)
+        return load(name, package)
+
+    names = list(cli.find_commands())
+    monkeypatch.setattr(importlib, "import_module", record)
+    for name in names:
+        assert cli.build_parser([name]).prog
+    assert [m.rpartition(".")[2].replace("_", "-") for m in imported if ".commands." in m] == names
 
 
 def test_interrupt_is_130(run, monkeypatch):

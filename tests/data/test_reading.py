@@ -162,6 +162,8 @@ TABLES = {
     "newline.tsv": ('text\n"My doctor.\nShe left."\nLate\n', ("text",), [("My doctor.\nShe left.",), ("Late",)]),
     "doubled.tsv": ('id\ttext\n1\t"She said ""no"""\n', ("id", "text"), [("1", 'She said "no"')]),
     "quoted.tsv": ('"id"\t"text"\n"1"\t"Hello"\n', ("id", "text"), [("1", "Hello")]),
+    "one-row.tsv": ('id\ttext\n1\t"My doctor\nsaid\tno."\n', ("id", "text"), [("1", "My doctor\nsaid\tno.")]),
+    "one-row-first.tsv": ('text\tid\n"My\tdoctor\nsaid no."\t1\n', ("text", "id"), [("My\tdoctor\nsaid no.", "1")]),
     "tab.tsv": ('id\ttext\n1\t"a\tb"\n', ("id", "text"), [("1", "a\tb")]),
     "raw.tsv": (
         'id\ttext\n1\t"Hello" she said\n2\tone, "two\n',
@@ -233,6 +235,7 @@ DIALECTS = {
 @given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5))
 @example([("a\rb", "c"), ("d", "e")])
 @example([('"', '"\n"')])
+@example([("", "1\n\t")])
 def test_what_a_spreadsheet_writes_is_read_as_it_was(tmp_path_factory, name, rows):
     out = io.StringIO()
     writer = csv.writer(out, **DIALECTS[name])
@@ -241,6 +244,9 @@ def test_what_a_spreadsheet_writes_is_read_as_it_was(tmp_path_factory, name, row
     # Nothing tells a quoted cell of TSV without doubled marks, tabs or line ends from text in quotation marks.
     needed = any(mark in cell for row in rows for cell in row for mark in '"\t\n')
     assume(name != "excel.tsv" or needed or '"' not in out.getvalue())
+    # Nor a cell of several lines with a tab in each from texts with one mark each, where the file has more rows.
+    tabs = {line.count("\t") for line in out.getvalue().split("\n")[:-1]}
+    assume(name != "excel.tsv" or len(rows) == 1 or tabs != {1} or '\n"' not in out.getvalue().replace("\t", ""))
     # A blank after every semicolon looks like prose.
     assume(name != "european.csv" or not all(row[1][:1] == " " for row in rows))
     path = tmp_path_factory.getbasetemp() / name

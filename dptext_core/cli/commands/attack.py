@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ...attacks import CorpusAttacker
     from ...mechanisms.base import Mechanism
 
-HELP = "rewrite a text, or each of several, and see what an attacker finds out"
 TAKES_MECHANISM = True
 
 

@@ -8,7 +8,6 @@ from ...support.task import on_terminal
 from ..arguments import mechanism_of, positive, real
 from ..console import decode_argument, emit, emit_json
 
-HELP = "hold a mechanism's promise against what can be measured"
 TAKES_MECHANISM = True
 
 

@@ -10,7 +10,6 @@ from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, epsilons, mechanism_of, read_by, whole_number
 from ..console import OWNER_ONLY, SEED_WARNING, decode_argument, emit, emit_json, note, read_text, table
 
-HELP = "rewrite a text, and show what a reader can still infer about one fact"
 TAKES_MECHANISM = True
 
 

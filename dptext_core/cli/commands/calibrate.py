@@ -9,7 +9,6 @@ from ...support.task import on_terminal
 from ..arguments import add_text, mechanism_of, real
 from ..console import decode_argument, emit, read_text
 
-HELP = "find the ε at which a mechanism reaches a measured privacy"
 TAKES_MECHANISM = True
 
 

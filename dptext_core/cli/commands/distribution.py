@@ -12,7 +12,6 @@ from ...text.document import Document
 from ..arguments import add_seed, add_text, find_word, mechanism_of, positive, whole_number
 from ..console import OWNER_ONLY, SEED_WARNING, decode_argument, emit, emit_json, note, read_text, shorten, table
 
-HELP = "show the distribution that one word or released piece is drawn from"
 TAKES_MECHANISM = True
 
 

@@ -14,8 +14,6 @@ from ...privacy.sentences import NOTIONS
 from ..arguments import describe
 from ..console import emit
 
-HELP = "list the mechanisms and their options"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """None."""

@@ -12,8 +12,6 @@ from ...models import added
 from ...support.task import on_terminal
 from ..console import emit, note, table
 
-HELP = "list the models, and how to get those that are not here; add or remove one"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="add|remove")

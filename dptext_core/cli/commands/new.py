@@ -6,8 +6,6 @@ import argparse
 
 from ..console import emit
 
-HELP = "write a package with a mechanism of your own, to be changed"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["mechanism"], help="what is written")

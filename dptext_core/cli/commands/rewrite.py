@@ -9,7 +9,6 @@ from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, mechanism_of
 from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text
 
-HELP = "rewrite one text"
 TAKES_MECHANISM = True
 
 

@@ -30,7 +30,6 @@ from ..console import SEED_WARNING, explain_resume, note
 if TYPE_CHECKING:
     from ...data.tables import Source
 
-HELP = "rewrite one column of a data set, row by row"
 TAKES_MECHANISM = True
 #: Rows with an error that are named.
 ERRORS = 20

@@ -11,8 +11,6 @@ from ...support.task import on_terminal
 from ..console import emit, emit_json, note, table
 from .rewrite_data import note_reading
 
-HELP = "measure what any system made of texts: what was kept, and what attackers find"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     from ...data.tables import KINDS

@@ -10,8 +10,6 @@ from ...models import masked_lm_spec
 from ..arguments import gpus, positive
 from ..console import note
 
-HELP = "serve a masked language model on a Ray cluster, see docs/scale.md in the repository"
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="bundled", help="bundled (default), a folder, or an id in the local cache")

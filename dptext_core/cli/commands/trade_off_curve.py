@@ -12,7 +12,6 @@ from ...support.task import on_terminal
 from ..arguments import add_text, epsilons, mechanism_of, numbers, read_by
 from ..console import OWNER_ONLY, decode_argument, emit, emit_json, note, read_file, read_text, table
 
-HELP = "compare two texts: the exact detections of an optimal reader at each rate of false alarms"
 TAKES_MECHANISM = True
 
 

@@ -13,7 +13,6 @@ from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, epsilons, positive, read_by
 from ..console import SEED_WARNING, decode_argument, emit, note, read_text
 
-HELP = "what mechanisms keep of a text and what they hide, over ε, as CSV"
 FIRST = ("diffractor", "santext", "dp-mlm", "custext")
 
 

@@ -167,23 +167,31 @@ def result_view() -> None:
     if there := session().bring:
         session().bring = ""
         st.html(BRING.format(there), unsafe_allow_javascript=True)
-    few = len(run.payload["tokens"]) <= WORDS_TOLD
-    tokens = None if few else [] if token is None else [token]
-    known = probabilities_at(result, run.payload, tokens)
-    believed = belief.belief_of(run, result, token, view)
-    similar, told = meaning.similarity_of(run, result), tour.numbers_of(run, view)
-    send_state(
-        run.payload, epsilon, known, similar, believed, told, overlay.guesses_of(run, result, view), key="play_strip"
-    )
+    update_strip(run, result, token, epsilon)
     for place in (belief, meaning, tour, overlay):
         place.follow()
     example = links.example_to_query(run.inputs.text)
     address.show_query(links.link_of_run(run.inputs, epsilon)[0] | example | hidden_controls.to_query())
 
 
-def further_panels(
-    run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float, void: bool
-) -> None:
+def update_strip(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
+    """Send the strip what was computed while it was drawn: probabilities, gauges, and the reader's guesses."""
+    view = view_of(state.get("play_strip"))
+    few = len(run.payload["tokens"]) <= WORDS_TOLD
+    tokens = None if few else [] if token is None else [token]
+    send_state(
+        run.payload,
+        epsilon,
+        probabilities_at(result, run.payload, tokens),
+        meaning.similarity_of(run, result),
+        belief.belief_of(run, result, token, view),
+        tour.numbers_of(run, view),
+        overlay.guesses_of(run, result, view),
+        key="play_strip",
+    )
+
+
+def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float, void: bool) -> None:
     """Show panels that are worked out only when they are asked for."""
     chosen = st.segmented_control("Analyses", PANELS, key="play_further")
     if chosen == PANELS[0]:
