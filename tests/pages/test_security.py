@@ -319,6 +319,13 @@ def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):
     del sessions._visits[7]
     public_hosting.enter()
     assert stopped == ["server.maxUploadSize=2"], "a place is free"
+    stopped.clear()
+    monkeypatch.setenv("DPTEXT_SESSIONS", "100")
+    public_hosting.enter()
+    assert stopped[-2:] == [public_hosting.FULL, "stop"], "a smaller server has fewer places"
+    monkeypatch.setenv("DPTEXT_SESSIONS", "0")
+    with pytest.raises(dpt.ConfigError, match="DPTEXT_SESSIONS"):
+        public_hosting.enter()
 
 
 def test_a_public_server_says_under_which_names_it_is_reached(strangers, monkeypatch):

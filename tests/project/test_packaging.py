@@ -32,9 +32,11 @@ ADDRESS = "https://example.org/somebody/dptext"
 EXTRA = PROJECT["optional-dependencies"]
 #: Of a clone, requirements.txt has the core and what the app and its models need.
 OF_THE_APP = ("app", "data", "models", "research", "torch")
-RANGES = {"requirements.txt": [*PROJECT["dependencies"], *(r for name in OF_THE_APP for r in EXTRA[name])]} | {
-    f"requirements-{name}.txt": EXTRA[name] for name in ("dev", "llm", "names", "office", "ray")
-}
+LIGHT = tuple(name for name in OF_THE_APP if name != "torch")
+RANGES = {
+    "requirements.txt": [*PROJECT["dependencies"], *(r for name in OF_THE_APP for r in EXTRA[name])],
+    "requirements-app.txt": [*PROJECT["dependencies"], *(r for name in LIGHT for r in EXTRA[name])],
+} | {f"requirements-{name}.txt": EXTRA[name] for name in ("dev", "llm", "names", "office", "ray")}
 
 
 @pytest.mark.parametrize("file", RANGES)
@@ -48,6 +50,17 @@ def test_every_pin_lies_within_its_range_and_each_dependency_is_in_both(file):
         assert r.specifier.contains(pins[r.name]), f"{r} does not hold {file}'s {pins[r.name]}"
         assert not any(s.operator in ("==", "===") for s in r.specifier), f"{r} is a pin"
         assert any(s.operator == ">=" for s in r.specifier), f"{r} has no lower end"
+
+
+def test_hosts_install_what_the_app_needs_without_torch_at_the_tested_versions():
+    pins = {line for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").split()}
+    light = {line for line in (ROOT / "requirements-app.txt").read_text(encoding="utf-8").split()}
+    assert light < pins and not any(line.startswith("torch") for line in light)
+    hosting = ROOT / "hosting" / "requirements.txt"
+    assert (hosting.parent / hosting.read_text(encoding="utf-8").split()[1]).resolve() == ROOT / "requirements-app.txt"
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    (encoder,) = re.findall(r"--no-deps (\S+)", image)
+    assert encoder in pins and "install --no-cache-dir -r requirements-app.txt" in image
 
 
 def test_the_build_requirement_lets_the_pinned_setuptools_build():

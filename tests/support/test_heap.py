@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -64,3 +65,34 @@ def test_what_settled_is_not_searched_until_it_settles_again():
         [sys.executable, "-c", CYCLE], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     ).stdout.split()
     assert int(done[0]) < 1000 and done[1:] == ["False", "True"]
+
+
+#: Prints whether a heap is shared, and how many heaps ten threads that use memory at the same time have.
+HEAPS = """
+import ctypes, os, re, tempfile, threading
+from dptext_core.support import heap
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
+told = heap.share()
+all_here = threading.Barrier(10)
+def work():
+    libc.malloc(1000)
+    all_here.wait()
+threads = [threading.Thread(target=work) for _ in range(10)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+with tempfile.NamedTemporaryFile() as file:
+    out = ctypes.c_void_p(libc.fopen(file.name.encode(), b"w"))
+    libc.malloc_info(0, out), libc.fclose(out)
+    print(told, len(re.findall("<heap nr=", open(file.name).read())))
+"""
+
+
+@GLIBC
+@pytest.mark.parametrize(("variables", "shared"), [({}, True), ({"MALLOC_ARENA_MAX": "4"}, False)])
+def test_threads_share_a_heap_unless_the_environment_sets_a_number(variables, shared):
+    clean = {k: v for k, v in os.environ.items() if k != "MALLOC_ARENA_MAX"}
+    done = subprocess.run(
+        [sys.executable, "-c", HEAPS], cwd=ROOT, env=clean | variables, capture_output=True, text=True, timeout=60
+    ).stdout.split()
+    assert done[0] == str(shared) and (int(done[1]) == 1) is shared
