@@ -221,7 +221,7 @@ CLOSED = {
     "wnli": Size(518, 71, 40, 27.1),
 }
 
-#: The papers print words that the vocabulary lacks unchanged.
+#: The papers' variant: words that the vocabulary lacks are released in clear. By default they are replaced at random.
 KEEP = {"oov": "keep"}
 #: One list of each word space, by itself: between these and L0 only the number of lists differs.
 SINGLE = CONFIGURATIONS["L0"]
@@ -353,12 +353,45 @@ _TUNED = Grid(
 )
 #: Attackers on words.
 ATTACKERS = ("attack_bayes", "attack_nearest", "attack_mask", "attack_query")
+#: Word mechanisms with unknown words replaced at random, as by default; the full grid has the papers' variant.
+_UNKNOWN = Grid(
+    "unknown-words",
+    (
+        *(
+            entry(mechanism, {k: v for k, v in options.items() if k != "oov"}, epsilons, ("sst2",))
+            for mechanism, options, epsilons in (
+                ("diffractor", GEOMETRIC, DIFFRACTOR),
+                ("custext", CUSTEXT, (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)),
+                ("santext", SANTEXT, EXPONENTIAL),
+                ("mahalanobis", KEEP, NOISE),
+                ("vickrey", KEEP, (10.0, 50.0, 200.0, 1400.0)),
+                ("mvc", KEEP, NOISE),
+                ("gumbel", KEEP, (10.0, 50.0, 150.0, 600.0)),
+                ("tem", KEEP, (25.0,)),
+            )
+        ),
+        *(
+            entry(mechanism, {k: v for k, v in options.items() if k != "oov"}, epsilons, (data,))
+            for data in ("reviews", "snips")
+            for mechanism, options, epsilons in (
+                ("diffractor", GEOMETRIC, (0.1, 1.0, 3.0)),
+                ("custext", CUSTEXT, (1.0, 5.0, 20.0)),
+            )
+        ),
+    ),
+    SIZES,
+    dict.fromkeys(("sst2", "reviews", "snips"), SEEDS),
+    "",
+    {},
+    ATTACKERS,
+)
 _PLAIN = dict.fromkeys(SIZES, MORE_SEEDS) | dict.fromkeys(CLOSED, (1,))
 
 GRIDS: dict[str, Grid] = {
     "quick": _quick("builtin", Size(48, 30, 40, 14.0)),
     "full": Grid("full", _entries(), SIZES | CLOSED, _PLAIN, CUT, {"bertscore": 50}, ATTACKERS),
     "tuned": _TUNED,
+    "unknown-words": _UNKNOWN,
 }
 
 
