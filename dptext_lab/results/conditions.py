@@ -10,6 +10,8 @@ from typing import Any
 from .differences import full_options
 from .rows import Row
 
+#: The policy for unknown words that rows are compared at, where there are such rows: the default of the mechanisms.
+POLICY = "random"
 #: What becomes of words that a mechanism's vocabulary lacks, in a table.
 UNKNOWN_WORDS = {"keep": "released in clear", "random": "replaced at random", "": "none: every word is known"}
 
