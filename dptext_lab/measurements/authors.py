@@ -75,7 +75,7 @@ def measure(
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
-                epsilon=0.0 if setting is None else float(setting.epsilon or 0.0),
+                epsilon=0.0 if m is None else m.config.epsilon,
                 stop_words=None if setting is None else setting.options.get("keep_stopwords"),
                 releases=releases,
                 attacker=name,
