@@ -400,18 +400,26 @@ LEVELS = 5
 
 
 def of_settings(
-    settings: Sequence[Setting], data: Sequence[str], epsilons: Sequence[float] = (), seeds: Sequence[int] = SEEDS
+    settings: Sequence[Setting],
+    data: Sequence[str],
+    epsilons: Sequence[Sequence[float]] = (),
+    seeds: Sequence[int] = SEEDS,
 ) -> Grid:
-    """Return a grid of somebody's own settings, plugins among them, on texts of the sizes of the full one, so that its
-    points stand beside the bundled ones. Without ``epsilons`` each is run at `LEVELS` ε of its own axis. Raises
-    ConfigError."""
+    """Return a grid of your own settings, plugins among them, on texts of the sizes of the full one, so that its
+    points stand beside the bundled ones. epsilons: one list for all settings, or one for each; without it each is run
+    at `LEVELS` ε of its own axis. Raises ConfigError."""
+    if len(epsilons) > 1 and len(epsilons) != len(settings):
+        raise ConfigError(
+            f"Give one list of ε for all settings, or one for each: got {len(epsilons)} lists for {len(settings)}."
+        )
     sizes = {**GRIDS["full"].sizes, **GRIDS["quick"].sizes}
     for name in data:
         if name not in sizes:
             raise ConfigError(f"There is no data set {name!r}: use one of {', '.join(sizes)}.")
     entries = []
-    for setting in settings:
-        levels = epsilons or trade_off.grid(setting.make(), LEVELS)
+    for number, setting in enumerate(settings):
+        given = epsilons[number % len(epsilons)] if epsilons else ()
+        levels = given or trade_off.grid(setting.make(), LEVELS)
         made = tuple(setting.ordered().at(e) for e in levels)
         for one in made:
             one.make()  # what is wrong with an ε is said before anything is measured
