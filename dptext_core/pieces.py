@@ -115,11 +115,19 @@ class Step(Private):
         return self.action == "replace" and not self.reason
 
     @property
+    def is_content(self) -> bool:
+        """Whether the original is a word to hide: drawn by looking at it, or unknown to the vocabulary and not left
+        out. Unknown words are replaced at random, or released in clear."""
+        return self.by_looking or (self.reason == NOT_IN_VOCABULARY and self.action in ("replace", "keep"))
+
+    @property
     def text(self) -> str:
         """What was released."""
         return self.replacement
 
 
+#: The reason of a step whose word the mechanism's vocabulary lacks.
+NOT_IN_VOCABULARY = "not in the vocabulary"
 #: The reason of a step that leaves a word out by chance.
 DELETED_BY_CHANCE = "deleted by chance"
 

@@ -12,7 +12,8 @@
 * ``best``: which of those on single words finds most, and how much;
 * ``corpus``: many rewritten texts together: which rewrite is of which, and the best of all on their words;
 * ``polish``: what the reader reads as a text, for whoever releases it;
-* ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark).
+* ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark);
+* ``authors``: who wrote a user's releases, by a classifier that reads several of them together.
 
 ``base`` says what an attacker is, and holds the registry.
 
@@ -21,7 +22,8 @@ What they say of a text comes from the private text itself: for its owner's eyes
 
 # In the order in which they are shown.
 from . import bayes, query, reader, nearest, mask_inference, likely_text, which_text, two_texts, best, corpus  # isort: skip
-from . import classifier, polish, risk
+from . import authors, classifier, polish, risk
+from .authors import AuthorAttack, attack_authors
 from .base import (
     Attacker,
     AttackFinding,
@@ -49,6 +51,7 @@ from .which_text import Lineup, WhichText
 __all__ = [
     "AttackFinding",
     "Attacker",
+    "AuthorAttack",
     "CorpusAttacker",
     "DataAttacker",
     "DistinguishabilityFinding",
@@ -68,7 +71,9 @@ __all__ = [
     "WhichText",
     "WordReading",
     "WordSuccess",
+    "attack_authors",
     "attackers",
+    "authors",
     "bayes",
     "best",
     "certified_ceiling",

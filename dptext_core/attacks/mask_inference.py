@@ -122,13 +122,14 @@ def attack(
     """Mask each drawn word of the released text and let ``model`` guess the original.
 
     rescore: brings its first guesses into another order; those behind them stay behind them. only: the steps
-    that are attacked, where not all are. Loads the model on the first call. Raises ModelUnavailable, Busy or Cancelled.
+    that are attacked, in the place of those whose word was drawn by looking. Loads the model on the first call. Raises
+    ModelUnavailable, Busy or Cancelled.
     """
     from ..models import engine, load_masked_lm
 
     require_alignment(mechanism, "leaves no word in whose place another stands")
     released = Document.parse(result.text, mechanism.language)
-    steps = [(i, s) for i, s in enumerate(result.steps) if s.by_looking and (only is None or i in only)]
+    steps = [(i, s) for i, s in enumerate(result.steps) if (s.by_looking if only is None else i in only)]
     guesses: list[MaskGuess] = []
     if steps:
         lm_engine = engine(model, language=mechanism.language)

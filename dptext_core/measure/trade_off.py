@@ -31,7 +31,7 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.option_meta import option_meta
 from ..mechanisms.registry import accounting_unit, get_mechanism, mechanism_class
 from ..privacy.sampling import NoiseStream
-from ..support.checks import check_whole_number, one_text, real, shorten_repr, to_list
+from ..support.checks import check_whole_number, one_text, real, shorten_repr, text_list, to_list
 from ..support.private import Private
 from ..support.statistics import student
 from ..support.task import UNWATCHED, Task
@@ -175,7 +175,7 @@ def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
 
 
 def tradeoff(
-    text: str,
+    text: str | Sequence[str],
     settings: Sequence[Mechanism | str],
     epsilons: Sequence[float] | None = None,
     draws: int = DRAWS,
@@ -192,7 +192,8 @@ def tradeoff(
 
     Parameters
     ----------
-    text : str
+    text : str, or sequence of str
+        One text, or several: then a point has the mean over the texts, with an interval over them.
     settings : sequence of Mechanism or str
         Mechanisms, of which the ε does not matter, or their names.
     epsilons : sequence of float, optional
@@ -203,7 +204,8 @@ def tradeoff(
         Of ``MEASURES``.
     seed : int, optional
         Repeats the run: the draws of setting j at its i-th ε are
-        ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``.
+        ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``, those of text k of several
+        ``NoiseStream(seed).at("text", k, j, i)``.
     points : int
         How many ε on an axis.
     fact : str
@@ -211,7 +213,7 @@ def tradeoff(
     alternatives : sequence of str, optional
         What else may stand in its place; without it, public alternatives of its kind.
     prepare : callable, optional
-        How the text gets its scores, where the caller holds them; it is asked once a setting.
+        How one text gets its scores, where the caller holds them; it is asked once a setting.
     task : Task, optional
         Is told how far it is, and may stop it; what was yielded stands.
 
@@ -227,7 +229,10 @@ def tradeoff(
     Cancelled
         The task was cancelled.
     """
-    one_text(text)
+    several = text_list(text) if isinstance(text, (list, tuple)) else ()
+    if several and (fact or prepare):
+        raise ConfigError("Over several texts, give neither fact nor prepare.")
+    only = "" if several else one_text(text)
     made = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
     if not made or not all(isinstance(m, Mechanism) for m in made):
         raise ConfigError("Give at least one setting: a mechanism, or its name.")
@@ -239,8 +244,10 @@ def tradeoff(
                 f"{shorten_repr(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}."
             )
     axes = [_axis(m, epsilons, points) for m in made]
+    if several:
+        return _mean_points(several, axes, draws, names, NoiseStream(seed), alternatives, task or UNWATCHED)
     reader = FactReader([axis[0] for axis in axes], fact, alternatives=alternatives)
-    return _points(text, axes, draws, names, NoiseStream(seed), reader, prepare, task or UNWATCHED)
+    return _points(only, axes, draws, names, NoiseStream(seed), reader, prepare, task or UNWATCHED)
 
 
 def _axis(m: Mechanism, epsilons: Sequence[float] | None, points: int) -> list[Mechanism]:
@@ -283,6 +290,45 @@ def _points(
         place = TradeOffPoint(j, axes[j][i], seed=stream.seed, index=i)
         yield _point(place, draws, names, stream.at(j, i), scores, reader, part)
         part.report(1, 1)
+
+
+def _mean_points(
+    texts: Sequence[str],
+    axes: list[list[Mechanism]],
+    draws: int,
+    names: tuple[str, ...],
+    stream: NoiseStream,
+    alternatives: Sequence[str] | None,
+    task: Task,
+) -> Iterator[TradeOffPoint]:
+    """Yield each point with its mean over texts, which are measured one after the other."""
+    found: dict[tuple[int, int], list[TradeOffPoint]] = {}
+    for k, text in enumerate(texts):
+        reader = FactReader([axis[0] for axis in axes], "", alternatives=alternatives)
+        part = task.child(k, k + 1, len(texts))
+        for point in _points(text, axes, draws, names, stream.at("text", k), reader, None, part):
+            found.setdefault((point.setting, point.index), []).append(point)
+    for same in found.values():
+        yield _mean_point(same, stream.seed)
+
+
+def _mean_point(points: Sequence[TradeOffPoint], seed: int | None) -> TradeOffPoint:
+    """Return the mean of one setting at one ε over the texts that have it, with intervals over these."""
+    there = [p for p in points if not p.error]
+    if not there:
+        return dataclasses.replace(points[0], seed=seed)
+    scores = {
+        name: tuple(float(np.mean(p.scores[name])) for p in there if name in p.scores)
+        for name in dict.fromkeys(n for p in there for n in p.scores)
+    }
+    measured = {}
+    for name in dict.fromkeys(n for p in there for n in p.measured):
+        values = [p.measured[name].value for p in there if name in p.measured]
+        over = _of_draws(values, metric_info(name))
+        measured[name] = TargetFigure(over.mean, (over.low, over.high), len(values))
+    reasons = {n: why for p in there for n, why in p.reasons.items() if n not in scores and n not in measured}
+    total, first = float(np.mean([p.total for p in there])), there[0]
+    return TradeOffPoint(first.setting, first.mechanism, total, (), scores, measured, reasons, "", seed, first.index)
 
 
 def _point(

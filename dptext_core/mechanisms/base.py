@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 import numpy as np
 
 from ..errors import ConfigError, DPTextError, NoDistribution
-from ..pieces import check_pieces
+from ..pieces import NOT_IN_VOCABULARY, check_pieces
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee
 from ..privacy.kinds import ConditionKind, NotProtectedKind
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 #: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
 BATCH = 32
-#: Why a token is kept, for want of a word in the vocabulary.
-NOT_IN_VOCABULARY = "not in the vocabulary"
 #: Reasons why tokens are kept, in the order in which they are told: what one of these is called, and several.
 _KEPT = ("stop word", "punctuation", "symbol", NOT_IN_VOCABULARY)
 

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 #: Entries of ``dataclasses.Field.metadata`` that can also be read by name, without this module.
 PUBLIC_KEYS = ("label", "help", "min", "max", "unit")
+#: Sets of options: as in the mechanism's paper (without what breaks its guarantee), and as in the bundled benchmarks.
+PRESETS = ("paper", "benchmark")
 #: The recommended value of an option whose default is recommended.
 SAME_AS_DEFAULT: Any = object()
 
@@ -66,6 +68,8 @@ class OptionMeta:
         Values to try beside ε, where the option moves between privacy and utility as ε does.
     recommended : object
         The value that pages begin with; ``SAME_AS_DEFAULT`` where that is the default.
+    presets : mapping of str to object
+        The value in each preset of ``PRESETS`` that has another one than the default.
     is_public_filter : bool
         Whether it removes the program's public list of words from the candidates, and changes nothing else.
     is_stop_word_file : bool
@@ -101,6 +105,7 @@ class OptionMeta:
     keeps_distribution: bool = False
     trade_off_values: tuple[Any, ...] = ()
     recommended: Any = SAME_AS_DEFAULT
+    presets: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     is_public_filter: bool = False
     is_stop_word_file: bool = False
     row_meanings: Mapping[str, str] | None = None

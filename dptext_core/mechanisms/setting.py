@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ..support.checks import mask_path, real, shorten_repr
 from . import codec
-from .option_meta import option_meta
+from .option_meta import PRESETS, option_meta
 from .registry import fields_of, mechanism_class, title
 
 #: Stands for a list of words in a command that others may read.
@@ -74,8 +74,31 @@ class Setting:
         object.__setattr__(self, "epsilon", _freeze(self.epsilon))
 
     @classmethod
-    def of(cls, mechanism: str, /, **given: Any) -> Setting:
-        """From what ``get_mechanism`` takes, ε among the options."""
+    def of(cls, mechanism: str, /, *, preset: str | None = None, **given: Any) -> Setting:
+        """Build a setting from what ``get_mechanism`` takes, ε among the options.
+
+        Parameters
+        ----------
+        mechanism : str
+        preset : {"paper", "benchmark"}, optional
+            The options that the mechanism's paper has, or the bundled benchmarks.
+        **given
+            ε and options; these win over the preset.
+
+        Returns
+        -------
+        Setting
+
+        Raises
+        ------
+        ConfigError
+            There is no such preset, or no such mechanism.
+        """
+        if preset is not None:
+            if preset not in PRESETS:
+                raise ConfigError(f"There is no preset {preset!r}: use one of {', '.join(PRESETS)}.")
+            presets = {name: option_meta(f).presets for name, f in fields_of(mechanism).items()}
+            given = {name: values[preset] for name, values in presets.items() if preset in values} | given
         epsilon = given.pop("epsilon", None)
         return cls(mechanism, given, epsilon)
 

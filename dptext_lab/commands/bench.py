@@ -27,6 +27,7 @@ BENCHES = {
     "polish": "measurements.polish",
     "composition": "measurements.composition",
     "budget": "measurements.total_budget",
+    "authors": "measurements.authors",
     "findings": "commands.bench_findings",
     "leaderboard": "commands.bench_leaderboard",
     "run": "commands.bench_run",

@@ -20,6 +20,7 @@ from dptext_core.text.cells import to_csv
 
 from ..results import attacker_rows, belief
 from ..results import summary as store
+from ..results.conditions import UNKNOWN_WORDS
 from ..results.data_titles import title
 from ..results.leaderboard import Rows, at_equal_belief, board, bundled_summaries
 from ..results.leaderboard_text import (
@@ -47,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--at", type=float, metavar="X", help="its value (default: the middle level)")
     takes.add_argument("--every", action="store_true", help="all settings of each mechanism")
     takes.add_argument("--draw-stop-words", action="store_true", help="settings that draw stop words, too")
+    takes.add_argument(
+        "--unknown-words", choices=tuple(filter(None, UNKNOWN_WORDS)), default="", help="only settings of this policy"
+    )
     takes.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="summaries to read besides the bundled")
     takes.add_argument("--judges", action="store_true", help="the place of each setting by every judge instead")
     takes.add_argument("--format", choices=("text", "csv", "latex", "json"), default="text")
@@ -88,7 +92,7 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError("--judges prints CSV or JSON.")
     stop_words = None if privacy == belief.METRIC else not args.draw_stop_words
     at = steps[1] if args.at is None else args.at
-    ranking = board(rows, args.set, judge, privacy, at, stop_words, args.every)
+    ranking = board(rows, args.set, judge, privacy, at, stop_words, args.every, args.unknown_words)
     name = title(args.set)
     for missing in rows.unknown(args.set):
         print(

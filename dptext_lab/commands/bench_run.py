@@ -10,6 +10,7 @@ With --setting, mechanisms of one's own are run in the place of a grid, plugins 
 
     python -m dptext_core bench run --setting my-mechanism:size=3000 --out mine.jsonl
     python -m dptext_core bench run --setting my-mechanism:size=3000 --merge mine.jsonl --summary mine.json
+    python -m dptext_core bench run --setting custext --epsilon 2,6 --setting dp-mlm --epsilon 25,50 --out mine.jsonl
 """
 
 from __future__ import annotations
@@ -66,7 +67,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME[:OPTION=VALUE]",
         help="a mechanism in the place of a grid, with options; may be repeated",
     )
-    takes.add_argument("--epsilon", metavar="E,E", help=f"with --setting: its ε (default {LEVELS} of its own axis)")
+    takes.add_argument(
+        "--epsilon",
+        action="append",
+        metavar="E,E",
+        help=f"with --setting: its ε, once for all settings or once for each (default {LEVELS} of its own axis)",
+    )
     takes.add_argument(
         "--set",
         action="append",
@@ -157,7 +163,9 @@ def _grid(args: argparse.Namespace) -> Grid:
     if args.grid:
         raise ConfigError("--setting stands in the place of --grid: give one of the two.")
     seeds = len(SEEDS) if args.seeds is None else check_whole_number("--seeds", args.seeds, least=1)
-    epsilons = [codec.real("ε", part.strip()) for part in (args.epsilon or "").split(",") if part.strip()]
+    epsilons = [
+        [codec.real("ε", part.strip()) for part in some.split(",") if part.strip()] for some in args.epsilon or ()
+    ]
     data = args.set or ["builtin" if args.data is None else "sst2"]
     return of_settings([Setting.from_text(s) for s in args.setting], data, epsilons, range(1, seeds + 1))
 
@@ -197,7 +205,7 @@ def _command(args: argparse.Namespace) -> str:
     """Return the command that made a line, without this machine's paths."""
     words = ["python", "-m", "dptext_core", "bench", "run"]
     words += [w for s in args.setting or () for w in ("--setting", s)] or ["--grid", args.grid or "quick"]
-    words += ["--epsilon", args.epsilon] if args.epsilon else []
+    words += [w for some in args.epsilon or () for w in ("--epsilon", some)]
     words += [w for name in args.set or () for w in ("--set", name)]
     words += ["--seeds", str(args.seeds)] if args.seeds is not None else []
     words += ["--data", "FOLDER"] * (args.data is not None)

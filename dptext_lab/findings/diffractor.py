@@ -9,6 +9,7 @@ import numpy as np
 
 from dptext_core.mechanisms.words.diffractor import NOISES
 
+from ..results.conditions import PAPER_POLICY
 from ..results.curves import title
 from ..results.deniability import DeniabilityCurve
 from ..results.deniability import bundled_curves as measured_deniability
@@ -264,7 +265,8 @@ def tight_range(runs: Runs) -> ClaimOutcome:
     ends: dict[str, dict[float, float | None]] = {}
     exact, names = set(), {}
     for c in bundled_crossings():
-        if c.mechanism not in (NAME, *METRIC_DP) or c.options.get("noise") == "tem":
+        other = c.setting.full().get("oov") != PAPER_POLICY or c.options.get("noise") == "tem"
+        if c.mechanism not in (NAME, *METRIC_DP) or other:
             continue
         ends.setdefault(c.mechanism, {})[c.n_w] = c.epsilon
         names[c.mechanism] = title(c.mechanism)

@@ -13,6 +13,7 @@ from dptext_core.models.clip import WIDTHS as PRESETS
 from dptext_core.support.statistics import NORMAL
 
 from ..results import belief, clipping, leaderboard, public_prior
+from ..results.conditions import POLICY
 from ..results.curves import title
 from ..results.data_titles import title as title_of_data
 from ..results.differences import LEAST, Difference, labels, value_text
@@ -132,7 +133,7 @@ OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
 
 @claim()
 def judges_agree(runs: Runs) -> ClaimOutcome:
-    equal = bundled_runs("equal")
+    equal = bundled_runs("equal", POLICY)
     first, by_judge = ClaimEvidence(), {judge: ClaimEvidence() for judge in OTHERS}
     pairs: list[tuple[float, Row, Row]] = []
     for n_w in (0.1, 0.3, 0.5):
@@ -211,7 +212,7 @@ def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def at_equal_privacy(runs: Runs) -> ClaimOutcome:
-    equal = bundled_runs("equal")
+    equal = bundled_runs("equal", POLICY)
     tally, cosine, numbers, rows, names_of = ClaimEvidence(), ClaimEvidence(), [], [], []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)

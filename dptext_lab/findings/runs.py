@@ -11,6 +11,7 @@ import numpy as np
 from dptext_core.mechanisms.setting import Setting
 
 from ..results import equal_privacy
+from ..results.conditions import PAPER_POLICY
 from ..results.curves import title
 from ..results.differences import LEAST, PAIRED, Difference, Paired, full_options, half, value_text
 from ..results.papers import PaperRow, paper_rows
@@ -20,17 +21,26 @@ from ..results.rows import BASELINE, Gate, Row
 class Runs:
     """Our rows, found by mechanism, data set, metric and options (those not given may be anything).
 
-    paired: where rows carry their outcomes text by text, what compares two of them.
+    paired: where rows carry their outcomes text by text, what compares two of them. policy: for unknown words; of a
+    data set that has rows with it, rows with another are left out. Claims of papers are about the papers' variant.
     """
 
-    def __init__(self, rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | None = None):
+    def __init__(
+        self,
+        rows: Iterable[Row],
+        gates: Iterable[Gate] = (),
+        paired: Paired | None = None,
+        policy: str = PAPER_POLICY,
+    ):
         self.gates = list(gates)
         self._paired = PAIRED if paired is None else paired
         self._rows: dict[tuple[str, str], list[tuple[Row, dict[str, Any]]]] = {}
         self._points: dict[tuple, Row] = {}
-        for row in sorted(rows, key=lambda row: row.epsilon or 0.0):
-            if row.value is not None:
-                self._rows.setdefault((row.data, row.metric), []).append((row, full_options(row)))
+        every = [(row, full_options(row)) for row in rows if row.value is not None]
+        chosen = {row.data for row, full in every if full.get("oov") == policy}
+        for row, full in sorted(every, key=lambda pair: pair[0].epsilon or 0.0):
+            if full.get("oov") in (None, policy) or row.data not in chosen:
+                self._rows.setdefault((row.data, row.metric), []).append((row, full))
                 self._points[row.metric, *_point(row)] = row
 
     def compare(self, more: Row | None, less: Row | None, least: float | None = None) -> Difference | None:
@@ -92,11 +102,11 @@ class Runs:
         return [row for _, row in best.values()]
 
 
-def bundled_runs(what: str) -> Runs:
+def bundled_runs(what: str, policy: str = PAPER_POLICY) -> Runs:
     """Return the bundled rows of points at equal privacy ("equal") or of single lists ("lists"); none where there are
     none."""
     points = equal_privacy.bundled(what)
-    return Runs(()) if points is None else Runs(points.rows, points.gates)
+    return Runs(()) if points is None else Runs(points.rows, points.gates, policy=policy)
 
 
 def _point(row: Row) -> tuple:

@@ -1,8 +1,9 @@
 """Points beside the grid that answer two questions exactly: each is measured as ``bench run`` measures its own.
 
-* ``equal``: every system at the ε where a drawn word stays itself with the same chance (N_w 0.1, 0.3, 0.5). That ε is
-  found by bisection in the closed form (of noise in the space, in its draws), on the very words whose N_w a row prints.
-  Stop words are kept by all, so that the same words are drawn.
+* ``equal``: every system at the ε where a content word stays itself with the same probability (N_w 0.1, 0.3, 0.5).
+  That ε is found by bisection in the closed form (of noise in the space, in its draws), on the very words whose N_w a
+  row prints. All keep stop words and replace unknown words at random, so that the same words are counted;
+  ``--unknown-words keep`` measures the papers' variant, which releases unknown words in clear.
 * ``lists``: 1-Diffractor with each space's single list beside L0, L1 and L2, which differ in their spaces as well as in
   their number of lists; and N_w and S_w of them all in closed form, over words of the vocabulary that they share.
 
@@ -16,6 +17,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +27,14 @@ from dptext_core.data.folder import same_place
 from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.capabilities import by_word
-from dptext_core.mechanisms.registry import get_mechanism, mechanism_class
+from dptext_core.mechanisms.registry import fields_of, get_mechanism, mechanism_class
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.statistics import boundary
 
 from ..results import summary as store
 from ..results.equal_privacy import CHOICES, VOCABULARY, Crossing, bundled, bundled_crossings
-from ..results.rows import Row, plain, six_digits
+from ..results.rows import Row, make_record, plain, six_digits
 from ..results.summary import Results
 from ..runner import group_run, merging, original_texts, run
 from ..runner.grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
@@ -43,22 +45,24 @@ from . import deniability
 SHARES = (0.1, 0.3, 0.5)
 ALSO = 0.8
 SEEDS = (1, 2, 3)
-#: Mechanisms with their options. All keep stop words.
+#: Mechanisms with their options. All keep stop words. TEM is left out: at these N_w its ε is below 21.6, where it has
+#: SanText's distribution.
 SYSTEMS = (
     Setting("dp-mlm", {"clip": "tuned"}),
     Setting("dp-mlm", {"clip": "paper"}),
     Setting("dp-mlm-prior", {}),
-    Setting("diffractor", {**KEEP, "noise": "geometric", "lists": ("L2",)}),
-    Setting("diffractor", {**KEEP, "noise": "tem", "gamma": None, "lists": ("L2",)}),
-    Setting("custext", {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": True}),
-    Setting("santext", {**KEEP, "keep_stopwords": True}),
-    Setting("santext-plus", {**KEEP, "keep_stopwords": True}),
-    Setting("tem", KEEP),
-    Setting("mvc", KEEP),
-    Setting("mahalanobis", KEEP),
-    Setting("vickrey", KEEP),
-    Setting("gumbel", KEEP),
+    Setting("diffractor", {"noise": "geometric", "lists": ("L2",)}),
+    Setting("custext", {"k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": True}),
+    Setting("santext", {"keep_stopwords": True}),
+    Setting("mahalanobis", {}),
+    Setting("vickrey", {}),
+    Setting("mvc", {}),
+    Setting("santext-plus", {"keep_stopwords": True}),
+    Setting("gumbel", {}),
+    Setting("diffractor", {"noise": "tem", "gamma": None, "lists": ("L2",)}),
 )
+#: What becomes of words that the vocabulary of a mechanism lacks: the default, and the papers' variant.
+POLICIES = ("random", "keep")
 LISTED = (0.5, 1.0)
 #: Where N_w and S_w of the lists are computed.
 LEVELS = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0)
@@ -66,9 +70,22 @@ NOISES: tuple[Mapping[str, Any], ...] = ({"noise": "geometric"}, {"noise": "tem"
 #: ε at which TEM noise stands beside geometric noise, as in the paper's tables.
 BESIDE = (0.5, 1.0, 3.0)
 _LOW, _HIGH, _STEPS = 0.01, 1400.0, 18
+#: Where N_w is estimated from draws, its error is far above that of so many steps.
+_ESTIMATED_STEPS = 13
 
 
-def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH) -> float | None:
+def systems(policy: str = POLICIES[0]) -> tuple[Setting, ...]:
+    """Return the systems with this policy for unknown words, where they have one."""
+    if policy == POLICIES[0]:
+        return SYSTEMS
+    return tuple(
+        replace(s, options={"oov": policy, **s.options}) if "oov" in fields_of(s.mechanism) else s for s in SYSTEMS
+    )
+
+
+def epsilon_where(
+    keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH, steps: int = _STEPS
+) -> float | None:
     """Return ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
 
     With a clipped score it may fall again at a very large ε, where words with nearly the same score are told apart.
@@ -80,7 +97,7 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
         if not above:
             return None
         high = above[0]
-    low, high = boundary(lambda e: keep(e) >= share, low, high, _STEPS, geometric=True)
+    low, high = boundary(lambda e: keep(e) >= share, low, high, steps, geometric=True)
     return float(f"{(low * high) ** 0.5:.4g}")
 
 
@@ -105,14 +122,15 @@ def unchanged_probability(
 
 
 def crossings(
-    systems: Sequence[Setting], shares: Sequence[float], base: original_texts.Originals, stopwords: str | None
+    some: Sequence[Setting], shares: Sequence[float], base: original_texts.Originals, stopwords: str | None
 ) -> list[Crossing]:
     """Return where each system's N_w passes each share."""
     found = []
-    for system in systems:
+    for system in some:
         keep = unchanged_probability(system, base, stopwords)
         exact = mechanism_class(system.mechanism).closed_form
-        found += [Crossing(system.ordered().at(epsilon_where(keep, n)), n, exact) for n in shares]
+        steps = _STEPS if exact else _ESTIMATED_STEPS
+        found += [Crossing(system.ordered().at(epsilon_where(keep, n, steps=steps)), n, exact) for n in shares]
     return found
 
 
@@ -210,6 +228,9 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
     takes.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="of equal: only this mechanism")
+    takes.add_argument(
+        "--unknown-words", choices=POLICIES, default=POLICIES[0], help=f"of equal: their policy (default {POLICIES[0]})"
+    )
     takes.add_argument("--max-texts", type=int, metavar="N", help="at most N texts to train and N to test")
     takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
     takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
@@ -222,10 +243,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     takes.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
     takes.add_argument("--out", action=OutFile, metavar="FILE", help="where points go; a stopped run goes on from it")
+    takes.add_argument("--into", type=Path, metavar="FILE", help="add to this summary, and use its crossings")
     takes.add_argument(
         "--summary", action=OutFile, metavar="FILE", help="where the summary of all points in --out goes"
     )
     return takes
+
+
+def _place(crossing: Mapping[str, Any]) -> tuple[str, str, float]:
+    """Return what a crossing is of, whatever its ε."""
+    return crossing["mechanism"], json.dumps(crossing["options"], sort_keys=True), crossing["n_w"]
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -250,12 +277,14 @@ def main(argv: Sequence[str] = ()) -> int:
         return remeasure_words(args, folder)
     found: list[Crossing] = []
     if args.what == "equal":
-        systems = [s for s in SYSTEMS if not args.mechanism or s.mechanism in args.mechanism]
-        if not systems:
+        some = [s for s in systems(args.unknown_words) if not args.mechanism or s.mechanism in args.mechanism]
+        if not some:
             raise ConfigError(f"--mechanism: one of {', '.join(dict.fromkeys(s.mechanism for s in SYSTEMS))}.")
         base = original_texts.load_originals(args.set, size, folder)
-        for system in systems:
-            for c in (new := crossings([system], (*SHARES, ALSO), base, args.stopwords)):
+        known = [] if args.into is None else store.read(args.into).about.get("crossings", [])
+        for system in some:
+            new = [c for c in (make_record(Crossing, c) for c in known) if c.setting.at(None) == system.ordered()]
+            for c in (new := new or crossings([system], (*SHARES, ALSO), base, args.stopwords)):
                 at = "is not reached" if c.epsilon is None else f"at ε {c.epsilon:g}"
                 print(f"{c.mechanism} {json.dumps(c.setting.to_dict()['options'])}: N_w {c.n_w:g} {at}", flush=True)
             found += new
@@ -264,6 +293,7 @@ def main(argv: Sequence[str] = ()) -> int:
         return 0
     command = f"python -m dptext_core bench equal-privacy {args.what}" + (" --data FOLDER" if folder else "")
     command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
+    command += f" --unknown-words {args.unknown_words}" if args.unknown_words != POLICIES[0] else ""
     command += f" --max-texts {args.max_texts}" if args.max_texts else ""
     setup = group_run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
@@ -272,7 +302,13 @@ def main(argv: Sequence[str] = ()) -> int:
         cut += f" Not reached at any ε: {', '.join(never)}."
     made, notes = merging.merge(store.read_lines(args.out), points, command, cut)
     extra = deniability_of_lists() if args.what == "lists" else []
-    about = made.about | ({"crossings": [plain(c) for c in found]} if found else {})
+    crossed = [plain(c) for c in found]
+    if args.into is not None:
+        old = store.read(args.into)
+        made = merging.join_summaries(old, made, old.about["points"] + len(points) - args.seeds, old.about["cut"])
+        before = [c for c in old.about.get("crossings", ()) if _place(c) not in {_place(c) for c in crossed}]
+        crossed = [*before, *crossed]
+    about = made.about | ({"crossings": crossed} if crossed else {})
     store.write(Results(about, made.gates, (*made.rows, *extra)), args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

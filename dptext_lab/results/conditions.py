@@ -10,6 +10,10 @@ from typing import Any
 from .differences import full_options
 from .rows import Row
 
+#: The policy for unknown words that rows are compared at, where there are such rows: the default of the mechanisms.
+POLICY = "random"
+#: That of the papers' variants.
+PAPER_POLICY = "keep"
 #: What becomes of words that a mechanism's vocabulary lacks, in a table.
 UNKNOWN_WORDS = {"keep": "released in clear", "random": "replaced at random", "": "none: every word is known"}
 

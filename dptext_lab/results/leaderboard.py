@@ -19,7 +19,7 @@ from dptext_core.mechanisms.setting import Setting
 
 from . import attacker_rows, belief, equal_privacy
 from . import summary as store
-from .conditions import Conditions, differences, usual
+from .conditions import POLICY, Conditions, differences, usual
 from .curves import title
 from .differences import LEAST, LEVEL, full_options, labels
 from .rows import BASELINE, Row
@@ -36,8 +36,8 @@ LEVELS = {
 #: What a judge may be: what is useful, and how near the texts are.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
-#: Options that make no setting another than its defaults here: a board says what becomes of stop words, and all bundled
-#: rows keep unknown words.
+#: Options that make no setting another than its defaults here: a board says what becomes of stop words and of unknown
+#: words.
 _ALIKE: dict[str, None] = {"keep_stopwords": None, "oov": None}
 #: What is the same where nothing else is asked for, the first that is known of the data set: what the best of all
 #: attackers finds, or the best of those that the grid was measured by.
@@ -79,7 +79,8 @@ class BoardEntry:
 class Board:
     """The settings in their order. stop_words: whether they keep stop words; None: some do. left_out: settings without
     points near. detectable: the difference to the first that would be significant with a probability of 80%; None where
-    no error is known. refused: settings that were measured under other conditions, with the reason."""
+    no error is known. refused: settings that were measured under other conditions, with the reason. unknown_words: the
+    policy that was asked for; "" for the default one, where there are rows of it."""
 
     data: str
     judge: str
@@ -92,6 +93,7 @@ class Board:
     every: bool = True
     detectable: float | None = None
     refused: tuple[str, ...] = ()
+    unknown_words: str = ""
 
     @property
     def first(self) -> BoardEntry | None:
@@ -195,6 +197,7 @@ def board(
     at: float = 0.3,
     stop_words: bool | None = True,
     every: bool = True,
+    unknown_words: str = "",
 ) -> Board:
     """Return the leaderboard of a data set by one judge, where ``privacy`` is ``at``.
 
@@ -202,10 +205,13 @@ def board(
 
     every: all settings; else of each mechanism those that were measured there, and where none was, of those that can be
     read between two points the one with most.
+
+    unknown_words: only settings with this policy for words that a vocabulary lacks, "random" or "keep"; by default
+    "random" where there are such rows, else the policy of most.
     """
     words = rows.of(data, "s_w") if privacy == "n_w" else {}
     span = _span(privacy, list(rows.of(data, privacy).values()))
-    lines, conditions, refused = _comparable(rows, _lines(rows, data, judge, privacy, stop_words))
+    lines, conditions, refused = _comparable(rows, _lines(rows, data, judge, privacy, stop_words), unknown_words)
     placed: list[LevelPoint] = []
     out: list[str] = []
     names = labels([pairs[0][1] for pairs in lines.values()])
@@ -236,7 +242,20 @@ def board(
     ]
     whole = rows.whole.get((data, judge))
     least = smallest_detectable(compared)
-    return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), whole, every, least, refused)
+    return Board(
+        data,
+        judge,
+        privacy,
+        at,
+        stop_words,
+        tuple(entries),
+        tuple(out),
+        whole,
+        every,
+        least,
+        refused,
+        unknown_words,
+    )
 
 
 def _lines(
@@ -252,15 +271,20 @@ def _lines(
 
 
 def _comparable(
-    rows: Rows, lines: Mapping[str, list[tuple[Row, Row]]]
+    rows: Rows, lines: Mapping[str, list[tuple[Row, Row]]], unknown_words: str
 ) -> tuple[dict[str, list[tuple[Row, Row]]], dict[str, Conditions], tuple[str, ...]]:
-    """Return the settings that were measured under the conditions of most, the conditions of each, and those that were
-    not, with the reason."""
+    """Return the settings that were measured with this policy for unknown words, else under the conditions of most; the
+    conditions of each; and the mechanisms of the others, by the reason."""
     conditions = {name: usual(rows.conditions(row) for _, row in pairs) for name, pairs in lines.items()}
     most = usual(conditions.values())
+    if policy := unknown_words or (POLICY if any(c.unknown_words == POLICY for c in conditions.values()) else ""):
+        most = replace(most, unknown_words=policy)
     reasons = {name: differences(c, most) for name, c in conditions.items()}
-    names = labels([pairs[0][1] for pairs in lines.values()])
-    refused = tuple(f"{names[name]} ({why})" for name, why in reasons.items() if why)
+    others: dict[str, dict[str, None]] = {}
+    for name, why in reasons.items():
+        if why:
+            others.setdefault(why, {})[title(lines[name][0][1].mechanism)] = None
+    refused = tuple(f"{', '.join(titles)} ({why})" for why, titles in others.items())
     return {name: pairs for name, pairs in lines.items() if not reasons[name]}, conditions, refused
 
 

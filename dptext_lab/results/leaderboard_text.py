@@ -112,13 +112,19 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     return sentence, doubt
 
 
+def _alike(rows: Rows, ranking: Board, judge: str, privacy: str, at: float) -> Board:
+    """Return the board of the same settings by another judge or measure of privacy."""
+    ways = ranking.stop_words, ranking.every, ranking.unknown_words
+    return board(rows, ranking.data, judge, privacy, at, *ways)
+
+
 def other_judges(rows: Rows, ranking: Board) -> list[tuple[str, str]]:
     """Return (judge, first by it) for every other judge of the data set that saw at least half of the settings, at the
     same privacy."""
     out = []
     for judge in rows.judges(ranking.data):
         if judge != ranking.judge:
-            other = board(rows, ranking.data, judge, ranking.privacy, ranking.at, ranking.stop_words, ranking.every)
+            other = _alike(rows, ranking, judge, ranking.privacy, ranking.at)
             both = {e.setting for e in other.entries} & {e.setting for e in ranking.entries}
             if other.first is not None and len(both) > 1 and 2 * len(both) >= len(ranking.entries):
                 out.append((measure(judge).title, other.first.label))
@@ -164,7 +170,7 @@ def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str
     from scipy.stats import kendalltau
 
     boards = {ranking.judge: ranking} | {
-        judge: board(rows, ranking.data, judge, ranking.privacy, ranking.at, ranking.stop_words, ranking.every)
+        judge: _alike(rows, ranking, judge, ranking.privacy, ranking.at)
         for judge in rows.judges(ranking.data)
         if judge != ranking.judge
     }
@@ -199,7 +205,7 @@ def elsewhere(rows: Rows, ranking: Board) -> tuple[str, ...]:
         steps = rows.levels(ranking.data, privacy)
         if privacy == ranking.privacy or ranking.first is None:
             continue
-        other = board(rows, ranking.data, ranking.judge, privacy, steps[1], ranking.stop_words, ranking.every)
+        other = _alike(rows, ranking, ranking.judge, privacy, steps[1])
         few = len(other.entries) < 2 or 2 * len(other.entries) < len(ranking.entries)
         if few or other.first is None or other.first.mechanism == ranking.first.mechanism:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -83,5 +84,5 @@ def command(
     return 0
 
 
-def _key(row: AtEpsilon) -> tuple[str, str, float]:
-    return row.data, row.mechanism, row.epsilon
+def _key(row: AtEpsilon) -> tuple[str, str, str, float]:
+    return row.data, row.mechanism, json.dumps(getattr(row, "options", {}), sort_keys=True), row.epsilon

@@ -221,7 +221,7 @@ CLOSED = {
     "wnli": Size(518, 71, 40, 27.1),
 }
 
-#: The papers print words that the vocabulary lacks unchanged.
+#: The papers' variant: words that the vocabulary lacks are released in clear. By default they are replaced at random.
 KEEP = {"oov": "keep"}
 #: One list of each word space, by itself: between these and L0 only the number of lists differs.
 SINGLE = CONFIGURATIONS["L0"]
@@ -353,12 +353,45 @@ _TUNED = Grid(
 )
 #: Attackers on words.
 ATTACKERS = ("attack_bayes", "attack_nearest", "attack_mask", "attack_query")
+#: Word mechanisms with unknown words replaced at random, as by default; the full grid has the papers' variant.
+_UNKNOWN = Grid(
+    "unknown-words",
+    (
+        *(
+            entry(mechanism, {k: v for k, v in options.items() if k != "oov"}, epsilons, ("sst2",))
+            for mechanism, options, epsilons in (
+                ("diffractor", GEOMETRIC, DIFFRACTOR),
+                ("custext", CUSTEXT, (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)),
+                ("santext", SANTEXT, EXPONENTIAL),
+                ("mahalanobis", KEEP, NOISE),
+                ("vickrey", KEEP, (10.0, 50.0, 200.0, 1400.0)),
+                ("mvc", KEEP, NOISE),
+                ("gumbel", KEEP, (10.0, 50.0, 150.0, 600.0)),
+                ("tem", KEEP, (25.0,)),
+            )
+        ),
+        *(
+            entry(mechanism, {k: v for k, v in options.items() if k != "oov"}, epsilons, (data,))
+            for data in ("reviews", "snips")
+            for mechanism, options, epsilons in (
+                ("diffractor", GEOMETRIC, (0.1, 1.0, 3.0)),
+                ("custext", CUSTEXT, (1.0, 5.0, 20.0)),
+            )
+        ),
+    ),
+    SIZES,
+    dict.fromkeys(("sst2", "reviews", "snips"), SEEDS),
+    "",
+    {},
+    ATTACKERS,
+)
 _PLAIN = dict.fromkeys(SIZES, MORE_SEEDS) | dict.fromkeys(CLOSED, (1,))
 
 GRIDS: dict[str, Grid] = {
     "quick": _quick("builtin", Size(48, 30, 40, 14.0)),
     "full": Grid("full", _entries(), SIZES | CLOSED, _PLAIN, CUT, {"bertscore": 50}, ATTACKERS),
     "tuned": _TUNED,
+    "unknown-words": _UNKNOWN,
 }
 
 
@@ -367,18 +400,26 @@ LEVELS = 5
 
 
 def of_settings(
-    settings: Sequence[Setting], data: Sequence[str], epsilons: Sequence[float] = (), seeds: Sequence[int] = SEEDS
+    settings: Sequence[Setting],
+    data: Sequence[str],
+    epsilons: Sequence[Sequence[float]] = (),
+    seeds: Sequence[int] = SEEDS,
 ) -> Grid:
-    """Return a grid of somebody's own settings, plugins among them, on texts of the sizes of the full one, so that its
-    points stand beside the bundled ones. Without ``epsilons`` each is run at `LEVELS` ε of its own axis. Raises
-    ConfigError."""
+    """Return a grid of your own settings, plugins among them, on texts of the sizes of the full one, so that its
+    points stand beside the bundled ones. epsilons: one list for all settings, or one for each; without it each is run
+    at `LEVELS` ε of its own axis. Raises ConfigError."""
+    if len(epsilons) > 1 and len(epsilons) != len(settings):
+        raise ConfigError(
+            f"Give one list of ε for all settings, or one for each: got {len(epsilons)} lists for {len(settings)}."
+        )
     sizes = {**GRIDS["full"].sizes, **GRIDS["quick"].sizes}
     for name in data:
         if name not in sizes:
             raise ConfigError(f"There is no data set {name!r}: use one of {', '.join(sizes)}.")
     entries = []
-    for setting in settings:
-        levels = epsilons or trade_off.grid(setting.make(), LEVELS)
+    for number, setting in enumerate(settings):
+        given = epsilons[number % len(epsilons)] if epsilons else ()
+        levels = given or trade_off.grid(setting.make(), LEVELS)
         made = tuple(setting.ordered().at(e) for e in levels)
         for one in made:
             one.make()  # what is wrong with an ε is said before anything is measured

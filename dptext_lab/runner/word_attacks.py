@@ -1,6 +1,8 @@
 """What is told of single words: N_w and S_w, and how often attackers name a word.
 
-All of it is measured on drawn words of some test texts, the same at every ε. What a mechanism's chances say does not
+All of it is measured on the content words of some test texts, the same at every ε and for every mechanism: also on
+words that a vocabulary lacks. Replaced at random, such a word can be named by the attacker that reads what is around
+it. Released in clear, it counts as named by each attacker, with N_w and S_w 1. What a mechanism's chances say does not
 depend on the seed and is measured once for each ε; attackers who look at what was released are let loose on every
 seed's. Which of it a mechanism has, it says itself: one that states no distribution has no N_w, one that writes a new
 text has no word that could be named.
@@ -17,6 +19,7 @@ from dptext_core.attacks import mask_inference, nearest, risk
 from dptext_core.attacks.query import success_rate
 from dptext_core.errors import NoDistribution
 from dptext_core.mechanisms.base import Mechanism
+from dptext_core.privacy.distribution import Channel
 from dptext_core.result import RewriteResult
 from dptext_core.support.statistics import NORMAL, clopper_pearson
 
@@ -36,8 +39,18 @@ PARTS = 10
 Add = Callable[[str, Sequence[float], Sequence[int], float], None]
 
 
+class ClearWord:
+    """The channel of a word that is released in clear: the word itself at every ε."""
+
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        return 1.0, 1.0
+
+    def deniability_without(self, epsilon: float, parts: int) -> None:
+        return None
+
+
 class Words:
-    """The drawn words of some texts under one mechanism with its options. attackers: which are let loose, of the
+    """The content words of some texts under one mechanism with its options. attackers: which are let loose, of the
     metrics' names."""
 
     def __init__(self, at: Mapping[float, Mechanism], texts: Mapping[int, str], attackers: Sequence[str] = ()):
@@ -46,7 +59,8 @@ class Words:
         self._attackers = tuple(attackers)
         self._any: dict[int, RewriteResult] = {}
         self._named: dict[tuple[float, int, str], tuple[list[float], list[int]]] = {}
-        self._channels: list[tuple[int, Any]] | None = None
+        self._channels: list[tuple[int, Channel | ClearWord]] | None = None
+        self._unknown: dict[int, list[float]] = {}
         self._best: tuple[list[int], dict[float, list[float]]] | None = None
 
     def take(self, epsilon: float, seed: int, i: int, result: RewriteResult) -> None:
@@ -56,6 +70,8 @@ class Words:
             return
         if self._channels is None:
             self._any.setdefault(i, result)
+        if i not in self._unknown:
+            self._unknown[i] = [float(s.action == "keep") for s in result.steps if s.is_content and not s.by_looking]
         for name in self._attackers:
             if attack := RELEASED.get(name):
                 named, owners = self._named.setdefault((epsilon, seed, name), ([], []))
@@ -89,7 +105,7 @@ class Words:
                 alike = min(named) == max(named)
                 add(name, named, owners, clopper_pearson(0, len(set(owners)))[1] / NORMAL if alike else 0.0)
 
-    def channels(self) -> list[tuple[int, Any]]:
+    def channels(self) -> list[tuple[int, Channel | ClearWord]]:
         """Return the channels of the words, with the text of each."""
         if self._channels is None:
             self._channels = []
@@ -97,13 +113,14 @@ class Words:
                 result = self._any.get(i)
                 if result is None or "sweep" not in result.can or len(self._channels) >= WORDS:
                     continue
-                drawn = [k for k, s in enumerate(result.steps) if s.by_looking]
-                self._channels += [(i, result.locked(k)[0]) for k in drawn]
+                words = [(k, s) for k, s in enumerate(result.steps) if s.is_content]
+                self._channels += [(i, ClearWord() if s.action == "keep" else result.locked(k)[0]) for k, s in words]
             self._any.clear()
         return self._channels
 
     def _best_guesses(self) -> tuple[list[int], dict[float, list[float]]]:
-        """Return the text of each word, and at each ε how often the best guess names it."""
+        """Return the text of each word, and at each ε how often the best guess names it: of unknown words those in
+        clear."""
         if self._best is None:
             first = next(iter(self._at.values()))
             self._best = ([], {})
@@ -112,17 +129,21 @@ class Words:
             except NoDistribution:
                 return self._best
             owners: list[int] = []
+            unknown: list[float] = []
+            of_unknown: list[int] = []
             rows: list[int] = []
             for i, text in self.wanted.items():
-                if len(rows) < WORDS:
+                if len(rows) + len(unknown) < WORDS:
                     found = risk.token_rows(first, first.plan(text))
                     owners += [i] * len(found)
                     rows += found.values()
+                    unknown += self._unknown[i]
+                    of_unknown += [i] * len(self._unknown[i])
             if rows:
                 different, place = np.unique(np.array(rows, np.int64), return_inverse=True)
                 success = risk.rows_success(first, different, list(self._at))
-                each = {e: row[place].tolist() for e, row in zip(self._at, success, strict=True)}
-                self._best = (owners, each)
+                each = {e: [*row[place].tolist(), *unknown] for e, row in zip(self._at, success, strict=True)}
+                self._best = ([*owners, *of_unknown], each)
         return self._best
 
 
@@ -140,6 +161,8 @@ def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.nda
 def query_success(channel: Any, epsilon: float) -> float:
     """Return how often the most frequent of some fresh answers is the word itself. What is simulated releases
     nothing."""
+    if isinstance(channel, ClearWord):
+        return 1.0
     d = channel.at(epsilon)
     own = channel.source_index
     p0 = float(d.probs[own].sum())
@@ -151,22 +174,34 @@ def query_success(channel: Any, epsilon: float) -> float:
         return success_rate(p0, others, ANSWERS, REPEATS, np.random.default_rng(0))
 
 
-def _words(attack: Callable[[Mechanism, RewriteResult], Any], most: int) -> Callable[..., list[float]]:
-    """Return a function of a rewrite: whether each drawn word is among the attacker's first guesses; [] where no
-    original word belongs to a drawn one."""
+def _nearest(mechanism: Mechanism, result: RewriteResult) -> dict[int, bool]:
+    guesses = nearest.attack(mechanism, result).guesses
+    return {g.step: g.rank is not None and g.rank < NEAR for g in guesses}
+
+
+def masked_guesses(mechanism: Mechanism, result: RewriteResult) -> dict[int, bool]:
+    """Return by step whether the language model's first guess is the replaced word: also of unknown words."""
+    places = [k for k, s in enumerate(result.steps) if s.is_content and s.action == "replace"]
+    return {g.step: g.rank == 1 for g in mask_inference.attack(mechanism, result, only=places).guesses}
+
+
+def _words(attack: Callable[[Mechanism, RewriteResult], Mapping[int, bool]]) -> Callable[..., list[float]]:
+    """Return a function of a rewrite: whether the attacker names each content word; [] where no original word belongs
+    to a drawn one. A word in clear is named, and one of which the attacker says nothing is not."""
 
     def named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
         try:
-            guesses = attack(mechanism, result).guesses
+            found = attack(mechanism, result)
         except NoDistribution:
             return []
-        return [float(g.rank is not None and g.rank <= most) for g in guesses]
+        content = [(k, s.action == "keep") for k, s in enumerate(result.steps) if s.is_content]
+        return [float(clear or found.get(k, False)) for k, clear in content]
 
     return named
 
 
 #: Attackers who look at what was released, by their metrics.
 RELEASED: dict[str, Callable[[Mechanism, RewriteResult], list[float]]] = {
-    "attack_nearest": _words(nearest.attack, NEAR - 1),
-    "attack_mask": _words(mask_inference.attack, 1),
+    "attack_nearest": _words(_nearest),
+    "attack_mask": _words(masked_guesses),
 }

@@ -328,3 +328,22 @@ def test_equal_draws_have_no_spread():
     assert np.std(values, ddof=1) > 0, "by rounding, which is what is held off here"
     v = trade_off._of_draws(values, metrics.METRICS["bleu"])
     assert v.spread == 0 and v.low == v.mean == v.high
+
+
+def test_a_point_over_several_texts_is_the_mean_of_its_texts():
+    texts = [TEXT, "A letter to my doctor.", "!!!"]
+    found = list(tradeoff(texts, [SWAP], (0.5, 2.0), 3, ("unchanged", "n_w"), 7))
+    assert sorted(p.epsilon for p in found) == [0.5, 2.0]
+    for p in found:
+        m = dpt.get_mechanism(SWAP, epsilon=p.epsilon)
+        streams = [NoiseStream(7).at("text", k).at(p.setting, p.index) for k in range(3)]
+        rewrites = [[r.text for r in m.rewrites(t, 3, stream=s)] for t, s in zip(texts, streams, strict=True)]
+        means = [np.mean(metrics.score("unchanged", [t] * 3, some)) for t, some in zip(texts, rewrites, strict=True)]
+        assert p.scores["unchanged"] == pytest.approx(means) and p.value("unchanged").draws == 3
+        n_w = [np.mean([m.distribution(t, k).p_keep() for k in m.alignment.drawn(t)]) for t in texts[:2]]
+        assert p.value("n_w").mean == pytest.approx(np.mean(n_w)) and p.texts == ()
+        low, high = stats.t.interval(0.95, 1, np.mean(n_w), stats.sem(n_w)) if np.ptp(n_w) else (n_w[0], n_w[0])
+        assert (p.value("n_w").low, p.value("n_w").high) == pytest.approx((max(0, low), min(1, high)))
+        assert p.total == pytest.approx(np.mean([m.guarantee(t).total for t in texts]))
+    with pytest.raises(dpt.ConfigError, match="neither fact nor prepare"):
+        tradeoff(texts, [SWAP], fact="film")

@@ -141,3 +141,24 @@ def test_flags_say_where_files_lie_unless_they_are_for_others(tmp_path):
     path.write_text("the\n")
     setting = dpt.Setting("custext", {"stopwords": str(path)})
     assert str(path) in setting.flags() and str(path) not in " ".join(setting.flags(places=False))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "preset", "options"),
+    [
+        ("custext", "paper", {"oov": "keep"}),
+        ("custext", "benchmark", {"k": 50, "strategy": "record"}),
+        ("dp-mlm", "paper", {"clip": "paper"}),
+        ("dp-mlm", "benchmark", {}),
+        ("dp-sentence", "paper", {}),
+    ],
+)
+def test_a_preset_names_the_options_of_the_paper_or_of_the_benchmarks(mechanism, preset, options):
+    found = dpt.Setting.of(mechanism, preset=preset, epsilon=3.0)
+    assert found == dpt.Setting(mechanism, options, 3.0) and found.make().config.epsilon == 3.0
+
+
+def test_given_options_win_over_a_preset_and_another_one_is_refused():
+    assert dict(dpt.Setting.of("custext", preset="benchmark", k=5).options) == {"k": 5, "strategy": "record"}
+    with pytest.raises(dpt.ConfigError, match="no preset 'mine'"):
+        dpt.Setting.of("custext", preset="mine")

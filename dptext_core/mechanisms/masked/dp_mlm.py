@@ -94,6 +94,7 @@ class DPMLMConfig:
         label="Clipping range",
         changes_distribution=True,
         choices=("tuned", "paper"),
+        presets={"paper": "paper"},
         live=True,
         help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
         "text and is wide enough to keep the best words apart. The paper's range goes from the mean to four standard "

@@ -62,6 +62,7 @@ class CusTextConfig(SpaceConfig):
         help="Each word becomes one of so many words.",
         phrase="K = {}",
         trade_off_values=TRIES,
+        presets={"benchmark": 50},
     )
     mapping: str = option(
         "balanced",
@@ -76,6 +77,7 @@ class CusTextConfig(SpaceConfig):
         "token",
         label="Strategy",
         choices=("token", "record", "dataset"),
+        presets={"benchmark": "record"},
         help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
         "“dataset” each distinct word of all texts. Drawn once, a word shows where it is repeated.",
         phrase="{}",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...pieces import NOT_IN_VOCABULARY
 from ...support.task import UNWATCHED, Task
 from ..audit_support import AuditSupport
-from ..base import NOT_IN_VOCABULARY
 from ..capabilities import Alignment, InputCoverage
 from ..likelihood import Likelihood
 from ..preparing import Prepared

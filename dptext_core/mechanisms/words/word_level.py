@@ -22,6 +22,7 @@ import numpy as np
 
 from ..._internal.lazy import Lazy
 from ...errors import ConfigError, InputError, NoDistribution
+from ...pieces import NOT_IN_VOCABULARY
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
@@ -35,7 +36,7 @@ from ...text.document import Document
 from ...text.lexicons import stop_words
 from ...text.names_and_numbers import names_and_numbers
 from ..audit_support import AuditSupport, notion_distances
-from ..base import NOT_IN_VOCABULARY, in_runs
+from ..base import in_runs
 from ..blocklist import Blocklist
 from ..capabilities import Alignment, InputCoverage, WordByWord
 from ..likelihood import Likelihood

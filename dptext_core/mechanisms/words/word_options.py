@@ -32,6 +32,7 @@ class WordConfig:
         phrase="unknown words: {}",
         shared_with="all",
         keeps_distribution=True,
+        presets={"paper": "keep"},
     )
     recase: str = recase_option()
     stopwords: str | None = stopwords_option()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...pieces import NOT_IN_VOCABULARY
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.sampling import NoiseStream, Place, full_range
 from ...result import Trace, Unit
@@ -16,7 +17,6 @@ from ...support.private import Private
 from ...text.document import Document
 from ...text.lexicon import Lexicon
 from ...text.skeleton import Skeleton
-from ..base import NOT_IN_VOCABULARY
 from ..preparing import Prepared
 from .word_codes import KEPT, UNKNOWN
 

@@ -46,6 +46,7 @@ def clip_option() -> Any:
         label="Clipping range",
         changes_distribution=True,
         choices=("tuned", "paper"),
+        presets={"paper": "paper"},
         help="The model's scores are cut to this range before a token is drawn. The tuned range was chosen on public "
         "text. The paper's range goes from the mean to four standard deviations above it, or is the published one. "
         "The promise is the same. A model for which only one range is known uses that one.",

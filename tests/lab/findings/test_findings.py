@@ -182,7 +182,7 @@ def ranges(sign: int, put: Callable):
         diffractor,
         "bundled_crossings",
         lambda: tuple(
-            Crossing(dpt.Setting(m, options, e), n, True)
+            Crossing(dpt.Setting(m, {**options, "oov": "keep"}, e), n, True)
             for m, options, ends in (("diffractor", GEOMETRIC, tight), ("mvc", {}, wide))
             for n, e in zip((0.1, 0.8), ends, strict=True)
         ),
@@ -986,3 +986,17 @@ def test_the_table_of_verdicts_is_that_of_the_bundled_claims():
     assert len(rows) > 20
     for names, said in rows:
         assert [today[name] for name in re.findall(r"`(\w+)`", names)] == said.split("; "), names
+
+
+def test_rows_of_one_policy_for_unknown_words_are_found_where_a_data_set_has_both():
+    rows = [
+        row("tem", "sst2", "accuracy", 9.0, 0.6),
+        row("tem", "sst2", "accuracy", 9.0, 0.7, oov="keep"),
+        row("dp-mlm", "sst2", "accuracy", 9.0, 0.5),
+        row("tem", "snips", "accuracy", 9.0, 0.4),
+    ]
+    for policy, value in (("keep", 0.7), ("random", 0.6)):
+        runs = f.Runs(rows, policy=policy)
+        assert runs.one("sst2", "accuracy", "tem", 9.0).value == value
+        assert len(runs.find("sst2", "accuracy")) == 2 and runs.one("snips", "accuracy", "tem", 9.0).value == 0.4
+    assert f.Runs(rows).one("sst2", "accuracy", "tem", 9.0).value == 0.7, "claims are about the papers' variant"

@@ -39,7 +39,6 @@ USUAL = summary(ABOUT, ("mvc", 0.7, KEEP), ("vickrey", 0.6, KEEP), ("dp-mlm", 0.
 @pytest.mark.parametrize(
     ("about", "options", "reason"),
     [
-        ({}, {"oov": "random"}, "unknown words: replaced at random instead of released in clear"),
         ({"version": "2"}, KEEP, "version: 2 instead of 1"),
         ({"stopwords": "mine"}, KEEP, "stop words: mine instead of a list"),
         ({"data": {"sst2": {"n_train": 300}}}, KEEP, "training texts: 300 instead of 2000"),
@@ -52,6 +51,20 @@ def test_a_setting_that_was_measured_otherwise_is_refused_with_the_reason(about,
     assert [e.mechanism for e in found.entries] == ["mvc", "vickrey", "dp-mlm"]
     assert found.refused == (f"TEM ({reason})",)
     assert leaderboard_text.refused_text(found) == f"Not compared: TEM ({reason})."
+
+
+def test_rows_are_compared_at_one_policy_for_unknown_words_the_default_where_it_was_measured():
+    rows = leaderboard.Rows([USUAL, summary(ABOUT, ("tem", 0.9, {"oov": "random"}))])
+
+    def found(policy: str = "") -> tuple[list[str], tuple[str, ...]]:
+        b = leaderboard.board(rows, "sst2", "accuracy", "n_w", 0.3, unknown_words=policy)
+        return [e.mechanism for e in b.entries], b.refused
+
+    clear = "unknown words: released in clear instead of replaced at random"
+    assert found() == found("random") == (["tem", "dp-mlm"], (f"MVC, Vickrey ({clear})",))
+    other = "unknown words: replaced at random instead of released in clear"
+    assert found("keep") == (["mvc", "vickrey", "dp-mlm"], (f"TEM ({other})",))
+    assert [e.mechanism for e in board(USUAL).entries] == ["mvc", "vickrey", "dp-mlm"], "where no row has the default"
 
 
 def test_what_a_summary_does_not_say_refuses_nothing():

@@ -451,13 +451,18 @@ def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
     low, high, _ = dpt.mechanism_class("tem").epsilon_range()
     levels = sorted({p.epsilon for p in points if p.mechanism == "tem"})
     assert levels[0] == pytest.approx(low, rel=0.01) and levels[-1] == pytest.approx(high, rel=0.01)
-    named = grid.of_settings([mine], ["sst2"], [1.0])
+    named = grid.of_settings([mine], ["sst2"], [[1.0]])
+    own = grid.of_settings([tem, mine], ["sst2"], [[15.0, 20.0], [1.0]], seeds=(1,)).points()[1:]
+    assert [(p.mechanism, p.epsilon) for p in own] == [("tem", 15.0), ("tem", 20.0), ("custext", 1.0)]
+    alike = grid.of_settings([tem, mine], ["sst2"], [[15.0]], seeds=(1,)).points()[1:]
+    assert [(p.mechanism, p.epsilon) for p in alike] == [("tem", 15.0), ("custext", 15.0)]
     same = {p.id for p in FULL if p.setting.mechanism == "baseline" and p.data == "sst2"}
     assert {p.id for p in named.points() if p.mechanism == "baseline"} <= same, "beside the bundled unprotected text"
     for wrong, said in (
         (["--setting", "no-such"], "Unknown mechanism"),
         (["--setting", "custext:q=3"], "no option of custext"),
         (["--setting", "custext", "--epsilon", "-1"], "epsilon"),
+        (["--setting", "tem", *["--setting", "mvc"] * 2, *["--epsilon", "9"] * 2], "got 2 lists for 3"),
         (["--setting", "custext", "--set", "nowhere"], "no data set 'nowhere'"),
         (["--setting", "custext", "--seeds", "0"], "--seeds"),
         (["--setting", "custext", "--grid", "full"], "one of the two"),

@@ -179,3 +179,37 @@ def test_attackers_look_at_no_more_words_than_are_wanted(monkeypatch):
     told: list = []
     words_.score_released(1.0, 1, lambda *metric: told.append(metric))
     assert told[0][2] == [3] * 6
+
+
+@pytest.mark.parametrize(("oov", "found"), [("keep", 1.0), ("random", 0.0)])
+def test_a_word_in_clear_counts_as_found_and_one_replaced_at_random_as_hidden(oov, found):
+    m = on(SPACE, "tem", epsilon=3.0, oov=oov)
+    known, text = " ".join(words(40)[:3]), f"{words(40)[0]} zzz {words(40)[1]} {words(40)[2]}, 17."
+    attackers = ("attack_bayes", "attack_nearest", "attack_query")
+    seen: dict = {}
+    for name, some in (("known", known), ("all", text)):
+        of = Words({3.0: m}, {1: some}, attackers)
+        of.take(3.0, 1, 1, m.rewrite(some, seed=1))
+        of.score(3.0, lambda metric, x, owners, _, name=name: seen.__setitem__((name, metric), sorted(x)))
+        of.score_released(3.0, 1, lambda metric, x, *_, name=name: seen.__setitem__((name, metric), sorted(x)))
+    for metric in ("n_w", "attack_bayes", "attack_query"):
+        assert seen["all", metric] == pytest.approx(sorted([*seen["known", metric], found, found]))
+    assert len(seen["all", "attack_nearest"]) == 5 and seen["all", "attack_nearest"].count(found) >= 2
+    distinct = 1.0 if oov == "keep" else 40 * (1 - (1 - 1 / 40) ** 100)
+    assert seen["all", "s_w"] == pytest.approx(sorted([*seen["known", "s_w"], distinct, distinct]))
+
+
+@pytest.mark.parametrize(("oov", "asked"), [("keep", {0}), ("random", {0, 1})])
+def test_the_language_model_may_name_a_word_that_was_replaced_at_random(oov, asked, monkeypatch):
+    m = on(SPACE, "tem", epsilon=3.0, oov=oov)
+
+    class Guesses:
+        guesses = (attacked.mask_inference.MaskGuess(1, "zzz", "x", 1, ()),)
+
+    def attack(mechanism, result, only):
+        assert set(only) == asked
+        return Guesses
+
+    monkeypatch.setattr(attacked.mask_inference, "attack", attack)
+    result = m.rewrite(f"{words(40)[0]} zzz.", seed=1)
+    assert attacked.RELEASED["attack_mask"](m, result) == [0.0, 1.0]

@@ -1,0 +1,185 @@
+"""The author attack over a user's releases: who wrote them, by a classifier, from one release or many together.
+
+The attacker has texts of known authors and several releases of one author. A classifier gives each release a
+probability of each author; their logarithms are added, as if releases were independent given the author. What a
+mechanism keeps of the style adds up over releases, so that the attack measures privacy of a user, not of a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import InputError
+from ..privacy.numbers import percent
+from ..support import extras
+from ..support.checks import check_whole_number
+from ..support.statistics import clopper_pearson, standard_error, student
+
+#: Groups of each author where several texts are read together.
+GROUPS = 50
+#: Of the letters' sequences, the most frequent ones; and the inverse strength of the L2 penalty.
+_SEQUENCES, _C = 20_000, 10.0
+_LEAST = 1e-12
+
+
+class AuthorClassifier(Protocol):
+    """A classifier with the interface of scikit-learn."""
+
+    @property
+    def classes_(self) -> Any:
+        """Return the authors, in the order of the columns of ``predict_proba``."""
+
+    def fit(self, texts: Sequence[str], authors: Sequence[str]) -> Any:
+        """Learn from texts of known authors."""
+
+    def predict_proba(self, texts: Sequence[str]) -> Any:
+        """Return the probability of each author of each text, (texts, authors)."""
+
+
+def letter_classifier() -> AuthorClassifier:
+    """Return the default classifier: sequences of 2 to 5 letters and logistic regression."""
+    extras.require("sklearn")
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    vectors = TfidfVectorizer(analyzer="char", ngram_range=(2, 5), sublinear_tf=True, max_features=_SEQUENCES)
+    return make_pipeline(vectors, LogisticRegression(C=_C, max_iter=1000))
+
+
+@dataclass(frozen=True)
+class AuthorAttack:
+    """How often the author is recognised.
+
+    texts: how many of an author are read together. success, low, high: the share of groups whose author is recognised,
+    with its 95% interval: over texts where they are read one by one, else over authors. chance: 1 / authors. majority:
+    the share that always naming one author reaches. groups: how many were read.
+    """
+
+    texts: int
+    success: float
+    low: float
+    high: float
+    chance: float
+    majority: float
+    groups: int
+    authors: int
+
+    def sentence(self) -> str:
+        """Return the attack in plain words."""
+        read = "one text" if self.texts == 1 else f"{self.texts} texts"
+        return (
+            f"From {read} of an author, the attacker recognises {percent(self.success)} of {self.authors} authors (95% "
+            f"CI {percent(self.low)} to {percent(self.high)}); guessing is right {percent(self.chance)} of the time."
+        )
+
+
+def log_probabilities(
+    classifier: AuthorClassifier, releases: Sequence[str | Sequence[str]]
+) -> tuple[np.ndarray, list[str]]:
+    """Return ln P(author | releases of a text), (texts, authors), and the authors. releases: one of each text, or
+    several, whose logarithms are added."""
+    each = [[r] if isinstance(r, str) else list(r) for r in releases]
+    flat = [text for some in each for text in some]
+    log_p = np.log(np.maximum(np.asarray(classifier.predict_proba(flat), np.float64), _LEAST))
+    owners = np.repeat(np.arange(len(each)), [len(some) for some in each])
+    found = np.zeros((len(each), log_p.shape[1]))
+    np.add.at(found, owners, log_p)
+    return found, [str(a) for a in classifier.classes_]
+
+
+def attack_groups(
+    log_p: np.ndarray, known: Sequence[str], authors: Sequence[str], texts: int = 1, seed: int = 0
+) -> AuthorAttack:
+    """Attack groups of an author's texts.
+
+    Parameters
+    ----------
+    log_p : numpy.ndarray
+        ln P(author | text), (texts, known authors).
+    known : sequence of str
+        The authors of its columns.
+    authors : sequence of str
+        The true author of each text.
+    texts : int
+        How many of an author are read together. With 1, each text is a group; else ``GROUPS`` groups of each author are
+        sampled, of different texts.
+    seed : int
+        For the groups.
+
+    Returns
+    -------
+    AuthorAttack
+
+    Raises
+    ------
+    InputError
+        No author has so many texts.
+    """
+    texts = check_whole_number("texts, how many of an author are read together,", texts, least=1)
+    truth = np.array(authors, object)
+    column = {name: j for j, name in enumerate(known)}
+    places = {a: np.flatnonzero(truth == a) for a in sorted(set(authors)) if a in column}
+    places = {a: at for a, at in places.items() if len(at) >= texts}
+    if not places:
+        raise InputError(f"No known author has {texts} texts. Read fewer together.")
+    rng = np.random.default_rng(seed)
+    hits = {}
+    for author, at in places.items():
+        groups = at[:, None] if texts == 1 else np.array([rng.permutation(at)[:texts] for _ in range(GROUPS)])
+        hits[author] = log_p[groups].sum(axis=1).argmax(axis=1) == column[author]
+    every = np.concatenate(list(hits.values()))
+    success, largest = float(every.mean()), max(len(h) for h in hits.values())
+    if texts == 1:
+        low, high = clopper_pearson(float(every.sum()), len(every))
+    else:
+        error = standard_error([h.mean() for h in hits.values()]) or 0.0
+        half = student(len(hits)) * error if len(hits) > 1 else 1.0
+        low, high = max(0.0, success - half), min(1.0, success + half)
+    return AuthorAttack(texts, success, low, high, 1 / len(known), largest / len(every), len(every), len(hits))
+
+
+def attack_authors(
+    known_texts: Sequence[str],
+    known_authors: Sequence[str],
+    releases: Sequence[str | Sequence[str]],
+    authors: Sequence[str],
+    *,
+    texts: int = 1,
+    classifier: AuthorClassifier | None = None,
+) -> AuthorAttack:
+    """Guess who wrote a user's releases.
+
+    Parameters
+    ----------
+    known_texts, known_authors : sequence of str
+        What the attacker learns from: original texts, or rewrites of them by the same mechanism.
+    releases : sequence of str, or of sequences of str
+        One release of each text, or several.
+    authors : sequence of str
+        The true author of each text.
+    texts : int, default 1
+        How many texts of an author the attacker reads together.
+    classifier : AuthorClassifier, optional
+        Your own, with ``fit``, ``predict_proba`` and ``classes_`` as in scikit-learn; by default letters and logistic
+        regression.
+
+    Returns
+    -------
+    AuthorAttack
+
+    Raises
+    ------
+    InputError
+        The lists differ in length, or no author has so many texts.
+    """
+    for one, other in ((known_texts, known_authors), (releases, authors)):
+        if len(one) != len(other):
+            raise InputError(f"Give an author for each text: got {len(one)} texts and {len(other)} authors.")
+    classifier = letter_classifier() if classifier is None else classifier
+    classifier.fit(list(known_texts), list(known_authors))
+    return attack_groups(*log_probabilities(classifier, releases), authors, texts)

@@ -1,0 +1,55 @@
+"""Rows of `bench authors`: the author attack over a user's releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .measurement import Measurement
+
+
+@dataclass(frozen=True)
+class AuthorsRow:
+    """One system and attacker, for a number of texts that are read together.
+
+    system: its name in tables. stop_words: whether they are kept, None where the mechanism has no such option.
+    releases: of each text. attacker: "static" (trained on original texts) or "adaptive" (on rewrites by the system).
+    texts: how many of an author are read together. success, low, high: the share of groups whose author is recognised,
+    with its 95% interval. chance, majority: what guessing reaches. trained: texts that the attacker learnt from.
+    """
+
+    system: str
+    mechanism: str
+    epsilon: float
+    stop_words: bool | None
+    releases: int
+    attacker: str
+    texts: int
+    success: float
+    low: float
+    high: float
+    chance: float
+    majority: float
+    groups: int
+    authors: int
+    trained: int
+    seconds: float
+
+
+MEASUREMENT = Measurement("authors --data DIR", AuthorsRow, "authors.json", digits=4)
+bundled = MEASUREMENT.bundled
+
+
+def strongest(rows: Iterable[AuthorsRow]) -> list[AuthorsRow]:
+    """Return of each system and number of texts the row of the attacker that recognises most."""
+    found: dict[tuple[str, int, int], AuthorsRow] = {}
+    for row in rows:
+        key = row.system, row.releases, row.texts
+        if key not in found or row.success > found[key].success:
+            found[key] = row
+    return list(found.values())
+
+
+def numbers_of_texts(rows: Sequence[AuthorsRow]) -> list[int]:
+    """Return how many texts were read together, ascending."""
+    return sorted({row.texts for row in rows})

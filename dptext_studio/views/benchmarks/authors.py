@@ -1,0 +1,40 @@
+"""Benchmarks: how often an author is recognised from one release, and from many together."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dptext_core.support.checks import pluralize
+from dptext_lab.results import authors
+
+from ...components.text import literal
+
+
+def authors_note() -> None:
+    """Show how often the author is recognised by the number of texts that are read together, where it is bundled."""
+    rows = authors.bundled()
+    if not rows:
+        return
+    st.markdown("### Many texts of one author")
+    top = {(r.system, r.texts): r for r in authors.strongest(rows)}
+    numbers = authors.numbers_of_texts(rows)
+    first = rows[0]
+    st.caption(
+        literal(
+            f"An attacker reads several rewritten speeches of one of {first.authors} presidents. What a mechanism "
+            f"keeps of the style adds up over texts. Guessing is right {first.chance:.0%} of the time. In brackets: "
+            "95% intervals."
+        )
+    )
+    st.dataframe(
+        [
+            {"system": name}
+            | {
+                pluralize(n, "text"): f"{r.success:.0%} ({r.low:.0%} to {r.high:.0%})"
+                for n in numbers
+                if (r := top.get((name, n))) is not None
+            }
+            for name in dict.fromkeys(r.system for r in rows)
+        ],
+        hide_index=True,
+    )

@@ -1,0 +1,73 @@
+"""The author attack over a user's releases: more texts reveal more, and any classifier may be used."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dptext_core as dpt
+from dptext_core.attacks import authors
+
+KNOWN = np.array(["ann", "ben", "cat", "dan"])
+
+
+def weak_evidence(n: int) -> tuple[np.ndarray, list[str]]:
+    """ln P of n texts of each of four authors: each text says a little of its author, with noise."""
+    rng = np.random.default_rng(3)
+    truth = np.repeat(np.arange(4), n)
+    return 0.5 * np.eye(4)[truth] + rng.normal(size=(4 * n, 4)), KNOWN[truth].tolist()
+
+
+def test_more_texts_of_an_author_reveal_more():
+    log_p, truth = weak_evidence(60)
+    found = [authors.attack_groups(log_p, KNOWN.tolist(), truth, n) for n in (1, 5, 20)]
+    assert found[0].success < found[1].success - 0.1 and found[1].success < found[2].success - 0.1
+    assert found[0].groups == 240 and found[1].groups == 4 * authors.GROUPS
+    for one in found:
+        assert one.low <= one.success <= one.high and one.chance == one.majority == 0.25 and one.authors == 4
+
+
+def test_one_text_is_a_group_of_its_own():
+    log_p = np.log([[0.6, 0.4], [0.6, 0.4], [0.1, 0.9]])
+    found = authors.attack_groups(log_p, ["a", "b"], ["a", "b", "b"])
+    assert found.success == pytest.approx(2 / 3) and found.majority == pytest.approx(2 / 3) and found.groups == 3
+
+
+def test_authors_with_too_few_texts_are_left_out_and_none_is_refused():
+    log_p = np.log(np.full((5, 2), 0.5))
+    assert authors.attack_groups(log_p, ["a", "b"], ["a", "a", "a", "b", "b"], 3).authors == 1
+    with pytest.raises(dpt.InputError, match="No known author has 4 texts"):
+        authors.attack_groups(log_p, ["a", "b"], ["a", "a", "a", "b", "b"], 4)
+
+
+class Vowels:
+    """A classifier of one's own: how many a text has."""
+
+    classes_ = np.array(["many", "none"])
+
+    def fit(self, texts, labels):
+        self.learnt = dict(zip(texts, labels, strict=True))
+        return self
+
+    def predict_proba(self, texts):
+        return np.array([[0.9, 0.1] if "a" in t else [0.2, 0.8] for t in texts])
+
+
+def test_a_classifier_of_ones_own_reads_every_release_of_a_text():
+    own = Vowels()
+    found = dpt.attacks.attack_authors(
+        ["a", "x"], ["many", "none"], [["a", "x"], ["x", "x"]], ["many", "none"], classifier=own
+    )
+    assert own.learnt == {"a": "many", "x": "none"} and found.success == 1.0
+    log_p, known = authors.log_probabilities(own, [["a", "x"], "x"])
+    assert known == ["many", "none"] and log_p[0].tolist() == pytest.approx([math.log(0.18), math.log(0.08)])
+    with pytest.raises(dpt.InputError, match="2 texts and 1 authors"):
+        dpt.attacks.attack_authors(["a", "x"], ["many"], ["a"], ["many"], classifier=own)
+
+
+def test_letters_recognise_authors_by_default():
+    known = ["the colour of it", "a colour to see", "the color of it", "a color to see"]
+    found = dpt.attacks.attack_authors(known, ["uk", "uk", "us", "us"], ["my colour", "my color"], ["uk", "us"])
+    assert found.success == 1.0 and "recognises 100% of 2 authors" in found.sentence()
