@@ -43,12 +43,13 @@ from ..exports.gallery import gallery
 from ..figures import browser
 from ..figures.belief_view import belief_curve, belief_view, points
 from ..figures.token_view import payload
+from .detection import detection_data, stand_in_lists
 from .game import game_data
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
 #: In the order in which the page lists them; it begins with the first.
-MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior")
+MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior", "redact", "surrogates")
 #: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
 FROZEN = {"custext": ("never",)}
 #: Tables of CusText that are there, by the number of output words.
@@ -187,6 +188,7 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     yield "nearest", "data/nearest.bin.gz", _nearest()
     (order,) = _words_of("diffractor").vocabulary.lists
     yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
+    yield "stand-ins", "data/stand_ins.json.gz", stand_in_lists(get_mechanism("surrogates").language)
     words, near = _neighbours()
     yield "neighbours-words", "data/neighbours.txt.gz", words
     yield "neighbours", "data/neighbours.bin.gz", near
@@ -338,6 +340,7 @@ def language_data(language: Language) -> dict[str, Any]:
         "starters": sorted(language.starters),
         "no_initials": sorted(language.no_initials),
         "irregular": IRREGULAR,
+        "detection": detection_data(language),
         "clues": {
             **{name: sorted(x) if isinstance(x, frozenset) else x for name, x in dataclasses.asdict(clues).items()},
             "longest_place": clues.longest_place,
