@@ -19,7 +19,7 @@ const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
   progress: get("progress"), guarantee: get("guarantee"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
   notes: get("notes"), reader: get("reader"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
-  blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
+  blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"), asked: get("asked"),
 };
 const state = {
   run: 0,
@@ -374,8 +374,22 @@ async function take(/** @type {DragEvent} */ event) {
   return true;
 }
 
+// What the address asks for, as that of a frame in a course page: an example, a mechanism, or a lesson.
+const address = new URLSearchParams(location.search);
+if (window.top !== window) document.documentElement.dataset.embedded = "";
+
+/** What the address names among these; without a name, or with another one, the first, and the page says so. */
+function askedFor(/** @type {string} */ what, /** @type {any[]} */ among, /** @type {(one: any) => string} */ name) {
+  const wanted = address.get(what);
+  const found = among.find((one) => name(one) === wanted);
+  if (wanted && !found) ui.asked.textContent += `This site has no ${what.replace("text-", "")} “${wanted}”. `;
+  return found ?? among[0];
+}
+
 async function begin() {
   get("idle").remove();
+  if (address.get("lesson")) return location.replace(`lessons.html${location.search}`);
+  get("whole").href = location.href;
   engine = new Engine(await json("core.json"));
   beliefs = new BeliefPage(engine, (sentence) => (ui.reader.textContent = sentence));
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
@@ -389,11 +403,14 @@ async function begin() {
     });
     return pill;
   }));
-  ui.text.value = engine.core.examples[0]?.text ?? "";
+  const example = askedFor("text-example", engine.core.examples, (e) => e.slug);
+  ui.text.value = example.text;
+  ui.mechanism.value = askedFor("mechanism", engine.core.mechanisms, (m) => m.name).name;
   for (const note of engine.core.notes) ui.notes.append(element("li", note));
   ui.again.disabled = ui.save.disabled = true;
   offer();
-  demonstrate().catch(() => {});
+  const first = example === engine.core.examples[0] && ui.mechanism.value === engine.core.mechanisms[0].name;
+  if (first) demonstrate().catch(() => {});
   rewrite();
   introduce();
   const soon = () => {
