@@ -103,6 +103,12 @@ def _dates(language: Language) -> re.Pattern[str]:
     )
 
 
+def patterns(language: Language = ENGLISH) -> dict[str, re.Pattern[str]]:
+    """Return the patterns that the rules search by, for an edition that is not written in Python."""
+    numeric, dates = re.compile(_NUMERIC_DATE), _dates(language)
+    return {"mail": _MAIL, "web": _WEB, "phone": _PHONE, "years": _YEARS, "numeric": numeric, "dates": dates}
+
+
 class _Search:
     """One pass over what one sees of a text. Tokens are counted as those of its document."""
 

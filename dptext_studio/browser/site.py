@@ -38,17 +38,19 @@ from dptext_core.text.languages.english import IRREGULAR
 from dptext_core.text.lexicons import stop_words
 from dptext_core.text.visible import character_table
 
-from ..exports import html
-from ..exports.gallery import gallery
+from ..exports import html, lesson
+from ..exports.gallery import gallery, slug
 from ..figures import browser
 from ..figures.belief_view import belief_curve, belief_view, points
 from ..figures.token_view import payload
+from .course import course_data
+from .detection import detection_data, stand_in_lists
 from .game import game_data
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
 #: In the order in which the page lists them; it begins with the first.
-MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior")
+MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior", "redact", "surrogates")
 #: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
 FROZEN = {"custext": ("never",)}
 #: Tables of CusText that are there, by the number of output words.
@@ -69,8 +71,8 @@ NOTES = (
     "(≈), and exact where you stop.",
     "The page and its files come from the server where you opened it. Once they are loaded, it sends nothing.",
 )
-#: The name of the file that says what is there, and the folder of finished pages.
-CORE, GALLERY = "core.json", "gallery"
+#: The names of the file that says what is there, of the course, and of the folder of finished pages.
+CORE, LESSONS, GALLERY = "core.json", "lessons.json.gz", "gallery"
 #: Is there while a site is not whole.
 UNFINISHED = "unfinished.txt"
 
@@ -132,16 +134,21 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
     core = json.dumps(_core(packed, candidates), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write(CORE, core)
     write("game.json", json.dumps(game_data(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    course = json.dumps(course_data(MECHANISMS, say), ensure_ascii=False, separators=(",", ":"))
+    write(LESSONS, _pack(course.encode()))
     write("first.json", json.dumps(_first(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     for file in sorted(_HERE.iterdir()):
         if file.suffix in (".js", ".webmanifest") and file.name != "sw.js":
             write(file.name, file.read_bytes())
     write("strip.js", browser.script())
-    write("style.css", html.style() + (_HERE / "site.css").read_text(encoding="utf-8"))
+    sheet = (_HERE / "site.css").read_text(encoding="utf-8")
+    write("style.css", html.style() + sheet)
+    write("lessons.css", lesson.style() + sheet)
     write("icon.svg", (_HERE / "icon.svg").read_bytes())
     write("index.html", _page("page.html", "app.js", shown is not None))
     write("game.html", _page("game.html", "game.js"))
-    shell = sorted(path for path in files if not path.endswith(".gz") and not path.startswith("licences/"))
+    write("lessons.html", _page("lessons.html", "lessons.js", sheet="lessons.css"))
+    shell = sorted(p for p in files if p == LESSONS or not (p.endswith(".gz") or p.startswith("licences/")))
     if shown is not None:
         folder = out / GALLERY
         gallery(folder, shown, say=say)
@@ -187,6 +194,7 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     yield "nearest", "data/nearest.bin.gz", _nearest()
     (order,) = _words_of("diffractor").vocabulary.lists
     yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
+    yield "stand-ins", "data/stand_ins.json.gz", stand_in_lists(get_mechanism("surrogates").language)
     words, near = _neighbours()
     yield "neighbours-words", "data/neighbours.txt.gz", words
     yield "neighbours", "data/neighbours.bin.gz", near
@@ -290,7 +298,8 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
         "candidates": candidates,
         "mechanisms": list(made.values()),
         "examples": [
-            {"title": e.title, "text": e.text, "problem": e.problem, "sensitive": e.sensitive} for e in examples()
+            {"slug": slug(e), "title": e.title, "text": e.text, "problem": e.problem, "sensitive": e.sensitive}
+            for e in examples()
         ],
         "own": OWN_TEXT,
         "notes": NOTES,
@@ -338,6 +347,7 @@ def language_data(language: Language) -> dict[str, Any]:
         "starters": sorted(language.starters),
         "no_initials": sorted(language.no_initials),
         "irregular": IRREGULAR,
+        "detection": detection_data(language),
         "clues": {
             **{name: sorted(x) if isinstance(x, frozenset) else x for name, x in dataclasses.asdict(clues).items()},
             "longest_place": clues.longest_place,
@@ -346,11 +356,11 @@ def language_data(language: Language) -> dict[str, Any]:
     }
 
 
-def _page(name: str, script: str, with_gallery: bool = False) -> str:
+def _page(name: str, script: str, with_gallery: bool = False, sheet: str = "style.css") -> str:
     """Return a page of the site: its body, and the script that runs on it."""
     body = (_HERE / name).read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
     if with_gallery:
-        link = f'<a href="{GALLERY}/index.html">The examples under every mechanism, and lessons</a>'
+        link = f'<a href="{GALLERY}/index.html">The examples under every mechanism</a>'
         body += f'<p class="p-small">{link}</p>\n'
     title = re.search("<h1>(.*?)</h1>", body)
     assert title is not None
@@ -366,7 +376,7 @@ def _page(name: str, script: str, with_gallery: bool = False) -> str:
 <title>{title[1]}</title>
 <link rel="icon" href="icon.svg">
 <link rel="manifest" href="manifest.webmanifest">
-<link rel="stylesheet" href="style.css">
+<link rel="stylesheet" href="{sheet}">
 </head>
 <body>
 <main>

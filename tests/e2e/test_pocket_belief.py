@@ -67,7 +67,7 @@ def questioned(page: Page, m: dpt.Mechanism, text: str, fact: str, others: list[
     return dataclasses.replace(question, prepared=tuple(prepared))
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [name for name in MECHANISMS if dpt.mechanism_class(name).uses_epsilon])
 def test_a_belief_is_the_cores_at_every_epsilon(page: Page, name: str) -> None:  # noqa: F811
     """Posterior, ceiling and what is not covered. Shown between two points, it is off by two percent at most."""
     low, high, usual = dpt.get_mechanism(name).epsilon_range()

@@ -32,7 +32,7 @@ FORMS = (
     "web address",
 )
 #: A unit behind a number, as in "3kg". Other letters are part of what is replaced.
-_UNIT = re.compile(r"(?<=\d)(?:kg|g|mg|km|m|cm|mm|l|ml|am|pm|h|min|s|k)$")
+UNIT = re.compile(r"(?<=\d)(?:kg|g|mg|km|m|cm|mm|l|ml|am|pm|h|min|s|k)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _digits_form(text: str, kind: str, clues: Clues) -> str:
 
 def _shape(text: str, clues: Clues) -> str:
     """Return a token with 9 for each digit, A and a for letters. Units such as "years" and "kg" stay."""
-    unit = _UNIT.search(text)
+    unit = UNIT.search(text)
     head, tail = (text[: unit.start()], unit[0]) if unit else (text, "")
     parts = re.split(r"([-\u2010\u2011])", head)
     return "".join(p if p.lower() in clues.number_units else "".join(map(_class, p)) for p in parts) + tail

@@ -16,7 +16,7 @@ from .flags import FORMS
 MANY = 1000
 #: The ages and years that come out.
 AGES, YEARS = range(18, 100), range(1930, 2026)
-_DATE = re.compile(r"9{4}([-/.])99?\1 ?99?|99?([-/.])99?\2(?:9999|99)")
+DATE_SHAPE = re.compile(r"9{4}([-/.])99?\1 ?99?|99?([-/.])99?\2(?:9999|99)")
 _LONG = [
     "january",
     "february",
@@ -93,7 +93,7 @@ def _shapes(shape: str, language: Language) -> tuple[str, ...]:
 
     More than three digits, or letters: ``MANY`` words that a public hash of the shape chooses.
     """
-    if _DATE.fullmatch(shape):
+    if DATE_SHAPE.fullmatch(shape):
         return tuple(dict.fromkeys(_dated(shape, k) for k in range(MANY)))
     runs = re.findall("9+", shape)
     mask = _letters(shape, language)

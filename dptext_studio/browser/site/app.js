@@ -1,14 +1,13 @@
 // @ts-check
 // The page: a text, a mechanism, the token view, the guarantee, and a ledger of what left this tab.
 
+import { expose } from "./api.js";
 import { Blocklist, parseBlocklist } from "./blocklist.js";
-import { BeliefQuestion } from "./belief.js";
 import { BeliefPage, tellDemonstration } from "./belief_page.js";
-import { Engine, check } from "./engine.js";
+import { Engine, isUsed } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
 import { bound } from "./guarantee.js";
-import { findPii } from "./identifiers.js";
 import { payload } from "./view.js";
 
 const EMPTY = "∎"; // as the token view shows a sentence that is empty
@@ -20,7 +19,7 @@ const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
   progress: get("progress"), guarantee: get("guarantee"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
   notes: get("notes"), reader: get("reader"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
-  blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
+  blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"), asked: get("asked"),
 };
 const state = {
   run: 0,
@@ -29,8 +28,8 @@ const state = {
   options: /** @type {Record<string, Record<string, any>>} */ ({}),
   blocklist: { text: "", made: new Blocklist([]) },
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
-  draws: /** @type {Map<string, {title: string, draws: number, metric: boolean}>} */ (new Map()),
-  released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, draw: string}>} */ (new Map()),
+  draws: /** @type {Map<string, {title: string, draws: number, metric: boolean, none: boolean}>} */ (new Map()),
+  released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, none: boolean, draw: string}>} */ (new Map()),
   timer: 0,
   turn: 0,
   working: /** @type {AbortController | null} */ (null),
@@ -151,7 +150,8 @@ function offer() {
   const chosen = (state.options[name] ??= {});
   const shown = (/** @type {any} */ value, /** @type {any} */ { unset }) =>
     value === true ? "yes" : value === false ? "no" : value === null ? unset : String(value);
-  ui.controls.replaceChildren(...spec.controls.map((/** @type {any} */ control) => {
+  const used = spec.controls.filter((/** @type {any} */ control) => isUsed(spec, control, chosen));
+  ui.controls.replaceChildren(...used.map((/** @type {any} */ control) => {
     const label = element("label", `${control.label} `);
     label.title = control.help;
     const select = document.createElement("select");
@@ -160,6 +160,8 @@ function offer() {
     select.value = String(control.values.indexOf(chosen[control.name] ?? control.value));
     select.addEventListener("change", () => {
       chosen[control.name] = control.values[Number(select.value)];
+      offer();
+      get("controls").querySelector(`[data-option=${control.name}]`)?.focus();
       rewrite();
     });
     label.append(select);
@@ -168,7 +170,7 @@ function offer() {
   ui.blocklist_label.hidden = !spec.takes_never;
   ui.blocklist_note.textContent = spec.takes_never
     ? "These words are taken out of what can be drawn, and none of them is kept. List each form. The guarantee holds as long as you made the list without looking at the text."
-    : `${spec.title} takes no list of words here, because the list would change its groups. The full program supports it.`;
+    : spec.replaces ? "" : `${spec.title} takes no list of words here, because the list would change its groups. The full program supports it.`;
 }
 
 // What the text gives away, and which example it is.
@@ -215,7 +217,7 @@ function again() {
   const { prepared } = state;
   if (!prepared || state.working) return;
   work(async (signal) => {
-    await show(prepared, signal);
+    await show(await engine.redrawn(prepared, signal), signal);
     return "Rewritten with new noise.";
   });
 }
@@ -243,7 +245,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   ui.view.inert = ui.again.disabled = ui.save.disabled = false;
   Object.assign(state, { run, draw, prepared });
   const { draws } = engine.guarantee(prepared, epsilon);
-  state.draws.set(draw, { title, draws, metric: notion === "metric" });
+  state.draws.set(draw, { title, draws, metric: notion === "metric", none: notion === "none" });
   const word = secretOf(prepared);
   if (prepared.aligned) state.chosen = chosenIn(prepared, before, made.tokens, word);
   const pin = prepared.aligned && state.chosen !== null ? { pin: state.chosen } : {};
@@ -303,6 +305,7 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
   const all = [...state.released.values()];
   let total = 0;
   const rows = all.map((r) => {
+    if (r.none) return element("li", `${r.title}: no guarantee.`);
     if (!r.metric) total += r.epsilon * r.draws;
     const spent = `${bound(r.epsilon * r.draws)}${r.metric ? " for each unit of distance" : ""}`;
     const versions = all.filter((other) => other.draw === r.draw).length;
@@ -311,7 +314,9 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
     return element("li", `${r.title}, ε = ${bound(r.epsilon)}, ${r.draws} ${r.draws === 1 ? "draw" : "draws"}: ${spent}.${shared}`);
   });
   const apart = all.some((r) => r.metric) ? ", but for what counts by distance" : "";
-  const sum = `Together at most ε = ${bound(total)}${apart}, if all of it is about the same person.`;
+  const sum = all.some((r) => r.none)
+    ? "Together they have no guarantee, if all of it is about the same person."
+    : `Together at most ε = ${bound(total)}${apart}, if all of it is about the same person.`;
   ui.ledger.replaceChildren(...rows, ...(all.every((r) => r.metric) ? [] : [element("li", sum)]));
 }
 
@@ -338,7 +343,7 @@ function shownText() {
   let out = "";
   prepared.document.tokens.forEach((token, i) => {
     // A drawn word that is not shown is an error here: the original must not take its place.
-    const word = prepared.distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
+    const word = prepared.deleted?.has(i) ? "" : prepared.distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
     // What stands for the empty sentence is no part of the text.
     if (prepared.aligned) out += prepared.gaps[i] + word;
     else if (word && word !== EMPTY) out += (out && prepared.gaps[i]) + word;
@@ -369,8 +374,22 @@ async function take(/** @type {DragEvent} */ event) {
   return true;
 }
 
+// What the address asks for, as that of a frame in a course page: an example, a mechanism, or a lesson.
+const address = new URLSearchParams(location.search);
+if (window.top !== window) document.documentElement.dataset.embedded = "";
+
+/** What the address names among these; without a name, or with another one, the first, and the page says so. */
+function askedFor(/** @type {string} */ what, /** @type {any[]} */ among, /** @type {(one: any) => string} */ name) {
+  const wanted = address.get(what);
+  const found = among.find((one) => name(one) === wanted);
+  if (wanted && !found) ui.asked.textContent += `This site has no ${what.replace("text-", "")} “${wanted}”. `;
+  return found ?? among[0];
+}
+
 async function begin() {
   get("idle").remove();
+  if (address.get("lesson")) return location.replace(`lessons.html${location.search}`);
+  get("whole").href = location.href;
   engine = new Engine(await json("core.json"));
   beliefs = new BeliefPage(engine, (sentence) => (ui.reader.textContent = sentence));
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
@@ -384,11 +403,14 @@ async function begin() {
     });
     return pill;
   }));
-  ui.text.value = engine.core.examples[0]?.text ?? "";
+  const example = askedFor("text-example", engine.core.examples, (e) => e.slug);
+  ui.text.value = example.text;
+  ui.mechanism.value = askedFor("mechanism", engine.core.mechanisms, (m) => m.name).name;
   for (const note of engine.core.notes) ui.notes.append(element("li", note));
   ui.again.disabled = ui.save.disabled = true;
   offer();
-  demonstrate().catch(() => {});
+  const first = example === engine.core.examples[0] && ui.mechanism.value === engine.core.mechanisms[0].name;
+  if (first) demonstrate().catch(() => {});
   rewrite();
   introduce();
   const soon = () => {
@@ -413,80 +435,4 @@ async function begin() {
 
 const ready = begin();
 ready.catch((problem) => say(`This page could not start. ${sentence(problem)}`, true));
-
-/** @type {{key: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
-let last = null;
-
-/** The text that was asked for last is not read again for another word or another ε. never: words of a list. */
-function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never } = {}) {
-  const key = JSON.stringify([text, mechanism, options, never]);
-  if (last?.key !== key) {
-    const listed = never && parseBlocklist(never.join(" "), engine.language);
-    const made = engine.prepare(text, mechanism, { options, blocklist: listed });
-    last = { key, prepared: made };
-    // What failed is tried again when it is asked for again.
-    made.catch(() => (last = last?.prepared === made ? null : last));
-  }
-  return last.prepared;
-}
-
-// For tests, and for the curious: the same functions as the page uses. how: {mechanism, epsilon, options, never}.
-Object.assign(window, {
-  dptext: {
-    ready,
-    /** What a word is drawn from: index counts tokens, as m.distribution(text, index) of the core. */
-    async distribution(/** @type {string} */ text, /** @type {number} */ index, /** @type {any} */ how) {
-      await ready;
-      const prepared = await prepare(text, how);
-      check(prepared.spec, how.epsilon);
-      const distribution = Number.isInteger(index) ? prepared.distributions[index] : null;
-      if (!distribution) throw new Error(`no word is drawn for token ${index}`);
-      const logProbs = [...distribution.logProbs(how.epsilon)];
-      return { candidates: [...distribution.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
-    },
-    /**
-     * What the optimal reader believes about a fact after a release, at each of how.epsilons, as dpt.belief of the core.
-     * how.released: the candidate at each token, null where one is kept; without it nothing is weighed. how.others: the
-     * alternatives; without them those of the public lists. how.expected: whether the expected success is computed.
-     */
-    async belief(/** @type {string} */ text, /** @type {string} */ fact, /** @type {any} */ how) {
-      await ready;
-      const { epsilons, released, others = null, expected } = how;
-      const question = await BeliefQuestion.make(engine, await prepare(text, how), fact, others);
-      const [{ distributions }] = question.texts;
-      const index = released?.map((/** @type {string | null} */ word, /** @type {number} */ i) =>
-        distributions[i] && word !== null ? question.indexOf(distributions[i], word, 0) : -1);
-      const given = (/** @type {boolean} */ exact) =>
-        released && epsilons.map((/** @type {number} */ e) => question.given(e, { of: 0, index }, exact));
-      return {
-        alternatives: question.words, prior: question.prior, covered: question.covered, exact: given(true), shown: given(false),
-        expected: expected && (await Promise.all(epsilons.map((/** @type {number} */ e) => question.expected(e)))),
-      };
-    },
-    async rewrite(/** @type {string} */ text, /** @type {any} */ how) {
-      await ready;
-      return engine.rewrite(await prepare(text, how), how.epsilon);
-    },
-    /** The vectors of the sentences of a text, in steps of 2^-14. */
-    async vectors(/** @type {string} */ text) {
-      await ready;
-      return (await prepare(text, { mechanism: "dp-sentence" })).vectors?.map((v) => v && [...v]);
-    },
-    /** Names, places, dates and numbers of a text, each with the words that tell something. */
-    async pii(/** @type {string} */ text) {
-      await ready;
-      const document = engine.language.parse(text);
-      const found = findPii(document, engine.core.language.clues);
-      return found.map((t) => [t.kind, t.text, t.words.map((k) => document.tokens[k].text)]);
-    },
-    async sentences(/** @type {string} */ text) {
-      await ready;
-      const { text: seen } = engine.language.parse(text);
-      return engine.language.sentenceSpans(seen).map(([a, b]) => seen.slice(a, b));
-    },
-    async tokens(/** @type {string} */ text) {
-      await ready;
-      return engine.language.parse(text).tokens.map((t) => [t.text, t.kind]);
-    },
-  },
-});
+expose(ready, () => engine);

@@ -91,6 +91,9 @@ export class BeliefQuestion {
       const choice = { options: spec.options, blocklist, signal, like: original, slice: SLICE_MS };
       texts.push(await engine.prepare(exchanged + text.slice(at), spec.name, choice));
     }
+    if (texts.some((t) => t.flagged?.key !== original.flagged?.key)) {
+      throw new Error(`“${word}” and these alternatives are not flagged alike. Name others of its type, or use the full program.`);
+    }
     const question = new BeliefQuestion(engine, words, texts);
     await question.tabulate(signal);
     return question;
@@ -216,7 +219,8 @@ export class BeliefQuestion {
       const d = from.distributions[i];
       return d ? this.engine.written(from, i, d.candidates[index[i]]) : from.document.tokens[i].text;
     };
-    const parts = text.document.tokens.map((t, i) => text.gaps[i] + (text.distributions[i] ? shown(i) : t.text));
+    const parts = text.document.tokens.map((t, i) =>
+      text.gaps[i] + (text.deleted?.has(i) ? "" : text.distributions[i] ? shown(i) : t.text));
     return parts.join("") + text.gaps[text.gaps.length - 1];
   }
 
@@ -320,7 +324,7 @@ function fit(/** @type {Prepared} */ a, /** @type {Prepared} */ b) {
   const tokens = [...a.distributions.keys()];
   const both = (/** @type {number} */ i) => a.distributions[i] && b.distributions[i];
   if (tokens.some((i) => both(i) && a.capitals[i] !== b.capitals[i])) return "never";
-  const kept = (/** @type {number} */ i) => !a.distributions[i] && !b.distributions[i] && a.document.tokens[i].text === b.document.tokens[i].text;
+  const kept = (/** @type {number} */ i) => a.deleted?.has(i) || !a.distributions[i] && !b.distributions[i] && a.document.tokens[i].text === b.document.tokens[i].text;
   const same = tokens.every((i) => both(i) || kept(i)) && a.gaps.every((gap, i) => gap === b.gaps[i]);
   return same ? "same" : "text";
 }
@@ -332,7 +336,8 @@ function loss(/** @type {Prepared} */ a, /** @type {Prepared} */ b) {
   if (guarantee.notion === "none" || a.distributions.length !== b.distributions.length) return Infinity;
   const draws = (/** @type {Prepared} */ { known }) => known.filter(Boolean).length;
   if (!a.aligned) return Math.max(draws(a), draws(b));
-  const fixed = (/** @type {number} */ i) => a.known[i] === b.known[i] && (a.known[i] || a.document.tokens[i].text === b.document.tokens[i].text);
+  const flagged = (/** @type {number} */ i) => a.flagged?.words.has(i);
+  const fixed = (/** @type {number} */ i) => flagged(i) || a.known[i] === b.known[i] && (a.known[i] || a.document.tokens[i].text === b.document.tokens[i].text);
   if (![...a.known.keys()].every(fixed) || !spacesOf(a).every((gap, i) => gap === spacesOf(b)[i])) return Infinity;
   if (!a.table) return Math.max(draws(a), draws(b));
   let total = 0;

@@ -3,8 +3,11 @@
 
 import { Blocklist } from "./blocklist.js";
 import { breather } from "./work_slices.js";
-import { AGAIN, content } from "./files.js";
+import { replaced, standInsFor, substitute } from "./detected.js";
+import { content } from "./files.js";
 import { alike, constant, scored, shifted } from "./distributions.js";
+import { StandIns } from "./flags.js";
+import { Model } from "./model.js";
 import { namesAndNumbers } from "./names_and_numbers.js";
 import { guarantee as stateGuarantee } from "./guarantee.js";
 import { custext, diffractor, santext } from "./tables.js";
@@ -20,6 +23,7 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
  * @property {AbortSignal} [signal] ends the work between two passes of a model
  * @property {number} [slice] milliseconds after which the page has its turn
  * @property {Prepared} [like] another text with the same options, of which everything that is the same is used again
+ * @property {Record<number, string>} [standIns] the stand-ins by their tokens; without them they are drawn
  */
 /**
  * @typedef {object} Prepared
@@ -36,50 +40,13 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
  * @property {Table} [table] of a mechanism that draws each word from that word alone
  * @property {number[]} [rows] of the drawn words in that table, −1 for the others
  * @property {{scores: string[], proposals: string[]}} [asked] what the model was asked for each token
+ * @property {import("./detected.js").Flagged} [flagged] the flagged tokens, where a detector decides what is replaced
+ * @property {Set<number>} [deleted] tokens that are left out
  * @property {number} ms what the model took
  */
 
-const UNKNOWN = "not in the vocabulary";
+export const UNKNOWN = "not in the vocabulary";
 const STEPS = 2 ** 14; // of a coordinate of a sentence's vector from 0 to 1
-
-/** A model behind a worker. */
-class Model {
-  constructor() {
-    this.worker = new Worker("model_worker.js", { type: "module" });
-    /** @type {Map<number, {done: (x: any) => void, failed: (x: any) => void}>} */
-    this.waiting = new Map();
-    this.next = 0;
-    this.worker.onmessage = ({ data }) => {
-      const one = this.waiting.get(data.id);
-      this.waiting.delete(data.id);
-      if (data.error) one?.failed(new Error(data.error));
-      else one?.done(data);
-    };
-    this.worker.onerror = (event) => {
-      for (const one of this.waiting.values()) one.failed(new Error(event.message || `A script of the model could not be loaded. ${AGAIN}`));
-      this.waiting.clear();
-    };
-  }
-
-  /** Load a graph and its weights, which it names as their file is called. @returns {Promise<any>} */
-  load(
-    /** @type {ArrayBuffer} */ runtime, /** @type {ArrayBuffer} */ graph, /** @type {ArrayBuffer} */ weights,
-    /** @type {string} */ path,
-  ) {
-    const name = path.replace(/^.*\//, "").replace(/\.gz$/, "");
-    return this.ask({ load: { runtime, graph, weights, name } }, [runtime, graph, weights]);
-  }
-
-  /** @returns {Promise<any>} */
-  ask(/** @type {object} */ what, /** @type {Transferable[]} */ transfer = []) {
-    this.next += 1;
-    const id = this.next;
-    return new Promise((done, failed) => {
-      this.waiting.set(id, { done, failed });
-      this.worker.postMessage({ id, ...what }, transfer);
-    });
-  }
-}
 
 /**
  * What a word mechanism knows: its words, their places, what one of them is drawn from, and how it is made of fewer.
@@ -168,6 +135,8 @@ export class Engine {
     /** The last that was made without some words, with how far the nearest other word is there, as a rule.
      * @type {{of: Table, blocklist: Blocklist, made: Table, distance: number | undefined} | null} */
     this.shorter = null;
+    /** @type {StandIns | null} */
+    this.standIns = null;
     /** @type {Map<string, Promise<void>>} */
     this.loads = new Map();
     /** @type {Promise<{words: string[], places: Map<string, number>, near: Uint16Array}> | undefined} */
@@ -178,23 +147,36 @@ export class Engine {
   spec(/** @type {string} */ mechanism, /** @type {Record<string, any>} */ options = {}) {
     const found = this.core.mechanisms.find((/** @type {any} */ m) => m.name === mechanism);
     if (!found) throw new Error(`there is no mechanism ${mechanism} here`);
-    const chosen = found.controls.map((/** @type {any} */ c) => (c.name in options ? options[c.name] : c.value));
+    const named = (/** @type {any} */ c) => (c.name in options ? options[c.name] : c.value);
+    const chosen = found.controls.map((/** @type {any} */ c) => (isUsed(found, c, options) ? named(c) : c.value));
     const variant = found.variants[JSON.stringify(chosen)];
     if (!variant) throw new Error(`${found.title} is not here with these options`);
     return { ...found, ...variant };
   }
 
   /** What a mechanism needs, loaded once. */
-  load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ onProgress = () => {}) {
-    const key = tableOf(spec);
-    let found = this.loads.get(key);
-    if (!found) {
-      if (key === "dp-mlm") found = this.loadModel(onProgress);
-      else found = key === "dp-sentence" ? this.loadBank(onProgress) : this.loadWords(key, onProgress);
+  async load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ onProgress = () => {}) {
+    const { name, replaces, options } = spec;
+    const parts = replaces ? [] : [tableOf(spec)];
+    if (options.surrogates || name === "surrogates") parts.unshift("stand-ins");
+    for (const key of parts) {
+      const found = this.loads.get(key) ?? this.loadPart(key, onProgress);
       this.loads.set(key, found);
       found.catch(() => this.loads.delete(key));
+      await found;
     }
-    return found;
+  }
+
+  /** @returns {Promise<void>} */
+  loadPart(/** @type {string} */ key, /** @type {(bytes: number, all: number) => void} */ onProgress) {
+    if (key === "dp-mlm") return this.loadModel(onProgress);
+    if (key === "dp-sentence") return this.loadBank(onProgress);
+    return key === "stand-ins" ? this.loadStandIns() : this.loadWords(key, onProgress);
+  }
+
+  async loadStandIns() {
+    const [lists] = await this.fetch(["stand-ins"], () => {});
+    this.standIns = new StandIns(this.core.language, JSON.parse(new TextDecoder().decode(lists)));
   }
 
   /** The files of these names. */
@@ -260,14 +242,22 @@ export class Engine {
 
   /** A text with what each of its words is drawn from, at every ε. @returns {Promise<Prepared>} */
   async prepare(
-    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, blocklist = NOTHING, signal, slice, like } = {},
+    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, blocklist = NOTHING, signal, slice, like, standIns } = {},
   ) {
     if (typeof text !== "string") throw new Error("the text is a string");
     let spec = this.spec(mechanism, options);
     if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
     await this.load(spec);
     if (mechanism === "dp-sentence") return this.bySentence(text, spec, blocklist, { signal, slice, like });
-    const document = this.language.parse(text);
+    const given = this.language.parse(text);
+    const { language } = this.core;
+    const flagged = spec.options.surrogates || spec.name === "surrogates"
+      ? standInsFor(given, spec, language, /** @type {StandIns} */ (this.standIns), blocklist, { like: like?.flagged, named: standIns })
+      : null;
+    if (spec.replaces) return replaced(given, spec, language, blocklist, flagged);
+    // Which words are drawn depends on nothing that stood in a flagged place; the model reads the stand-ins.
+    const planned = flagged ? substitute(given, flagged.fixed) : given;
+    const document = flagged ? substitute(given, flagged.words) : given;
     const whole = this.tables.get(tableOf(spec));
     const table = whole && this.without(whole, blocklist);
     const near = blocklist.size && whole?.maker.near ? this.shorter?.distance : undefined;
@@ -275,8 +265,9 @@ export class Engine {
     const place = (/** @type {import("./text.js").Token} */ t) =>
       t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
     const keeps = spec.options.keep_stopwords;
-    const written = keeps ? namesAndNumbers(document, this.core.language.clues) : new Map();
-    const reasons = document.tokens.map((t, i) => {
+    const written = keeps ? namesAndNumbers(planned, language.clues) : new Map();
+    const reasons = planned.tokens.map((t, i) => {
+      if (flagged?.words.has(i)) return language.detection.reasons.flagged;
       if (blocklist.bans(t.text)) return null;
       if (t.kind === "symbol") return "symbol";
       if (t.kind === "punct") return "punctuation";
@@ -289,7 +280,11 @@ export class Engine {
     const made = table
       ? await byTable(document, drawn, table, document.tokens.map((t, i) => (known[i] ? place(t) ?? -1 : -1)), { signal, slice, like })
       : await this.byModel(document, drawn, spec, blocklist, { signal, slice, like });
-    return { spec, blocklist, document, reasons, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ...made };
+    const capitals = begins(frame, this.language).map((begin, i) => begin && !flagged?.words.has(i));
+    const gaps = spaced(flagged ? skeleton(given, drawn.map((d, i) => d || flagged.words.has(i))) : frame);
+    const prepared = { spec, blocklist, document: given, reasons, known, capitals, gaps, aligned: true, ...made };
+    if (!flagged) return prepared;
+    return { ...prepared, flagged, distributions: made.distributions.map((d, i) => flagged.distributions.get(i) ?? d) };
   }
 
   /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
@@ -405,10 +400,19 @@ export class Engine {
     /** @type {Record<string, number>} */
     const kept = {};
     prepared.reasons.forEach((r, i) => {
+      if (prepared.deleted?.has(i)) return;
       const of = r ?? (prepared.known[i] ? null : "unknown");
       if (of) kept[of] = (kept[of] ?? 0) + 1;
     });
     return stateGuarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept, prepared.blocklist.size > 0);
+  }
+
+  /** The text with other stand-ins, where it has any. */
+  async redrawn(/** @type {Prepared} */ prepared, /** @type {AbortSignal | undefined} */ signal = undefined) {
+    const { spec, blocklist, document, flagged } = prepared;
+    if (!flagged || flagged.given) return prepared;
+    const like = { ...prepared, flagged: undefined };
+    return this.prepare(document.text, spec.name, { options: spec.options, blocklist, like, signal });
   }
 
   /** One rewrite, with fresh randomness: its text, and what became of each token. */
@@ -417,13 +421,14 @@ export class Engine {
     let text = "";
     const releases = prepared.document.tokens.map((token, i) => {
       const distribution = prepared.distributions[i];
-      const word = distribution ? this.written(prepared, i, distribution.candidates[distribution.noise().at(epsilon)]) : token.text;
+      const deleted = prepared.deleted?.has(i);
+      const word = deleted ? "" : distribution ? this.written(prepared, i, distribution.candidates[distribution.noise().at(epsilon)]) : token.text;
       if (prepared.aligned || (text && word)) text += prepared.gaps[i];
       const start = [...text].length;
       text += word;
       return {
         text: word, start, end: [...text].length, epsilon: distribution && prepared.known[i] ? epsilon : 0,
-        origin: distribution ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
+        origin: deleted ? "deleted" : distribution ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
       };
     });
     const { gaps, ms } = prepared;
@@ -441,6 +446,13 @@ export class Engine {
 export function check(/** @type {any} */ { limits: [least, most] }, /** @type {unknown} */ epsilon) {
   if (typeof epsilon === "number" && epsilon >= least && epsilon <= most) return;
   throw new Error(`epsilon is a number from ${least} to ${most} here, not ${String(epsilon)}`);
+}
+
+/** Whether an option has an effect beside the others. */
+export function isUsed(/** @type {any} */ { controls }, /** @type {any} */ { used_with: needs }, /** @type {Record<string, any>} */ options) {
+  if (!needs) return true;
+  const other = controls.find((/** @type {any} */ c) => c.name === needs[0]);
+  return (options[needs[0]] ?? other.value) === needs[1];
 }
 
 /** What is loaded for a mechanism with its options. */

@@ -73,6 +73,16 @@ export async function json(/** @type {string} */ path) {
   }
 }
 
+/** What a packed file of JSON holds, of which no hash is known. */
+export async function packedJson(/** @type {string} */ path) {
+  const packed = await (await asked(path)).arrayBuffer().catch(() => stopped(path));
+  try {
+    return JSON.parse(new TextDecoder().decode(await unpacked(new Uint8Array(packed))));
+  } catch {
+    throw new Error(`${path} is not the file that this page was made with. ${AGAIN}`);
+  }
+}
+
 /** @returns {never} */
 function stopped(/** @type {string} */ path) {
   throw new Error(`${path} stopped before all of it was loaded. ${CONNECTION}`);

@@ -1,58 +1,51 @@
 // @ts-check
-// Names, places, dates, numbers and addresses of a text by rules and short lists, as dptext_core/measure/pii_survival.py finds
-// them, without a pipeline beside the rules.
+// Names, places, dates, numbers and addresses of a text by rules and short lists, as dptext_core/detectors/rules.py finds
+// them: by its patterns and lists, which core.json brings.
 
-import { allUpper, canBegin, cluesOf, first, gapOf, namesAndNumbers, plainForm, upper } from "./names_and_numbers.js";
-import { S, W, anyCase, escaped, isDigit } from "./text.js";
+import { allUpper, canBegin, cluesOf, first, gapOf, isNumberWord, namesAndNumbers, plainForm, upper } from "./names_and_numbers.js";
+import { isDigit } from "./text.js";
 
 /** @typedef {import("./text.js").Document} Document */
-/** @typedef {{kind: string, text: string, words: number[]}} PiiSpan words: the tokens that tell something */
-
-const re = (/** @type {string} */ source, flags = "gu") => new RegExp(source, flags);
-const D = "\\p{Nd}";
-const START = `(?<![${W}])`;
-const END = `(?![${W}])`;
-const MAIL = re(`(?<![${W}.+\\-])[${W}.+\\-]{1,64}@[${W}\\-]+(?:\\.[${W}\\-]+)+`);
-const WEB = re(
-  `${START}(?:[a-zA-ZıİſK][a-zA-ZıİſK0-9+.\\-]{1,15}:\\/\\/|[wW]{3}\\.)[^${S}<>"“”«»]*[^${S}<>"“”«».,;:!?'’)\\]]`,
-);
-const PHONE = re(`(?<![${W}.,\\/+\\-])(?:\\+|\\()?${D}(?:[ .()\\/\\-]{0,2}${D}){6,14}(?![${W}]|[.,\\/\\-]${D})`);
-const YEAR = `(?:19|20)${D}${D}`;
-const YEARS = re(`^${YEAR}[ .\\/\\-]{1,2}${YEAR}$`, "u");
-const NUMERIC =
-  `${D}{4}[\\-\\/.]${D}{1,2}[\\-\\/.]${D}{1,2}|${D}{1,2}[\\-\\/.]${D}{1,2}[\\-\\/.](?:${D}{4}|${D}${D})`;
-const BLANK = "[ \\u00a0]";
+/**
+ * @typedef {object} PiiSpan
+ * @property {string} kind
+ * @property {string} text
+ * @property {number} first its first token
+ * @property {number} end the token after its last one
+ * @property {number[]} words the tokens that tell something
+ */
 
 const alnum = (/** @type {string} */ text) => /[\p{L}\p{N}]/u.test(text);
 
-/** What dates are made of in this language. */
-function dates(/** @type {any} */ clues) {
-  const either = (/** @type {Iterable<string>} */ words) =>
-    [...words].sort((a, b) => b.length - a.length).map((w) => anyCase(escaped(w))).join("|") || "(?!)";
-  const day = `${D}{1,2}(?:${either(clues.ordinals)})?`;
-  const month =
-    `(?:${day}${BLANK}(?:(?:${either(clues.joining)})${BLANK})?)?(?:${either(clues.months)})${END}(?:\\.(?=${BLANK}${D}))?` +
-    `(?:${BLANK}${day}${END})?(?:,?${BLANK}${YEAR}${END})?`;
-  const year = `(?:${either(clues.before_year)})${BLANK}(?:${anyCase("the")}${BLANK})?(?<year>${YEAR})`;
-  return re(
-    `(?<![${W}.\\/\\-])(?:${NUMERIC})(?![${W}]|[\\/\\-])|${START}${month}|${START}(?:${either(clues.weekdays)})${END}` +
-      `|${START}${year}(?![${W}]|[.,\\/\\-]${D})`,
-    "dgu",
-  );
-}
-
-/** @type {{of: any, pattern: RegExp} | null} */
+/** @type {{of: any, search: Record<string, RegExp>, whole: Record<string, RegExp>} | null} */
 let made = null;
 
-/** The pattern of dates, made once. */
-function patternOf(/** @type {any} */ given) {
-  if (!made || made.of !== given) made = { of: given, pattern: dates(given) };
-  return made.pattern;
+/** The patterns of the language, compiled once: to search by, and for whole words. */
+function patternsOf(/** @type {any} */ given) {
+  if (!made || made.of !== given) {
+    const all = (/** @type {(source: string) => RegExp} */ compile) =>
+      Object.fromEntries(Object.entries(given.detection.patterns).map(([name, source]) => [name, compile(source)]));
+    made = { of: given, search: all((s) => new RegExp(s, "dgu")), whole: all((s) => new RegExp(`^(?:${s})$`, "u")) };
+  }
+  return made;
 }
 
-/** What the rules find in a text, in order; no two overlap. @returns {PiiSpan[]} */
-export function findPii(/** @type {Document} */ document, /** @type {any} */ given) {
-  return new Search(document, given).found();
+/** Whether a word as a whole is of a pattern. */
+export const isWhole = (/** @type {any} */ language, /** @type {string} */ name, /** @type {string} */ text) =>
+  patternsOf(language).whole[name].test(text);
+
+/**
+ * What a detector flags in a text, in order; no two overlap.
+ * @param {Document} document
+ * @param {any} language "language" of core.json
+ * @param {string} detector "rules", or "words": those that identify by themselves
+ * @returns {PiiSpan[]}
+ */
+export function findPii(document, language, detector = "rules") {
+  const search = new Search(document, language);
+  if (detector === "rules") search.rules();
+  else search.alone();
+  return search.spans();
 }
 
 /** One pass over a text, as the core's class of that name. */
@@ -62,10 +55,11 @@ class Search {
     this.document = document;
     this.text = text;
     this.tokens = tokens;
-    this.pattern = patternOf(given);
-    this.clues = cluesOf(given);
+    this.language = given;
+    this.patterns = patternsOf(given);
+    this.clues = cluesOf(given.clues);
     this.words = tokens.map((t) => plainForm(t.text));
-    this.written = namesAndNumbers(document, given);
+    this.written = namesAndNumbers(document, given.clues);
     this.small = !/\p{Uppercase}/u.test(text);
     /** @type {Map<number, string>} */
     this.kinds = new Map();
@@ -75,20 +69,32 @@ class Search {
     this.used = new Set();
   }
 
-  found() {
+  rules() {
     this.addresses();
     this.dates();
     this.listedPlaces();
     this.namedPlaces();
     this.names();
     this.others();
+  }
+
+  /** The words that identify whatever stands beside them. */
+  alone() {
+    this.tokens.forEach((_, k) => {
+      const kind = this.kindAlone(k);
+      if (kind) this.take(kind, k, k + 1);
+    });
+  }
+
+  /** What was taken, in order. */
+  spans() {
     return [...this.kinds].sort((a, b) => a[0] - b[0]).map(([from, kind]) => {
       const end = this.ends.get(from) ?? from + 1;
       const words = [];
       for (let k = from; k < end; k += 1) if (alnum(this.tokens[k].text)) words.push(k);
       const tell = words.filter((k) => this.tokens[k].kind !== "clitic" && !this.joins(kind, this.words[k]));
       const text = this.text.slice(this.tokens[from].start, this.tokens[end - 1].end);
-      return { kind, text, words: tell.length ? tell : words };
+      return { kind, text, first: from, end, words: tell.length ? tell : words };
     });
   }
 
@@ -112,6 +118,21 @@ class Search {
     this.take(kind, Math.max(0, (after < 0 ? all : after) - 1), end < 0 ? all : end);
   }
 
+  /** The kind of a token that identifies by itself; "" for any other. */
+  kindAlone(/** @type {number} */ k) {
+    const { text, kind } = this.tokens[k];
+    const [word, { clues }, large] = [this.words[k], this, upper(first(text))];
+    const whole = (/** @type {string} */ name) => this.patterns.whole[name].test(text);
+    if (whole("mail")) return "e-mail address";
+    if (whole("web")) return "web address";
+    if ([...text].some(isDigit)) return whole("numeric") ? "date" : "number";
+    if (kind !== "word") return "";
+    if (clues.first_names.has(word) || (large && clues.names_or_words.has(word))) return "name";
+    if (clues.months.has(word) || clues.weekdays.has(word)) return large || !clues.months_or_words.has(word) ? "date" : "";
+    if (clues.places.has(word)) return large || !clues.places_or_words.has(word) ? "place" : "";
+    return isNumberWord(word, clues) ? "number" : "";
+  }
+
   /** Whether a token is written with a capital as a name is. */
   capital(/** @type {number} */ k) {
     const { text, kind } = this.tokens[k];
@@ -132,13 +153,13 @@ class Search {
   }
 
   addresses() {
-    for (const [kind, pattern] of /** @type {[string, RegExp][]} */ ([["e-mail address", MAIL], ["web address", WEB]])) {
-      for (const m of this.text.matchAll(pattern)) this.takeSpan(kind, m.index, m.index + m[0].length);
+    for (const [kind, pattern] of /** @type {[string, string][]} */ ([["e-mail address", "mail"], ["web address", "web"]])) {
+      for (const m of this.text.matchAll(this.patterns.search[pattern])) this.takeSpan(kind, m.index, m.index + m[0].length);
     }
   }
 
   dates() {
-    for (const m of this.text.matchAll(this.pattern)) {
+    for (const m of this.text.matchAll(this.patterns.search.dates)) {
       const [a, b] = m.indices?.groups?.year ?? [m.index, m.index + m[0].length];
       const found = this.text.slice(a, b);
       if (this.clues.months_or_words.has(found.toLowerCase().replace(/\.+$/, ""))) {
@@ -147,10 +168,10 @@ class Search {
       }
       this.takeSpan("date", a, b);
     }
-    for (const m of this.text.matchAll(PHONE)) {
+    for (const m of this.text.matchAll(this.patterns.search.phone)) {
       const found = m[0];
       const apart = found.replace(/^[+()]+|[+()]+$/g, "").split(/\P{Nd}+/u);
-      if (YEARS.test(found) || !apart.every((part) => part)) continue;
+      if (this.patterns.whole.years.test(found) || !apart.every((part) => part)) continue;
       if ("+(0".includes(found[0]) || apart.length > 1) this.takeSpan("phone number", m.index, m.index + found.length);
     }
   }

@@ -143,6 +143,9 @@ function sizeOf(/** @type {string} */ word, /** @type {any} */ clues) {
   return clues.small_numbers.has(parts[0]) ? "small" : "";
 }
 
+/** Whether a word is a number by itself. */
+export const isNumberWord = (/** @type {string} */ word, /** @type {any} */ clues) => sizeOf(word, clues) === "large";
+
 function sameNumber(/** @type {string} */ one, /** @type {string} */ other) {
   if (!other || (one === "digit" && other === "digit")) return false;
   return (one !== "ordinal" && other !== "ordinal") || one === "large" || other === "large";

@@ -452,8 +452,8 @@ export function spaced(/** @type {{kept: (string | null)[], gaps: string[]}} */ 
   return out;
 }
 
-const beginsAsWord = (/** @type {string | null} */ kept) => kept === null || wordish(at(kept, 0));
-function endsAsWord(/** @type {string | null} */ kept) {
+export const beginsAsWord = (/** @type {string | null} */ kept) => kept === null || wordish(at(kept, 0));
+export function endsAsWord(/** @type {string | null} */ kept) {
   if (kept === null) return true;
   for (const c of [...kept].reverse()) if (!MODIFIER.test(c)) return isAlnum(c);
   return true;

@@ -1,6 +1,7 @@
 // @ts-check
 // The data of the token view (dptext_studio/figures/token_view.py), made here from a prepared text and fresh noise.
 
+import { UNKNOWN } from "./engine.js";
 import { breather } from "./work_slices.js";
 import { SHOWN, highest, logZs } from "./distributions.js";
 import { findPii } from "./identifiers.js";
@@ -42,7 +43,7 @@ function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
 function piiOf(/** @type {import("./engine.js").Engine} */ { core }, /** @type {import("./text.js").Document} */ document) {
   /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[]}>} */
   const out = new Map();
-  for (const { kind, text, words } of findPii(document, core.language.clues)) {
+  for (const { kind, text, words } of findPii(document, core.language)) {
     const key = `${kind} ${text.toLowerCase()}`;
     const said = out.get(key) ?? { kind, kinds: core.kinds[kind], text, at: [] };
     said.at = [...new Set([...said.at, ...words])].sort((a, b) => a - b);
@@ -64,7 +65,7 @@ function piiAmong({ core, language }, text, tokens) {
   const pieces = tokens.map((t) => t.c?.map((c) => c.toLowerCase()) ?? []);
   /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[], among: number[][]}>} */
   const out = new Map();
-  for (const { kind, text, words } of findPii(document, core.language.clues)) {
+  for (const { kind, text, words } of findPii(document, core.language)) {
     const key = `${kind} ${text.toLowerCase()}`;
     if (out.has(key)) continue;
     const some = ["name", "place"].includes(kind)
@@ -93,8 +94,14 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
   const total = Math.max(0, ...distributions.map((distribution) => distribution?.candidates.length ?? 0));
   /** @type {(import("./distributions.js").Flips | null)[]} */
   const drawnAt = distributions.map(() => null);
+  let before = ""; // what is between the last token and this one, where some are left out
   const one = (/** @type {import("./text.js").Token} */ token, /** @type {number} */ i) => {
-    const placed = { pre: gaps[i], o: aligned ? token.text : "", a: "keep", why: reasons[i] ?? "" };
+    const placed = { pre: before + gaps[i], o: aligned ? token.text : "", a: "keep", why: reasons[i] ?? "" };
+    before = "";
+    if (prepared.deleted?.has(i)) {
+      before = placed.pre;
+      return { ...placed, pre: "", a: "delete" };
+    }
     const distribution = distributions[i];
     if (!distribution) return placed;
     const flips = (drawnAt[i] = distribution.noise().flips(low, high));
@@ -105,7 +112,7 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
     const drawn = {
       ...placed,
       a: aligned ? "replace" : "insert",
-      why: known[i] ? "" : "not in the vocabulary",
+      why: reasons[i] ?? (known[i] ? "" : UNKNOWN),
       cap: capitals[i] ? 1 : 0,
       c: shown.map((j) => engine.written({ ...prepared, capitals: [] }, i, distribution.candidates[j])),
       src: place.get(distribution.source) ?? -1,
@@ -139,7 +146,7 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
     unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
     telling: aligned ? piiOf(engine, document) : piiAmong(engine, document.text, tokens),
-    tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
+    tail: before + gaps[gaps.length - 1], ...(spec.no_epsilon ? { spread: spec.no_epsilon } : {}), ...(aligned ? {} : { original: document.text }),
     belief: { why: "" },
   };
   return { data, flips: drawnAt };

@@ -1,0 +1,40 @@
+"""What flags the words of a text, and what replaces them, as data for the browser edition."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dptext_core.detectors import detector, rules
+from dptext_core.mechanisms.detected import flags, stand_ins
+from dptext_core.mechanisms.detected.redact import PLACEHOLDERS
+from dptext_core.mechanisms.detected.replacing import FLAGGED, UNFLAGGED
+from dptext_core.text.language import Language
+
+from .patterns import javascript
+
+#: The detectors that need no model.
+DETECTORS = ("rules", "words")
+
+
+def detection_data(language: Language) -> dict[str, Any]:
+    """Return the patterns of the rules and of stand-ins for JavaScript, with the numbers that stand-ins are made of.
+
+    context: for each detector, whether other words decide whether one is flagged.
+    """
+    patterns = {**rules.patterns(language), "unit": flags.UNIT, "date_shape": stand_ins.DATE_SHAPE}
+    return {
+        "patterns": {name: javascript(pattern) for name, pattern in patterns.items()},
+        "context": {name: detector(name).reads_context for name in DETECTORS},
+        "placeholders": PLACEHOLDERS,
+        "reasons": {"flagged": FLAGGED, "unflagged": UNFLAGGED},
+        "ages": [stand_ins.AGES.start, stand_ins.AGES.stop],
+        "years": [stand_ins.YEARS.start, stand_ins.YEARS.stop],
+        "many": stand_ins.MANY,
+    }
+
+
+def stand_in_lists(language: Language) -> bytes:
+    """Return the public stand-ins of each form that is no shape, as JSON."""
+    lists = {form: stand_ins.candidates(form, language) for form in flags.FORMS}
+    return json.dumps(lists, ensure_ascii=False, separators=(",", ":")).encode()
