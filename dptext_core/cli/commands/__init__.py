@@ -12,7 +12,6 @@ COMMANDS = (
     "rewrite-data",
     "mechanisms",
     "models",
-    "serve-model",
     "score",
     "tradeoff",
     "new",
