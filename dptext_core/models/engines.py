@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
 import threading
 from typing import Any
 
+from ..errors import ConfigError
 from ..support.device import best_device, resolve_device
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .registry import masked_lm_spec
-from .remote import RemoteEngine, served_address
 from .worker import Engine
 
+VARIABLE = "DPTEXT_ENGINE"
 _engines: dict[tuple[str, str | None, Language], Any] = {}
 _guard = threading.Lock()
 
@@ -25,7 +27,6 @@ def shared_engine(name: str, device: str | None = None, language: Language = ENG
     address = None
     if device is None and language is Engine.served:
         address = served_address()
-
     spec = masked_lm_spec(name)
     if device is not None:
         # The best device and None are one engine; only an explicit device costs an import of torch here.
@@ -33,10 +34,25 @@ def shared_engine(name: str, device: str | None = None, language: Language = ENG
     key = (str(spec.folder), device if address is None else f"ray:{address}", language)
     with _guard:
         if key not in _engines and address is not None:
-            _engines[key] = RemoteEngine(name, address)
+            # Optional: nothing imports the package of Ray before somebody asks for it.
+            replicas = importlib.import_module("dptext_core.distributed.replicas")
+            _engines[key] = replicas.RemoteEngine(name, address)
         if key not in _engines:
             _engines[key] = Engine(name, device, language=language)
         return _engines[key]
+
+
+def served_address() -> str | None:
+    """Return the address in DPTEXT_ENGINE; None if this process computes scores. Raises ConfigError."""
+    setting = os.environ.get(VARIABLE, "").strip()
+    if setting in ("", "local"):
+        return None
+    kind, _, address = setting.partition(":")
+    if kind != "ray" or not address:
+        raise ConfigError(
+            f"{VARIABLE} is local or ray:ADDRESS, such as ray:auto or ray:10.0.0.5:6379. Correct it, or take it away."
+        )
+    return address
 
 
 def _stop_all() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,6 @@ from .runs import Runs
 UTILITY = {task.data: task.metric for task in TASKS if task.role == "utility"}
 TITLES = {"sst2": "SST-2", "snips": "Snips", "atis": "ATIS", "reviews": "film reviews", "authors": "speeches"}
 METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
-#: What measures the points where systems are equally private.
-EQUAL = "bench equal-privacy equal --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/equal.json"
 
 
 @dataclass(frozen=True)
@@ -112,25 +110,29 @@ def _claim_texts() -> dict[str, dict[str, str]]:
     return {name: {key: " ".join(text.split()) for key, text in parts.items()} for name, parts in claims.items()}
 
 
-def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs], ClaimOutcome]], Claim]:
+def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs], ClaimOutcome | None]], Claim]:
     """Make a claim of the function that looks at its rows, and register it.
 
-    What it says and what decides it are below the function's name in ``claims.toml``. itself: counts where the paper
-    says something else.
+    What it says and what decides it are below the function's name in ``claims.toml``; there too what would measure it,
+    and the reason, unless the function gives one. The function returns None where its rows are missing. itself: counts
+    where the paper says something else.
     """
 
-    def register(look: Callable[[Runs], ClaimOutcome]) -> Claim:
-        written = _claim_texts()[look.__name__]
+    def register(compute: Callable[[Runs], ClaimOutcome | None]) -> Claim:
+        written = _claim_texts()[compute.__name__]
+
+        def look(runs: Runs) -> ClaimOutcome:
+            outcome = compute(runs)
+            if outcome is None or (outcome.verdict == MISSING and not outcome.missing):
+                return ClaimOutcome(missing=written["missing"])
+            if outcome.verdict == MISSING or outcome.reason:
+                return outcome
+            return replace(outcome, reason=written["reason"])
+
         test = Test(**{part.name: written[part.name] for part in fields(Test)})
         told = {key: written.get(key, "") for key in ("paper", "place", "quote", "turns")}
         counted = itself or written.get("itself", "")
-        REGISTERED.append(Claim(look.__name__, written["says"], **told, test=test, itself=counted, look=look))
+        REGISTERED.append(Claim(compute.__name__, written["says"], **told, test=test, itself=counted, look=look))
         return REGISTERED[-1]
 
     return register
-
-
-# --- our rows -------------------------------------------------------------------------------------------------------
-
-
-# --- in words -------------------------------------------------------------------------------------------------------

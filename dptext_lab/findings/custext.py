@@ -8,14 +8,16 @@ from itertools import pairwise
 from ..results import mappings, queries
 from ..results.differences import LEAST, Difference, full_options, half, value_text
 from ..results.rows import Row
-from .base import EQUAL, ClaimOutcome, claim
+from .base import ClaimOutcome, claim
 from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs, paper_values, trend
 
 PAPER = "CusText"
 NAME = "custext"
 MAIN = {"mapping": "balanced", "strategy": "record"}
-GRID = "bench run --grid full --only custext/sst2"
+RECORD = {**MAIN, "k": 50}
+ACCURACY = ("sst2", "accuracy", NAME)
+STOPS = ("keep_stopwords",)
 
 
 def _by_k(runs: Runs, epsilon: float) -> list[Row]:
@@ -53,8 +55,6 @@ def small_k(runs: Runs) -> ClaimOutcome:
         numbers.append(f"Accuracy at ε {epsilon:g}: {shown}.")
         if epsilon <= 1:
             tally.add(trend([-math.log10(full_options(r)["k"]) for r in line], line, LEAST["accuracy"]))
-    if not tally.n:
-        return ClaimOutcome(missing=GRID)
     theirs = [
         (r.options["k"], x) for x, r in paper_values(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options
     ]
@@ -63,17 +63,15 @@ def small_k(runs: Runs) -> ClaimOutcome:
         tally.verdict,
         f"{tally.effect} for a tenth of K",
         (*numbers, tally.sentence("Accuracy that a tenth of K brings at ε 1")),
-        "Among few near words a drawn one is near. It is not a better mechanism at the same privacy: at the same ε "
-        "more words stay, at least 1/K of them even where ε is 0.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
 @claim()
-def small_k_fades(runs: Runs) -> ClaimOutcome:
+def small_k_fades(runs: Runs) -> ClaimOutcome | None:
     levels = _levels(runs)
     if len(levels) < 2:
-        return ClaimOutcome(missing=GRID)
+        return None
     first, last = (_by_k(runs, e) for e in (levels[0], levels[-1]))
     four = [first[0], first[-1], last[0], last[-1]]
     gaps = [four[0].value - four[1].value, four[2].value - four[3].value]
@@ -88,30 +86,17 @@ def small_k_fades(runs: Runs) -> ClaimOutcome:
             f"{levels[-1]:g}.",
             tally.sentence("The first less the second"),
         ),
-        "The word itself weighs e^(ε/2) against K − 1 others, e⁵ = 148 at ε 10: enough among 5 words, not among 500. "
-        "The advantage grows until ε is near 2 ln K and fades only beyond.",
-        tuple(four),
+        rows=tuple(four),
     )
-
-
-def _mapping_runs(runs: Runs, first: str, second: str) -> tuple[ClaimEvidence, list[Row]]:
-    tally, rows = ClaimEvidence(), []
-    for row in runs.find("sst2", "accuracy", NAME, mapping=first, strategy="record", k=50):
-        options = {k: full_options(row)[k] for k in ("strategy", "k", "keep_stopwords")}
-        other = runs.one("sst2", "accuracy", NAME, row.epsilon, mapping=second, **options)
-        if other is not None:
-            tally.add(runs.compare(row, other))
-            rows += [row, other]
-    return tally, rows
 
 
 @claim()
 def mappings_utility(runs: Runs) -> ClaimOutcome:
-    first, a = _mapping_runs(runs, "aggressive", "balanced")
-    second, b = _mapping_runs(runs, "balanced", "conservative")
-    together = ClaimEvidence(comparisons=[*first.comparisons, *second.comparisons])
-    if not together.n:
-        return ClaimOutcome(missing=GRID)
+    first, second = (
+        ClaimEvidence().match(runs, ACCURACY, {**RECORD, "mapping": more}, {"mapping": less}, alike=STOPS)
+        for more, less in pairwise(("aggressive", "balanced", "conservative"))
+    )
+    together = ClaimEvidence.join((first, second))
     theirs = {row.options["mapping"]: x for x, row in paper_values(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50)}
     return ClaimOutcome(
         conjunction(first.verdict, second.verdict),
@@ -122,20 +107,19 @@ def mappings_utility(runs: Runs) -> ClaimOutcome:
             together.sentence("Both together"),
             "The paper, K 50, ε 0: " + ", ".join(f"{m} {100 * x:.1f}%" for m, x in theirs.items()) + ".",
         ),
-        "Aggressive sets hold each word's own nearest words, conservative ones what others left over.",
-        (*a, *b),
+        rows=tuple(together.rows),
     )
 
 
 @claim()
-def mappings_alone(runs: Runs) -> ClaimOutcome:
+def mappings_alone(runs: Runs) -> ClaimOutcome | None:
     ours = {(row.k, row.mapping): row for row in mappings.bundled()}
     theirs = {
         (row.options["k"], row.options["mapping"]): x
         for x, row in paper_values(PAPER, "Table 4", "sst2", NAME, "not_n_to_m")
     }
     if not ours:
-        return ClaimOutcome(missing="bench mappings --data DIR")
+        return None
     agreed = all(row.words > 0.9 if m == "aggressive" else row.occurrences < 0.01 for (_, m), row in ours.items())
     gaps = [abs(ours[at].words - x) for at, x in theirs.items() if at[1] == "balanced" and at in ours]
     return ClaimOutcome(
@@ -150,20 +134,7 @@ def mappings_alone(runs: Runs) -> ClaimOutcome:
             ),
             "Measured by: python -m dptext_core bench mappings --data DIR.",
         ),
-        "The order is the paper's. Its share for balanced is nearer to our share of occurrences than of words; it does "
-        "not say which it counts, and its vectors are others.",
     )
-
-
-def _by_strategy(runs: Runs, metric: str, other: str, **options: bool) -> list[tuple[Row, Row]]:
-    """Return (record, other) at the same ε, K = 50, balanced, stop words alike."""
-    pairs = []
-    for row in runs.find("sst2", metric, NAME, strategy="record", mapping="balanced", k=50, **options):
-        same = {"mapping": "balanced", "k": 50, "keep_stopwords": full_options(row)["keep_stopwords"]}
-        found = runs.one("sst2", metric, NAME, row.epsilon, strategy=other, **same)
-        if found is not None:
-            pairs.append((row, found))
-    return pairs
 
 
 def _record_columns(data: str) -> tuple[int, int]:
@@ -181,15 +152,11 @@ def _record_contradicts() -> str:
 
 @claim(itself=_record_contradicts)
 def record_strategy(runs: Runs) -> ClaimOutcome:
-    tallies, rows = {}, []
-    for other in ("token", "dataset"):
-        tallies[other] = ClaimEvidence()
-        for row, less in _by_strategy(runs, "accuracy", other):
-            tallies[other].add(runs.compare(row, less))
-            rows += [row, less]
-    together = ClaimEvidence(comparisons=[c for t in tallies.values() for c in t.comparisons])
-    if not together.n:
-        return ClaimOutcome(missing=GRID)
+    tallies = {
+        other: ClaimEvidence().match(runs, ACCURACY, RECORD, {"strategy": other}, alike=STOPS)
+        for other in ("token", "dataset")
+    }
+    together = ClaimEvidence.join(tallies.values())
     return ClaimOutcome(
         conjunction(*(t.verdict for t in tallies.values())),
         together.effect,
@@ -197,30 +164,19 @@ def record_strategy(runs: Runs) -> ClaimOutcome:
             *(t.sentence(f"Accuracy on SST-2, record against {other}") for other, t in tallies.items()),
             together.sentence("Both together"),
         ),
-        "In SST-2's short sentences few words are repeated, so that record and token draw nearly the same; one fixed "
-        "replacement for all texts (dataset) is a code of the words, which a classifier learns.",
-        tuple(rows),
+        rows=tuple(together.rows),
     )
 
 
 @claim()
 def stop_words(runs: Runs) -> ClaimOutcome:
-    tally, rows = ClaimEvidence(), []
-    for row in runs.find("sst2", "accuracy", NAME, keep_stopwords=True, mapping="balanced", k=50):
-        options = {"mapping": "balanced", "k": 50, "strategy": full_options(row)["strategy"]}
-        other = runs.one("sst2", "accuracy", NAME, row.epsilon, keep_stopwords=False, **options)
-        if other is not None:
-            tally.add(runs.compare(row, other))
-            rows += [row, other]
-    if not rows:
-        return ClaimOutcome(missing=GRID)
+    kept = {"keep_stopwords": True, "mapping": "balanced", "k": 50}
+    tally = ClaimEvidence().match(runs, ACCURACY, kept, {"keep_stopwords": False}, alike=("strategy",))
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (tally.sentence("Accuracy on SST-2, stop words kept against rewritten"),),
-        "Kept words are released as they are: the same ε then protects fewer words. Among NLTK's stop words are not, "
-        "no and nor, on which sentiment hangs.",
-        tuple(rows),
+        rows=tuple(tally.rows),
     )
 
 
@@ -240,22 +196,17 @@ def _strategies_contradict() -> str:
 
 @claim(itself=_strategies_contradict)
 def strategies_alike(runs: Runs) -> ClaimOutcome:
-    tallies, rows = {}, []
-    for other in ("token", "dataset"):
-        tallies[other] = ClaimEvidence(same=True)
-        for row, less in _by_strategy(runs, "unchanged", other):
-            tallies[other].add(runs.compare(row, less, 0.02))
-            rows += [row, less]
-    together = ClaimEvidence(True, [c for t in tallies.values() for c in t.comparisons])
-    if not together.n:
-        return ClaimOutcome(missing=GRID)
+    cell = ("sst2", "unchanged", NAME)
+    tallies = {
+        other: ClaimEvidence(same=True).match(runs, cell, RECORD, {"strategy": other}, alike=STOPS, least=0.02)
+        for other in ("token", "dataset")
+    }
+    together = ClaimEvidence.join(tallies.values())
     return ClaimOutcome(
         conjunction(*(t.verdict for t in tallies.values())),
         together.effect,
         tuple(t.sentence(f"Words unchanged on SST-2, record less {other}") for other, t in tallies.items()),
-        "Token and record have the same chance at every place. Under dataset one draw decides for every occurrence of "
-        "a word, so that a frequent word moves the share by itself: its mean is the same, its spread is not.",
-        tuple(rows),
+        rows=tuple(together.rows),
     )
 
 
@@ -280,7 +231,7 @@ def _santext_contradicts() -> str:
 @claim(itself=_santext_contradicts)
 def custext_against_santext(runs: Runs) -> ClaimOutcome:
     equal = bundled_runs("equal")
-    tally, rows = ClaimEvidence(), []
+    tally = ClaimEvidence()
     cosine: list[str] = []
     variety: list[str] = []
     for n_w in (0.1, 0.3, 0.5):
@@ -288,14 +239,11 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
         if NAME not in there or "santext" not in there:
             continue
         a, b = there[NAME], there["santext"]
-        tally.add(equal.compare(a, b))
-        rows += [a, b]
+        tally.pair(equal, a, b)
         for metric, said in (("cosine", cosine), ("s_w", variety)):
             x, y = equal.at_same_point(a, metric), equal.at_same_point(b, metric)
             if x is not None and y is not None:
                 said.append(f"N_w {n_w:g}: {value_text(x)} and {value_text(y)}")
-    if not rows:
-        return ClaimOutcome(missing=EQUAL)
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
@@ -304,9 +252,7 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
             f"Cosine there, CusText and SanText: {'; '.join(cosine)}.",
             f"Different words in 100 draws (S_w): {'; '.join(variety)}.",
         ),
-        "Where a word changes, CusText takes one of 50 near ones, SanText mostly any word. More of the meaning is "
-        "kept, and fewer words come out, so that a changed word says more about the original.",
-        tuple(rows),
+        rows=tuple(tally.rows),
     )
 
 
@@ -325,13 +271,13 @@ def _queries_contradict() -> str:
 
 
 @claim(itself=_queries_contradict)
-def queries_by_k(runs: Runs) -> ClaimOutcome:
+def queries_by_k(runs: Runs) -> ClaimOutcome | None:
     table: dict[tuple[str, float], dict[int, int | None]] = {}
     for row in queries.bundled():
         table.setdefault((row.word, round(row.p, 1)), {})[row.k] = row.n
     lines = {at: found for at, found in table.items() if len(found) >= 3}
     if not lines:
-        return ClaimOutcome(missing="bench queries --out assets/benchmarks/queries.json")
+        return None
 
     def factor(found: dict[int, int | None]) -> float:
         known = [n for n in found.values() if n is not None]
@@ -356,6 +302,4 @@ def queries_by_k(runs: Runs) -> ClaimOutcome:
         REPLICATED if alike == len(lines) else CONTRADICTED,
         f"up to {small:.0f} times as many" if math.isfinite(small) else "never for the smallest K, at the smallest p₀",
         tuple(numbers),
-        "With K words p₀ is at least 1/K, and there all words are alike and no number of answers is enough. The nearer "
-        "p₀ is to 1/K, the more are needed: a small K is harder to query at the same p₀, and hides among fewer.",
     )

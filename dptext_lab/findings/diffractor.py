@@ -16,7 +16,7 @@ from ..results.deniability import bundled_curves as measured_deniability
 from ..results.differences import Difference, half, value_text
 from ..results.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
 from ..results.rows import Row
-from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
+from .base import METRIC_DP, ClaimOutcome, claim
 from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs, paper_values
 
@@ -32,14 +32,9 @@ def single_list_runs() -> Runs:
     return bundled_runs("lists")
 
 
-def _deniability(runs: Runs, metric: str, noise: dict, more: str, less: str) -> list[tuple[Row, Row]]:
-    """Return pairs of rows at the same ε, of two choices of lists, in closed form."""
-    pairs = []
-    for row in runs.find(VOCABULARY, metric, NAME, **noise, lists=(more,)):
-        other = runs.one(VOCABULARY, metric, NAME, row.epsilon, **noise, lists=(less,))
-        if other is not None:
-            pairs.append((row, other))
-    return pairs
+def _match_lists(tally: ClaimEvidence, runs: Runs, data: str, metric: str, noise: dict, more: str, less: str) -> None:
+    """Compare rows at the same ε, of two choices of lists."""
+    tally.match(runs, (data, metric, NAME), {**noise, "lists": (more,)}, {"lists": (less,)})
 
 
 def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[str, ...]]) -> tuple[float, float]:
@@ -53,22 +48,15 @@ def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[
 
 
 @claim()
-def one_list_is_best(runs: Runs) -> ClaimOutcome:
-    utility, hidden, kept, rows = ClaimEvidence(), ClaimEvidence(), ClaimEvidence(), []
+def one_list_is_best(runs: Runs) -> ClaimOutcome | None:
+    utility, hidden, kept = ClaimEvidence(), ClaimEvidence(), ClaimEvidence()
     lists = single_list_runs()
-    for noise in NOISES:
-        for row in runs.find("sst2", "accuracy", NAME, **noise, lists=("L2",)):
-            for other in ("L0", "L1"):
-                less = runs.one("sst2", "accuracy", NAME, row.epsilon, **noise, lists=(other,))
-                if less is not None:
-                    utility.add(runs.compare(row, less))
-                    rows += [row, less]
-    for noise in (GEOMETRIC, TEM):
-        for other in ("L0", "L1"):
-            for a, b in _deniability(lists, "s_w", noise, other, "L2"):
-                hidden.add(lists.compare(a, b))
-            for a, b in _deniability(lists, "n_w", noise, "L2", other):
-                kept.add(lists.compare(a, b))
+    for other in ("L0", "L1"):
+        for noise in NOISES:
+            _match_lists(utility, runs, "sst2", "accuracy", noise, "L2", other)
+        for noise in (GEOMETRIC, TEM):
+            _match_lists(hidden, lists, VOCABULARY, "s_w", noise, other, "L2")
+            _match_lists(kept, lists, VOCABULARY, "n_w", noise, "L2", other)
     numbers = [utility.sentence("Accuracy with L2 against L0 and L1")] if utility.n else []
     if hidden.n:
         numbers += [
@@ -76,7 +64,7 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
             kept.sentence("N_w with L2 against L0 and L1, more of it stays"),
         ]
     if utility.n == 0 and hidden.n == 0:
-        return ClaimOutcome(missing=f"bench run --grid full --only diffractor/sst2, and {LISTS}")
+        return None
     for metric in ("accuracy", "cosine"):
         for first in lists.find("sst2", metric, NAME, **GEOMETRIC, lists=SINGLE[0]):
             epsilon = first.epsilon
@@ -93,27 +81,18 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
         verdict=conjunction(utility.verdict, hidden.verdict),
         effect=utility.effect,
         numbers=tuple(numbers),
-        reason="Under geometric noise N_w is tanh(ε/2) on every list, but for its ends: the number of lists cannot "
-        "change it. It changes how many different words come out (S_w), since each list has other neighbours. How much "
-        "of the meaning is kept depends on the space: single lists differ among themselves as much as L2 does from L0.",
-        rows=tuple(rows) or tuple(lists.find(VOCABULARY, "s_w")),
+        rows=tuple(utility.rows) or tuple(lists.find(VOCABULARY, "s_w")),
         missing="" if utility.n and hidden.n else LISTS,
     )
 
 
 @claim()
 def more_lists(runs: Runs) -> ClaimOutcome:
-    lists, more, stays, rows = single_list_runs(), ClaimEvidence(), ClaimEvidence(), []
+    lists, more, stays = single_list_runs(), ClaimEvidence(), ClaimEvidence()
     for noise in (GEOMETRIC, TEM):
-        for a, b in _deniability(lists, "s_w", noise, "L1", "L0"):
-            more.add(lists.compare(a, b))
-            rows += [a, b]
-        for a, b in _deniability(lists, "n_w", noise, "L0", "L1"):
-            stays.add(lists.compare(a, b))
-            rows += [a, b]
-    if not rows:
-        return ClaimOutcome(missing=LISTS)
-    few = [r for r in rows if r.metric == "s_w" and r.options.get("noise") == "geometric" and (r.epsilon or 0) <= 1]
+        _match_lists(more, lists, VOCABULARY, "s_w", noise, "L1", "L0")
+        _match_lists(stays, lists, VOCABULARY, "n_w", noise, "L0", "L1")
+    few = [r for r in more.rows if r.options.get("noise") == "geometric" and (r.epsilon or 0) <= 1]
     shown = ", ".join(
         f"ε {b.epsilon:g}: {value_text(b)} and {value_text(a)}" for a, b in zip(few[::2], few[1::2], strict=True)
     )
@@ -125,29 +104,23 @@ def more_lists(runs: Runs) -> ClaimOutcome:
             f"Geometric noise, L0 and L1: {shown}.",
             stays.sentence("N_w with L0 against L1, more of it stays"),
         ),
-        "A list is drawn first, then the noise. Two lists over the same vectors differ in their order, so that a word "
-        "has other neighbours on each: more different words come out (S_w), and it stays as often (N_w). At a large ε "
-        "every word stays, whatever the lists.",
-        tuple(rows),
+        rows=(*more.rows, *stays.rows),
     )
 
 
 @claim()
 def noises_differ(runs: Runs) -> ClaimOutcome:
-    lists, kept, different, rows, shown = single_list_runs(), ClaimEvidence(), ClaimEvidence(), [], []
+    lists, kept, different, shown = single_list_runs(), ClaimEvidence(), ClaimEvidence(), []
     for choice in CHOICES[:3]:
         for row in lists.find(VOCABULARY, "n_w", NAME, **GEOMETRIC, lists=choice):
             other = lists.one(VOCABULARY, "n_w", NAME, row.epsilon, **TEM, lists=choice)
             a, b = lists.at_same_point(row, "s_w"), other and lists.at_same_point(other, "s_w")
             if other is None or a is None or b is None:
                 continue
-            kept.add(lists.compare(row, other))
-            different.add(lists.compare(b, a))
-            rows += [row, other, a, b]
+            kept.pair(lists, row, other)
+            different.pair(lists, b, a)
             if choice == ("L2",):
                 shown.append(f"ε {row.epsilon:g}: {100 * row.value:.1f}% / {100 * other.value:.1f}%")
-    if not rows:
-        return ClaimOutcome(missing=LISTS)
     return ClaimOutcome(
         conjunction(kept.verdict, different.verdict),
         kept.effect,
@@ -156,9 +129,7 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
             f"N_w on L2, geometric / TEM: {', '.join(shown)}.",
             different.sentence("S_w, TEM against geometric"),
         ),
-        "TEM scores words by their distance on the list with half the ε, so that N_w is at most tanh(ε/4); the "
-        "geometric noise adds steps with all of it: tanh(ε/2). Halve ε, and they are the same but for TEM's window.",
-        tuple(rows),
+        rows=(*kept.rows, *different.rows),
     )
 
 
@@ -168,7 +139,7 @@ def _changed(paper: str, table: str, mechanism: str) -> float:
 
 
 @claim()
-def sixty_percent(runs: Runs) -> ClaimOutcome:
+def sixty_percent(runs: Runs) -> ClaimOutcome | None:
     rows: list[Row] = []
     theirs = _changed(PAPER, "Section 7, prose", NAME)
     each = {
@@ -191,7 +162,7 @@ def sixty_percent(runs: Runs) -> ClaimOutcome:
         if (known := [row for row in both_noises if row is not None]) == both_noises:
             add("their mean", choice, 1 - sum(r.value for r in known) / 2, sum(map(half, known)) / 2)
     if not rows:
-        return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
+        return None
     verdicts = {tally.verdict for name, tally in each.items() if tally.n and name != "their mean"}
     return ClaimOutcome(
         verdicts.pop() if len(verdicts) == 1 else NOT_COMPARABLE,
@@ -200,14 +171,12 @@ def sixty_percent(runs: Runs) -> ClaimOutcome:
             *(f"Words that change at ε 1, {name}: {', '.join(x)}." for name, x in shown.items() if x),
             *(tally.sentence(f"Less the paper's 60%, {name}") for name, tally in each.items() if tally.n),
         ),
-        "Equation 4 gives 53.8% for the geometric noise, and its released code draws so; TEM noise changes more. Which "
-        "of them the sentence means, or whether it is an average, the paper does not say.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
 @claim()
-def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
+def mahalanobis_changes(runs: Runs) -> ClaimOutcome | None:
     theirs = _changed(PAPER, "Section 7, N_w@10", "mahalanobis")
     sentence, figure = ClaimEvidence(), ClaimEvidence(same=True)
     spaces, others, low_noise = [], [], []
@@ -233,7 +202,7 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
             for share, width, _ in ours.values():
                 sentence.add(Difference(changed - share, math.hypot(wide, width), None, 0.01, "n_w"))
     if not figure.n or not sentence.n:
-        return ClaimOutcome(missing="bench deniability --out assets/benchmarks/deniability.json")
+        return None
     low_noise = [f"{noise} {100 * share:.0f}%" for noise, (share, _, _) in ours.items()]
     return ClaimOutcome(
         conjunction(sentence.verdict, figure.verdict),
@@ -245,8 +214,6 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
             sentence.sentence("Mahalanobis noise at ε 10 on GloVe 840B, less 1-Diffractor at ε 1"),
             figure.sentence("Mahalanobis noise on GloVe 840B, less the paper's 92%"),
         ),
-        "How much 10 is depends on how far apart the vectors lie: in the bundled spaces words are nearer to each other "
-        "than in GloVe, so that the same noise changes them all.",
     )
 
 
@@ -261,7 +228,7 @@ def _changes(curve: DeniabilityCurve, epsilon: float) -> tuple[float, float, boo
 
 
 @claim()
-def tight_range(runs: Runs) -> ClaimOutcome:
+def tight_range(runs: Runs) -> ClaimOutcome | None:
     ends: dict[str, dict[float, float | None]] = {}
     exact, names = set(), {}
     for c in bundled_crossings():
@@ -275,7 +242,7 @@ def tight_range(runs: Runs) -> ClaimOutcome:
     both_ends = {m: (e.get(0.1), e.get(0.8)) for m, e in ends.items()}
     widths = {m: (low, high) for m, (low, high) in both_ends.items() if low is not None and high is not None}
     if NAME not in widths or len(widths) < 2:
-        return ClaimOutcome(missing=EQUAL)
+        return None
     span = {m: high - low for m, (low, high) in widths.items()}
     ratio = {m: high / low for m, (low, high) in widths.items()}
     others = [m for m in widths if m != NAME]
@@ -291,6 +258,4 @@ def tight_range(runs: Runs) -> ClaimOutcome:
         f"width {span[NAME]:.2g} (others {min(span[m] for m in others):.2g} and more), factor {ratio[NAME]:.1f} "
         f"(others {min(ratio[m] for m in others):.1f} and more)",
         (f"N_w goes from 0.1 to 0.8 between {listed}." + (f" Never there: {', '.join(outside)}." if outside else ""),),
-        "N_w of geometric noise is tanh(ε/2), so that its range is 2·artanh 0.1 = 0.201 to 2·artanh 0.8 = 2.197. It is "
-        "narrow in numbers because the unit is one step of a list. As a factor it is the widest of all.",
     )

@@ -12,24 +12,21 @@ from ..results.differences import Difference, full_options, half, value_text
 from ..results.equal_privacy import VOCABULARY
 from ..results.papers import paper_rows
 from ..results.rows import Row
-from .base import EQUAL, METRIC_DP, TITLES, ClaimOutcome, claim
-from .diffractor import GEOMETRIC, LISTS, NAME, PAPER, TEM, single_list_runs
+from .base import METRIC_DP, TITLES, ClaimOutcome, claim
+from .diffractor import GEOMETRIC, NAME, PAPER, TEM, single_list_runs
 from .dp_mlm import GUESS
 from .evidence import CONTRADICTED, MISSING, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs, paper_values, share_lost, title_with_noise
 
 
 @claim()
-def one_dimension_wins(runs: Runs) -> ClaimOutcome:
-    utility, rows = ClaimEvidence(), []
+def one_dimension_wins(runs: Runs) -> ClaimOutcome | None:
+    utility = ClaimEvidence()
     for mechanism in METRIC_DP:
         for row in runs.find("sst2", "accuracy", mechanism):
-            ours = runs.one("sst2", "accuracy", NAME, row.epsilon, **GEOMETRIC, lists=("L2",))
-            if ours is not None:
-                utility.add(runs.compare(ours, row))
-                rows += [ours, row]
-    if not rows:
-        return ClaimOutcome(missing="bench run --grid full")
+            utility.pair(runs, runs.one("sst2", "accuracy", NAME, row.epsilon, **GEOMETRIC, lists=("L2",)), row)
+    if not (rows := utility.rows):
+        return None
     best = {r.epsilon: x for x, r in paper_values(PAPER, "Table 3", "sst2", NAME, "accuracy")}
     behind = [
         f"{title(m)} at ε {r.epsilon:g}"
@@ -47,9 +44,7 @@ def one_dimension_wins(runs: Runs) -> ClaimOutcome:
             *([f"Without a point at an ε of 1-Diffractor's: {', '.join(without)}."] if without else []),
             f"In the paper's Table 3, SST-2, 1-Diffractor at its best is behind {', '.join(behind) or 'none'}.",
         ),
-        "At an ε where 1-Diffractor keeps nearly every word, those that work in hundreds of dimensions still exchange "
-        "all of them. The truncated Gumbel noise keeps four words in ten at any ε.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
@@ -74,22 +69,18 @@ def _tem_contradicts() -> str:
 
 @claim(itself=_tem_contradicts)
 def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
-    equal, tally, cosine, rows = bundled_runs("equal"), ClaimEvidence(), ClaimEvidence(), []
+    equal, tally, cosine = bundled_runs("equal"), ClaimEvidence(), ClaimEvidence()
     variety: list[str] = []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
         tem = next((r for r in there if r.mechanism == "tem"), None)
         for row in there:
             if tem is not None and row.mechanism == NAME:
-                tally.add(equal.compare(row, tem))
-                a, b = equal.at_same_point(row, "cosine"), equal.at_same_point(tem, "cosine")
-                cosine.add(equal.compare(a, b))
-                rows += [row, tem]
+                tally.pair(equal, row, tem)
+                cosine.pair(equal, equal.at_same_point(row, "cosine"), equal.at_same_point(tem, "cosine"))
                 x, y = equal.at_same_point(row, "s_w"), equal.at_same_point(tem, "s_w")
                 if x is not None and y is not None:
                     variety.append(f"N_w {n_w:g}, {full_options(row)['noise']}: {x.value:.0f} and {y.value:.0f}")
-    if not rows:
-        return ClaimOutcome(missing=EQUAL)
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
@@ -98,17 +89,15 @@ def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
             cosine.sentence("Cosine there (the same encoder as the classifier's features, and as the word space)"),
             f"Different words in 100 draws there (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
         ),
-        "Where a word changes, 1-Diffractor takes a neighbour on the list, and TEM mostly any word of the space: at "
-        "the same N_w the neighbour keeps more of the meaning.",
-        tuple(rows),
+        rows=tuple(tally.rows),
     )
 
 
 @claim()
-def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
+def drop_of_fifteen(runs: Runs) -> ClaimOutcome | None:
     base = runs.one("sst2", "accuracy", "baseline")
     if base is None:
-        return ClaimOutcome(missing="bench run --grid full --only sst2")
+        return None
     guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
     whole = next(x for x, r in paper_values(PAPER, "Table 1", "sst2", "baseline", "accuracy"))
     tally, rows, shown = ClaimEvidence(same=True), [base], []
@@ -128,7 +117,7 @@ def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
                 f"points, share {mine:.2f} / {other:.2f}"
             )
     if len(rows) == 1:
-        return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
+        return None
     everywhere = {r.data: r for r in paper_rows() if (r.paper, r.table, r.mechanism) == (PAPER, "Table 1", "baseline")}
     lost = [
         (everywhere[r.data].value or 0.0) - (r.value or 0.0)
@@ -163,8 +152,6 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
         rows += [base, *line]
         each = ", ".join(f"ε {r.epsilon:g}: {value_text(r)}" for r in line)
         shown.append(f"{TITLES[data].capitalize()}, unprotected {value_text(base)}; {each}.")
-    if not rows:
-        return ClaimOutcome(missing="bench run --grid full --only diffractor")
     theirs = [
         f"ε {r.epsilon:g}: {100 * x:.1f}%"
         for x, r in paper_values(PAPER, "Table 4", "friends", NAME, "accuracy", noise="geometric")
@@ -177,9 +164,7 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
             *shown,
             f"The paper, speakers of Friends, geometric L0, unprotected 33.1%: {', '.join(theirs)}.",
         ),
-        "The weaker the noise, the less is hidden: at ε = 3 nine words in ten stay, and the attacker is as good as on "
-        "unprotected text, in the paper as here.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
@@ -217,8 +202,6 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
             gap = (a.value - b.value) - (accuracy["tem", e] - accuracy["geometric", e])
             gaps.add(Difference(gap, math.hypot(half(a), half(b)), None, 0.05, "accuracy"))
             rows += [a, b]
-    if not rows:
-        return ClaimOutcome(missing=LISTS)
     return ClaimOutcome(
         conjunction(ratios.verdict, gaps.verdict),
         ratios.effect,
@@ -227,14 +210,12 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
             ratios.sentence("Those shares, ours less the paper's"),
             gaps.sentence("Accuracy on SST-2, TEM less geometric, ours less Table 1's"),
         ),
-        "γ(ε) = (2/ε)·ln((1−β)(|V|−1)/β) is TEM's own rule; the paper does not print it, and its released code has 5 "
-        "at every ε.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
 @claim()
-def speed(runs: Runs) -> ClaimOutcome:
+def speed(runs: Runs) -> ClaimOutcome | None:
     rates: dict[str, Row] = {}
     for row in speeds.bundled():
         if row.mechanism in (NAME, *METRIC_DP):
@@ -242,7 +223,7 @@ def speed(runs: Runs) -> ClaimOutcome:
     first = f"{title(NAME)}, geometric"
     others = [name for name in rates if name != first]
     if first not in rates or not others:
-        return ClaimOutcome(missing="bench words --out FILE")
+        return None
     faster = [rates[first].value / rates[name].value for name in others]
     return ClaimOutcome(
         REPLICATED if min(faster) > 2 else CONTRADICTED,
@@ -254,14 +235,12 @@ def speed(runs: Runs) -> ClaimOutcome:
             f"The geometric noise is {min(faster):.1f} to {max(faster):.1f} times as fast as the others.",
             "Measured by: python -m dptext_core bench words --out FILE.",
         ),
-        "The mechanisms here search the vocabulary in blocks, and each distinct word once for all its ε, so that the "
-        "slow ones are not as slow as the code that the paper timed.",
-        tuple(rates.values()),
+        rows=tuple(rates.values()),
     )
 
 
 @claim()
-def little_memory(runs: Runs) -> ClaimOutcome:
+def little_memory(runs: Runs) -> ClaimOutcome | None:
     ours: dict[str, Row] = {}
     for row in memory.bundled():
         if row.options.get("lists", ("L2",)) == ("L2",):
@@ -272,7 +251,7 @@ def little_memory(runs: Runs) -> ClaimOutcome:
     mine = [row.value for row in ours.values() if row.mechanism == NAME]
     others = [row.value for row in ours.values() if row.mechanism in METRIC_DP]
     if not mine or not others:
-        return ClaimOutcome(missing="bench memory")
+        return None
     return ClaimOutcome(
         REPLICATED if max(mine) < min(others) / 5 else CONTRADICTED,
         f"{max(mine):.1f} MiB against {min(others):.0f} and more",
@@ -285,7 +264,5 @@ def little_memory(runs: Runs) -> ClaimOutcome:
             + ".",
             "Measured by: python -m dptext_core bench memory.",
         ),
-        "Ours is the most held at one time. The mechanisms that search the whole vocabulary do so for blocks of words, "
-        "and the block sets the figure: it does not grow with the text. It could be smaller at the cost of speed.",
-        tuple(ours.values()),
+        rows=tuple(ours.values()),
     )

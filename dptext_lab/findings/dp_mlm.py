@@ -28,7 +28,7 @@ def _epsilon(row: Row | PaperRow) -> float:
 
 
 @claim()
-def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
+def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome | None:
     base = runs.one("sst2", "accuracy", "baseline")
     theirs = {_epsilon(row): x for x, row in paper_values(PAPER, "Table 1", "sst2", "dp-mlm", "accuracy")}
     whole = {row.epsilon: x for x, row in paper_values(PAPER, "Table 1", "sst2", "baseline", "accuracy")}[None]
@@ -37,7 +37,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
         for clip in RANGES
     }
     if base is None or not any(found.values()):
-        return ClaimOutcome(missing="bench run --grid full --only dp-mlm/sst2")
+        return None
     guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
     paper = {e: share_lost(x, whole, GUESS) for e, x in theirs.items()}
     tallies = {clip: ClaimEvidence(same=True) for clip in found}
@@ -64,10 +64,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
             ),
             *(tallies[clip].sentence(f"Share lost with {RANGES[clip]}, less the paper's") for clip in lost),
         ),
-        "With the paper's range the bundled model ties the word that was there with others at every ε; the tuned one "
-        "unties most of them. The paper fine-tunes deberta-v3-base and rewrites with roberta-base, whose scores lie "
-        "otherwise; ours is a logistic regression on frozen sentence embeddings of 2,000 texts.",
-        (base, *(row for rows in found.values() for row in rows)),
+        rows=(base, *(row for rows in found.values() for row in rows)),
     )
 
 
@@ -104,10 +101,7 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
         tally.verdict,
         tally.effect,
         (*numbers, tally.sentence("γ against the adaptive attacker, against 0")),
-        "γ depends on how far both unprotected scores are above chance: the paper's utility is near its majority class "
-        "whatever is done to the text, so that its first part hardly falls. Our film reviews have three classes and "
-        "4 critics, the paper's Yelp 10 authors.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
@@ -130,15 +124,10 @@ def _plus_contradicts() -> str:
 
 @claim(itself=_plus_contradicts)
 def dp_mlm_plus(runs: Runs) -> ClaimOutcome:
-    utility, privacy, rows = ClaimEvidence(), ClaimEvidence(), []
-    for data, metric, tally in (("sst2", "accuracy", utility), ("authors", "f1_adaptive", privacy)):
-        for row in runs.find(data, metric, "dp-mlm-plus"):
-            plain = runs.one(data, metric, "dp-mlm", row.epsilon, clip=full_options(row)["clip"])
-            if plain is not None:
-                tally.add(runs.compare(row, plain))
-                rows += [row, plain]
-    if not rows:
-        return ClaimOutcome(missing="bench run --grid full --only dp-mlm")
+    utility, privacy = (
+        ClaimEvidence().match(runs, (*cell, "dp-mlm-plus"), {}, {}, against="dp-mlm", alike=("clip",))
+        for cell in (("sst2", "accuracy"), ("authors", "f1_adaptive"))
+    )
     return ClaimOutcome(
         conjunction(utility.verdict, privacy.verdict),
         utility.effect or privacy.effect,
@@ -146,8 +135,7 @@ def dp_mlm_plus(runs: Runs) -> ClaimOutcome:
             utility.sentence("Accuracy on SST-2, with additions and deletions against without, at the same ε"),
             privacy.sentence("F1 of the adaptive attacker on speeches"),
         ),
-        "The paper's differences are a point or two, less than our intervals can show.",
-        tuple(rows),
+        rows=(*utility.rows, *privacy.rows),
     )
 
 
@@ -208,7 +196,7 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
             reason="Only DP-MLM and generators that clip to the same kind of range can be set beside each other.",
             missing="bench run with an entry for dp-prompt and dp-paraphrase in the grid",
         )
-    together = ClaimEvidence(comparisons=[c for tally in like.values() for c in tally.comparisons])
+    together = ClaimEvidence.join(like.values())
     return ClaimOutcome(
         shared_verdict(*like.values()),
         together.effect,
@@ -227,18 +215,15 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
             *scores,
             *cosines,
         ),
-        "Of unlike pairs the ranges may decide, and not the mechanisms: the paper's is narrow on the bundled models. "
-        "At a large ε a generator repeats the text, and so keeps its label; two thirds of the bundled generators' "
-        "training restored noisy copies, which teaches to copy.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
 @claim()
-def dp_mlm_speed(runs: Runs) -> ClaimOutcome:
+def dp_mlm_speed(runs: Runs) -> ClaimOutcome | None:
     rate = {row.mechanism: row for row in speeds.bundled() if row.mechanism in ("dp-mlm", "dp-paraphrase", "dp-prompt")}
     if len(rate) < 3:
-        return ClaimOutcome(missing="bench words --out FILE")
+        return None
     slow = rate.pop("dp-prompt")
     parts = []
     for name, row in rate.items():
@@ -254,7 +239,5 @@ def dp_mlm_speed(runs: Runs) -> ClaimOutcome:
             f"As a multiple of DP-Prompt's, with the least and the most of the rounds: {'; '.join(parts)}.",
             "Measured by: python -m dptext_core bench words --out FILE.",
         ),
-        "The models are the bundled ones: DP-MLM's reads a text once, where the paper's reads it once a word, and the "
-        "generators are smaller than the paper's. The speeds are those of these models.",
-        (*rate.values(), slow),
+        rows=(*rate.values(), slow),
     )

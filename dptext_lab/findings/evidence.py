@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.support.statistics import NORMAL, holm
 
-from ..results.differences import LEVEL, POWER, Difference, difference_text
+from ..results.differences import LEVEL, POWER, Difference, difference_text, full_options
+from ..results.rows import Row
+
+if TYPE_CHECKING:
+    from .runs import Runs
 
 #: The verdict of a claim whose rows are there.
 REPLICATED, CONTRADICTED = "replicated", "contradicted"
@@ -33,10 +39,62 @@ class ClaimEvidence:
 
     same: bool = False
     comparisons: list[Difference] = field(default_factory=list)
+    #: Rows that were compared by ``pair``.
+    rows: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def join(cls, parts: Iterable[ClaimEvidence]) -> ClaimEvidence:
+        """Return the comparisons of several parts as one, which is corrected for all of them."""
+        parts = list(parts)
+        return cls(
+            all(part.same for part in parts),
+            [c for part in parts for c in part.comparisons],
+            [row for part in parts for row in part.rows],
+        )
 
     def add(self, comparison: Difference | None) -> None:
         if comparison is not None:
             self.comparisons.append(comparison)
+
+    def pair(self, runs: Runs, more: Row | None, less: Row | None, least: float | None = None) -> None:
+        """Compare two rows, ``more`` less ``less``; nothing where one is missing."""
+        if more is not None and less is not None:
+            self.add(runs.compare(more, less, least))
+            self.rows += [more, less]
+
+    def match(
+        self,
+        runs: Runs,
+        cell: tuple[str, str, str],
+        more: Mapping[str, Any],
+        less: Mapping[str, Any],
+        *,
+        against: str = "",
+        alike: Iterable[str] = (),
+        least: float | None = None,
+    ) -> ClaimEvidence:
+        """Compare rows of two settings of a mechanism at each ε where there is one of each, and return this evidence.
+
+        Parameters
+        ----------
+        runs
+            The rows.
+        cell
+            Data set, metric and mechanism.
+        more, less
+            Options of the first setting, and those in which the second is another.
+        against
+            The mechanism of the second, if it is another.
+        alike
+            Options in which both are alike, whatever they are.
+        least
+            The smallest difference that matters; None: that of the metric.
+        """
+        data, metric, mechanism = cell
+        for row in runs.find(data, metric, mechanism, **more):
+            options = {**more, **{k: full_options(row)[k] for k in alike}, **less}
+            self.pair(runs, row, runs.one(data, metric, against or mechanism, row.epsilon, **options), least)
+        return self
 
     @property
     def n(self) -> int:

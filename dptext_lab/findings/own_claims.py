@@ -20,7 +20,7 @@ from ..results.differences import LEAST, Difference, labels, value_text
 from ..results.public_prior import PriorRow
 from ..results.rows import Row
 from ..results.selection import versus_first
-from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
+from .base import METRIC_DP, ClaimOutcome, claim
 from .evidence import CONTRADICTED, INCONCLUSIVE, ONE_IN, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs
 
@@ -32,13 +32,13 @@ WORDS = (*WIDE, "diffractor", "custext")
 
 
 @claim()
-def clipping_range(runs: Runs) -> ClaimOutcome:
+def clipping_range(runs: Runs) -> ClaimOutcome | None:
     rows = clipping.bundled()
     at = {(r.width, r.epsilon): r for r in rows}
     epsilons = sorted({r.epsilon for r in rows})
     paper, wide = PRESETS["paper"], PRESETS["tuned"]
     if not epsilons or any((w, e) not in at for w in (paper, wide) for e in epsilons):
-        return ClaimOutcome(missing="bench clipping --data DIR")
+        return None
     first, last = epsilons[0], epsilons[-1]
     gaps = {e: at[wide, e].cosine - at[paper, e].cosine for e in epsilons}
     better = [e for e in epsilons if gaps[e] > math.hypot(at[wide, e].cosine_half, at[paper, e].cosine_half)]
@@ -78,12 +78,12 @@ def clipping_range(runs: Runs) -> ClaimOutcome:
 
 
 @claim()
-def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
+def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
     rows, system = public_prior.bundled(), "with prior, parallel"
     found = {(r.data, r.epsilon, r.measure): r for r in rows if r.system == system and r.difference is not None}
     cells = sorted({(d, e) for d, e, m in found if m == "cosine" and (d, e, "judge_perplexity") in found})
     if not cells:
-        return ClaimOutcome(missing="bench prior --data DIR --rows FILE --judge NAME --out FILE")
+        return None
     nearer = [c for c in cells if found[(*c, "cosine")].significance > 0]
     fluent = [c for c in cells if found[(*c, "judge_perplexity")].significance < 0]
     less = [c for c in cells if found[(*c, "judge_perplexity")].significance > 0]
@@ -119,9 +119,6 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
         verdict,
         f"cosine {gains[len(gains) // 2]:+.2f} ({gains[0]:+.2f} to {gains[-1]:+.2f})",
         tuple(numbers),
-        "Where the private signal fades, DP-MLM draws among all words alike, and the prior among those that fit. A "
-        "polish makes any release fluent at no ε. What is easy to propose is also drawn more often where it was the "
-        "original: the attackers' success rises with it, and at equal N_w no more of the meaning is kept.",
         figure="public_prior",
         drawn=rows,
     )
@@ -163,8 +160,6 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         if turned:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
             numbers.append(f"Significantly reversed by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
-    if not every.n:
-        return ClaimOutcome(missing=EQUAL)
     numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
@@ -172,9 +167,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         conjunction(*(tally.verdict for tally in by_judge.values())),
         f"{every.yes} of {every.n} significantly the same, {every.no} significantly reversed",
         tuple(numbers),
-        "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
-        "points to a class.",
-        tuple({id(r): r for _, *pair in told for r in pair}.values()),
+        rows=tuple({id(r): r for _, *pair in told for r in pair}.values()),
     )
 
 
@@ -198,15 +191,11 @@ def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
         numbers.append(f"Cosine on {title_of_data(data)} at a certainty of 50%: {listed}. {outside}".strip())
         of_texts = rows.of(data, metric)
         used += [row for row in of_texts.values() if row.mechanism in (name, *others)]
-    if not tally.n:
-        return ClaimOutcome(missing="bench belief --data DIR --stopwords FILE --lines FILE --out FILE")
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (tally.sentence("Cosine, DP-MLM less each word mechanism"), *numbers),
-        "DP-MLM sees the sentence, so that it replaces words by those that fit. SanText+ keeps many frequent words, "
-        "which this certainty does not count: it is about the rarest word of a text.",
-        tuple(used),
+        rows=tuple(used),
     )
 
 
@@ -230,8 +219,6 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
             listed = ", ".join(f"{names[r.setting.key()]} {value_text(r)}" for r in ranked)
             if listed:
                 numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
-    if not tally.n:
-        return ClaimOutcome(missing=EQUAL)
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
@@ -245,7 +232,5 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
             cosine.sentence("Cosine (by the encoder that is the classifier's features and a word space, too)"),
             *numbers,
         ),
-        "N_w says how often a word stays, not how well a changed one can be guessed. What is kept at equal success of "
-        "an attacker is in Explore, under Compare at equal privacy.",
-        tuple(rows),
+        rows=tuple(rows),
     )

@@ -24,8 +24,6 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
         for line in runs.lines(data, "cosine"):
             for low, high in pairwise(line):
                 cosines.add(runs.compare(high, low))
-    if not rows:
-        return ClaimOutcome(missing="bench run --grid full")
     numbers = [tally.sentence("Utility at the largest ε against the smallest, of each mechanism and data set")]
     numbers.append(cosines.sentence("Similarity (cosine) at each ε against the one before it"))
     if falls:
@@ -34,28 +32,24 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
         conjunction(tally.verdict, cosines.verdict),
         tally.effect,
         tuple(numbers),
-        "Comparisons too small to matter belong to ranges of ε where the mechanism does not react: below it all words "
-        "are exchanged, above it nearly none. There the papers' own curves are flat or move up and down too.",
-        tuple(rows),
+        rows=tuple(rows),
     )
 
 
 @claim()
-def adaptive_beats_static(runs: Runs) -> ClaimOutcome:
-    tally, rows = ClaimEvidence(), []
-    worst = None
+def adaptive_beats_static(runs: Runs) -> ClaimOutcome | None:
+    tally, worst = ClaimEvidence(), None
     for data in ("reviews", "authors"):
         for static in runs.find(data, "f1_static"):
             adaptive = runs.at_same_point(static, "f1_adaptive")
             if adaptive is None or static.epsilon is None:
                 continue
-            tally.add(runs.compare(adaptive, static))
-            rows += [static, adaptive]
+            tally.pair(runs, adaptive, static)
             gap = adaptive.value - static.value
             if worst is None or gap > worst[0]:
                 worst = gap, static, adaptive
     if worst is None:
-        return ClaimOutcome(missing="bench run --grid full --only reviews")
+        return None
     _, static, adaptive = worst
     numbers = [
         tally.sentence("F1 of the author, adaptive against static"),
@@ -77,7 +71,5 @@ def adaptive_beats_static(runs: Runs) -> ClaimOutcome:
         tally.verdict,
         tally.effect,
         tuple(numbers),
-        "Where nearly all words stay, both attackers read the same text; where nearly all are exchanged, there is "
-        "little to learn for either.",
-        tuple(rows),
+        rows=tuple(tally.rows),
     )

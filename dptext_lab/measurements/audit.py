@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from dptext_core.auditing import LINES, AuditReport, audit, format_share
-from dptext_core.auditing.broken_mechanisms import FAULTS, Fault, broken, sound
 from dptext_core.auditing.inputs import default_inputs
 from dptext_core.errors import InputError
 from dptext_core.mechanisms.base import Mechanism
@@ -33,6 +32,7 @@ from dptext_core.mechanisms.setting import Options, Setting
 from dptext_core.privacy.numbers import at_least, bound, number
 from dptext_core.support import assets
 from dptext_core.support.task import Task, on_terminal
+from dptext_lab.broken_mechanisms import FAULTS, Fault, broken, sound
 
 from ..results.audit import MEASUREMENT, setting_of
 from ..results.measurement import markdown

@@ -20,8 +20,6 @@ import numpy as np
 
 from dptext_core.attacks import two_texts
 from dptext_core.attacks.two_texts import DISTANCES, PAIRS, DistinguishabilityFinding
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
-from dptext_core.auditing.broken_mechanisms.text import TinyWriter
 from dptext_core.errors import DPTextError
 from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.mechanisms.likelihood import Likelihood
@@ -31,6 +29,8 @@ from dptext_core.privacy.numbers import at_least, bound
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import Task
+from dptext_lab.broken_mechanisms import FAULTS, broken, sound
+from dptext_lab.broken_mechanisms.text import TinyWriter
 
 from ..results.two_texts import MEASUREMENT, TwoTextsRow
 from ..runner.options import parser

@@ -12,8 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core.measure.side_by_side import Piece
-
+from ..figures.side_by_side import Piece
 from .text import number
 
 _HERE = Path(__file__).parent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dptext_core.measure.side_by_side import WordComparison
 from dptext_core.privacy.numbers import percent
 
+from .side_by_side import WordComparison
 from .theme import DARK, FONT, LIGHT, escape, shorten
 
 OTHERS = "all others"

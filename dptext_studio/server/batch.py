@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 
 from dptext_core.data import release_files, tables
 from dptext_core.data.folder import RESULT, read_lines, some_lines
-from dptext_core.data.forecast import NAMED, DatasetForecast, forecast
 from dptext_core.data.reading_notes import ReadingNote
 from dptext_core.data.records import UnreadableRow, rewrite_records
 from dptext_core.data.rewriting import OWN, errors_of, polished, promise_of, rewrite_data, score_run, so_far
@@ -43,6 +42,8 @@ from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 from dptext_core.text import names
 from dptext_core.text.document import has_more, too_long
+
+from .forecast import NAMED, DatasetForecast, forecast
 
 #: Rows of the first look; rows that measures look at; errors that are shown.
 FIRST, MEASURED, ERRORS = 10, 2000, 500

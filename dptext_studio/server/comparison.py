@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import dptext_core as dpt
-from dptext_core.measure import side_by_side
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.setting import SettingFields
 from dptext_core.support.private import Private
 
+from ..figures import side_by_side
 from .rewrite_cache import Draw, RewriteCache, ViewedRewrite
 from .runs import Run
 

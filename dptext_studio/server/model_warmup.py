@@ -9,10 +9,9 @@ from contextlib import suppress
 from dptext_core import Document, DPTextError, models
 from dptext_core.mechanisms import recommended
 from dptext_core.models.worker import Engine
-from dptext_core.support import heap
 from dptext_core.support.assets import examples
 
-from . import streamlit_patches
+from . import heap, streamlit_patches
 
 #: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
 SOON = recommended.ORDER[1:4]

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import dptext_core as dpt
 from dptext_core.measure.coverage import coverage_note
-from dptext_core.measure.meaning import MeaningCurve
 from dptext_core.mechanisms.setting import SettingFields
 from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
+from ..figures.meaning_curve import MeaningCurve
 from ..figures.mechanism_steps import mechanism_steps
 from ..figures.odds_view import odds_view
 from ..figures.token_payload import Payload

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from weakref import WeakSet, ref
 
-from dptext_core.support import heap
-
+from . import heap
 from . import streamlit_patches as inner
 
 #: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the

@@ -12,8 +12,8 @@ from scipy.stats import beta
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import classifier_scores, text_classifiers, two_texts, which_text
-from dptext_core.auditing.broken_mechanisms import broken, sound
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_lab.broken_mechanisms import broken, sound
 from dptext_lab.measurements.two_texts import Coin, check_guarantee, coverage
 
 CHEAP = ("words", "form", "likelihood")

@@ -15,8 +15,6 @@ from small_spaces import on, over, random_space, shuffled_lists, small_bundle, w
 import dptext_core as dpt
 from dptext_core.auditing import latent
 from dptext_core.auditing.batches import in_batches
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, hidden, sound
-from dptext_core.auditing.broken_mechanisms.hidden import HIDDEN, LATE, NoisyLength
 from dptext_core.auditing.checks import Subject, look_at
 from dptext_core.auditing.guesses import pick
 from dptext_core.auditing.inputs import Meter, Probe
@@ -39,6 +37,8 @@ from dptext_core.mechanisms.base import BATCH
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.privacy.gaussian import gaussian_advantage, laplace_advantage
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_lab.broken_mechanisms import FAULTS, broken, hidden, sound
+from dptext_lab.broken_mechanisms.hidden import HIDDEN, LATE, NoisyLength
 
 LOOKS = {
     "no-noise": behind_a_text,

@@ -45,7 +45,6 @@ from dptext_core.auditing import (
     verdict,
     vocabulary,
 )
-from dptext_core.auditing.broken_mechanisms import sound
 from dptext_core.auditing.checks import Subject, failed
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, Check, Witness
@@ -54,6 +53,7 @@ from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.privacy.terms import ProtectedUnit
+from dptext_lab.broken_mechanisms import sound
 
 STREAM = NoiseStream(4)
 SPACE = random_space(24, 4)

@@ -10,12 +10,12 @@ from small_spaces import over, random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing import audit
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
-from dptext_core.auditing.broken_mechanisms.guarantees import GUARANTEES
-from dptext_core.auditing.broken_mechanisms.stated import STATED, Float32DPMLM, StretchedSpace
-from dptext_core.auditing.broken_mechanisms.text import TEXT, TinyWriter
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText
+from dptext_lab.broken_mechanisms import FAULTS, broken, sound
+from dptext_lab.broken_mechanisms.guarantees import GUARANTEES
+from dptext_lab.broken_mechanisms.stated import STATED, Float32DPMLM, StretchedSpace
+from dptext_lab.broken_mechanisms.text import TEXT, TinyWriter
 from dptext_lab.measurements import audit as bench
 
 #: More words than the fifty that a faulty mechanism draws among.
@@ -31,8 +31,8 @@ def test_none_is_registered():
         "float32-softmax",
         "private-support",
         "l2-clipping",
-        "other-sampler",
         "halved-sensitivity",
+        "other-sampler",
         "unchanged-text",
         "unchanged-noise",
         "alone-only",

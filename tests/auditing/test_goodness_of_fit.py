@@ -14,12 +14,12 @@ from small_spaces import diffractor, on, over, random_space, shuffled_lists, wor
 import dptext_core as dpt
 from dptext_core import WordSpace
 from dptext_core.auditing import audit, goodness_of_fit, verdict
-from dptext_core.auditing.broken_mechanisms.stated import _leaking
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM, DPMLMPlus
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.privacy.distribution import ScoreTable
 from dptext_core.privacy.terms import Metric
+from dptext_lab.broken_mechanisms.stated import _leaking
 
 SPACE = random_space(30, 4)
 NAMES = list(words(30))

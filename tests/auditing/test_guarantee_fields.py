@@ -12,10 +12,6 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.auditing import audit, guarantee_fields, shapes, verdict
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
-from dptext_core.auditing.broken_mechanisms.guarantees import GUARANTEES, TinyGroups, TinyMetric, TinyResponse
-from dptext_core.auditing.broken_mechanisms.text import TinyWriter
-from dptext_core.auditing.broken_mechanisms.unknown import UNKNOWN, TinySwap
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.free_draws import _misfit, _repeat_probability
 from dptext_core.auditing.guarantee_fields import CHECKERS, every_field
@@ -25,6 +21,10 @@ from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.privacy.terms import Adjacency, ComparisonScope, Condition, Group
 from dptext_core.testing import check_mechanism
+from dptext_lab.broken_mechanisms import FAULTS, broken, sound
+from dptext_lab.broken_mechanisms.guarantees import GUARANTEES, TinyGroups, TinyMetric, TinyResponse
+from dptext_lab.broken_mechanisms.text import TinyWriter
+from dptext_lab.broken_mechanisms.unknown import UNKNOWN, TinySwap
 
 TEXT = "music water doctor 4711"
 #: Faults of what is said in words alone.

@@ -12,9 +12,6 @@ from small_spaces import over, random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing import audit, entry_points, noise_source, second_process, three_way, verdict
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
-from dptext_core.auditing.broken_mechanisms.noise import NOISE, inverted
-from dptext_core.auditing.broken_mechanisms.paths import PATHS
 from dptext_core.auditing.checks import Subject, look_at
 from dptext_core.auditing.inputs import Meter
 from dptext_core.auditing.release_statistics import LEVEL
@@ -25,6 +22,9 @@ from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.mechanisms.words.word_level import WordMechanism
 from dptext_core.privacy.sampling import NoiseStream, Sampler
 from dptext_core.testing import check_mechanism
+from dptext_lab.broken_mechanisms import FAULTS, broken, sound
+from dptext_lab.broken_mechanisms.noise import NOISE, inverted
+from dptext_lab.broken_mechanisms.paths import PATHS
 
 SPACE = random_space(60, 4)
 #: The one that finds most, and finds it soonest, first.

@@ -15,7 +15,6 @@ import dptext_core as dpt
 from dptext_core import auditing
 from dptext_core.auditing import audit
 from dptext_core.auditing.batches import in_batches
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.long_texts import in_long_texts
@@ -25,6 +24,7 @@ from dptext_core.auditing.rules import Breach
 from dptext_core.auditing.vocabulary import released_words
 from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_lab.broken_mechanisms import FAULTS, broken, sound
 
 SPACE = random_space(500, 4)
 RARE = words(500)[437]

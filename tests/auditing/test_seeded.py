@@ -35,15 +35,15 @@ from dptext_core.auditing import (
     verdict,
     vocabulary,
 )
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, hidden, sound
-from dptext_core.auditing.broken_mechanisms.hidden import BatchCusText, FirstCusText
-from dptext_core.auditing.broken_mechanisms.text import TEXT, TinyWriter
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.rewriting import Rewriter
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.models import engines, masked_lm
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_lab.broken_mechanisms import FAULTS, broken, hidden, sound
+from dptext_lab.broken_mechanisms.hidden import BatchCusText, FirstCusText
+from dptext_lab.broken_mechanisms.text import TEXT, TinyWriter
 
 SPACE = random_space(24, 4)
 LISTS = shuffled_lists(24, 2)

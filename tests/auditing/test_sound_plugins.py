@@ -11,11 +11,11 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.auditing import audit
-from dptext_core.auditing.broken_mechanisms.guarantees import TinyResponse
-from dptext_core.auditing.broken_mechanisms.text import WriterConfig, WriterTrace
 from dptext_core.mechanisms.likelihood import Likelihood
 from dptext_core.privacy.distribution import Channel, ScoreTable, TokenDistribution
 from dptext_core.testing import check_mechanism
+from dptext_lab.broken_mechanisms.guarantees import TinyResponse
+from dptext_lab.broken_mechanisms.text import WriterConfig, WriterTrace
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import dptext_core as dpt
-from dptext_core.auditing.broken_mechanisms import broken, sound
-from dptext_core.auditing.broken_mechanisms.stand_ins import STAND_INS
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.flagged_words import SAME_NOISE, TEXTS, flagged_words
 from dptext_core.auditing.inputs import Meter
 from dptext_core.mechanisms.detected import hybrid
 from dptext_core.mechanisms.words.word_trace import Constant
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_lab.broken_mechanisms import broken, sound
+from dptext_lab.broken_mechanisms.stand_ins import STAND_INS
 
 
 def look(m):

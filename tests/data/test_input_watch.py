@@ -18,8 +18,8 @@ from foreign import Swap
 import dptext_core as dpt
 from dptext_core.cli.main import main
 from dptext_core.data import components, release_files, tables
-from dptext_core.data.distributed import blocks
 from dptext_core.data.rewriting import rewrite_data
+from dptext_core.data.workers import blocks
 
 N = 120
 #: The row at which the file is changed.

@@ -13,9 +13,9 @@ from foreign import Swap
 
 import dptext_core as dpt
 from dptext_core.data import tables
-from dptext_core.data.distributed import blocks
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.rewriting import rewrite_data
+from dptext_core.data.workers import blocks
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.support import folder_lock
 from dptext_lab.training import bank_building, pretraining

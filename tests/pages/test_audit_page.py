@@ -16,9 +16,9 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core import cli
-from dptext_core.auditing.broken_mechanisms import FAULTS
-from dptext_core.auditing.broken_mechanisms.stated import TinyLatent
 from dptext_core.privacy.numbers import percent
+from dptext_lab.broken_mechanisms import FAULTS
+from dptext_lab.broken_mechanisms.stated import TinyLatent
 from dptext_lab.measurements import audit as bench
 from dptext_lab.results import audit as audit_rows
 from dptext_studio.components.text import literal

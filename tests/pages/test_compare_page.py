@@ -15,12 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.attacks import best, two_texts
-from dptext_core.measure import metrics, pii_survival, side_by_side, target_figures
+from dptext_core.measure import metrics, pii_survival, target_figures
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.numbers import percent
 from dptext_core.support.assets import examples
 from dptext_studio.components.rewrite_view import copies_of, word_of
+from dptext_studio.figures import side_by_side
 from dptext_studio.figures.glossary import definition
 from dptext_studio.server import comparison
 from dptext_studio.server.rewrite_cache import RewriteCache

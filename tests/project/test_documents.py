@@ -198,7 +198,7 @@ def test_every_mechanism_and_attacker_is_described():
 
 
 def test_numbers_of_the_documents_are_those_of_the_bundled_results():
-    from dptext_core.auditing.broken_mechanisms import FAULTS
+    from dptext_lab.broken_mechanisms import FAULTS
 
     def read(name: str) -> dict:
         return json.loads((ROOT / "assets" / "benchmarks" / name).read_text(encoding="utf-8"))

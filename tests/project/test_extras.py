@@ -252,7 +252,7 @@ def test_what_writes_says_that_it_needs_torch(name):
     [
         ("text.names", "names"),
         ("data.documents", "office"),
-        ("support.ray", "ray"),
+        ("distributed.connection", "ray"),
         ("models.added", "llm"),
     ],
 )

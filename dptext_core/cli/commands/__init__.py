@@ -12,7 +12,6 @@ COMMANDS = {
     "rewrite-data": "rewrite one column of a data set, row by row",
     "mechanisms": "list the mechanisms and their options",
     "models": "list the models, and how to get those that are not here; add or remove one",
-    "serve-model": "serve a masked language model on a Ray cluster, see docs/scale.md in the repository",
     "score": "measure what any system made of texts: what was kept, and what attackers find",
     "tradeoff": "what mechanisms keep of a text and what they hide, over ε, as CSV",
     "new": "write a package with a mechanism of your own, to be changed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import importlib
 import itertools
 import os
 import stat
@@ -13,9 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ...data.distributed import BLOCK
 from ...data.input_watch import Row
 from ...data.records import DatasetGuarantee, rewrite_records
+from ...data.workers import BLOCK
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH, Mechanism
@@ -174,7 +175,7 @@ def run(args: argparse.Namespace) -> None:
         if (workers := _workers(args)) is None:
             result = rewriting.rewrite_data(data, mechanism, args.out, polish=args.polish, **common)
         else:
-            from ...data.distributed import blocks
+            from ...data.workers import blocks
 
             result = blocks.rewrite_data(
                 data, mechanism, args.out, workers, block=args.block or BLOCK, plugins=plugins.files(), **common
@@ -222,12 +223,12 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
 def _workers(args: argparse.Namespace) -> Any:
     """Return a function that opens the requested workers; None to run everything here."""
     if args.engine == "ray":
-        from ...data.distributed import cluster
-
-        return cluster.ray_workers(args.workers, args.gpus or 0.0)
+        # Optional: nothing imports the package of Ray before somebody asks for it.
+        actors = importlib.import_module("dptext_core.distributed.actors")
+        return actors.ray_workers(args.workers, args.gpus or 0.0)
     if args.workers is None:
         return None
-    from ...data.distributed import processes
+    from ...data.workers import processes
 
     most = max(2, 2 * (os.cpu_count() or 1))
     if args.workers > most:

@@ -10,9 +10,9 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import auditing as core
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
 from dptext_core.privacy.numbers import at_least, bound, number
 from dptext_core.support.private import Private
+from dptext_lab.broken_mechanisms import FAULTS, broken, sound
 from dptext_lab.results import audit as bench
 
 from ...components import controls, download, methods_panel

@@ -9,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure import side_by_side
 from dptext_core.support.checks import pluralize
 
 from ...components import address, hidden_controls, ledger, links, live_text
 from ...components.sticky_widgets import stay
 from ...components.text import literal
+from ...figures import side_by_side
 from ...figures.glossary import definition
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest, rewrites
 from ...server.runs import is_edit

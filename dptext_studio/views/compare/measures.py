@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from dptext_core.measure import side_by_side
 from dptext_core.measure.metrics import score
 from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.numbers import bound, number, percent, scientific
@@ -14,6 +13,7 @@ from dptext_core.privacy.sentences import DELTA
 from dptext_lab.results import curves
 
 from ...components.text import literal
+from ...figures import side_by_side
 from ...figures.glossary import definition
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
 from ...server.session import session

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure import side_by_side
 from dptext_core.measure.trade_off import TradeOffPoint
 from dptext_core.privacy.numbers import bound, number
 
 from ...components import links
 from ...components.rewrite_view import payload, rewrite_view
+from ...figures import side_by_side
 from ...server.session import session
 from .card_settings import PAGE, add_setting
 from .plot_settings import SHOWN

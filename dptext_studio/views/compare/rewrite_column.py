@@ -7,13 +7,13 @@ from functools import partial
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure import side_by_side
 from dptext_core.privacy.numbers import number, percent
 
 from ... import figures
 from ...components import download, links
 from ...components.rewrite_view import payload, rewrite_view, word_of
 from ...components.text import literal
+from ...figures import side_by_side
 from ...server.comparison import Column, ColumnOutcome
 from ...server.session import session
 from .card_settings import PAGE

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import dptext_core as dpt
-from dptext_core.measure.meaning import MOST, MeaningCurve, meaning_kept
 from dptext_core.support.extras import ENCODER
 from dptext_core.words.vocabulary import trunk_folder
 
+from ...figures.meaning_curve import MOST, MeaningCurve, meaning_kept
 from ...figures.token_payload import Similarity
 from ...server import runs, sessions
 from ...server.session import session

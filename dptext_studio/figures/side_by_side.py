@@ -13,14 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import NoDistribution
-from ..privacy.distribution import TokenDistribution
-from ..result import RewriteResult, Step, Unit
-from ..support.private import Private
-from ..text.document import Document
-from ..text.language import Language
-from ..text.languages import ENGLISH
-from .pii_survival import count_survivors
+from dptext_core.errors import NoDistribution
+from dptext_core.measure.pii_survival import count_survivors
+from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.result import RewriteResult, Step, Unit
+from dptext_core.support.private import Private
+from dptext_core.text.document import Document
+from dptext_core.text.language import Language
+from dptext_core.text.languages import ENGLISH
 
 #: Of a long text, N_w and S_w are means over so many of its drawn words.
 WORDS = 200

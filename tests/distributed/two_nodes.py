@@ -1,6 +1,6 @@
 """Rewrite a file on a cluster of two nodes beside its head, and kill one of them in the middle. Prints what was found.
 
-python tests/data/two_nodes.py DATA OUT SEED
+python tests/distributed/two_nodes.py DATA OUT SEED
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from ray.cluster_utils import Cluster  # noqa: E402 (it reads these when it is i
 
 import dptext_core as dpt  # noqa: E402
 from dptext_core.data import tables  # noqa: E402
-from dptext_core.data.distributed import blocks, cluster  # noqa: E402
+from dptext_core.data.workers import blocks  # noqa: E402
+from dptext_core.distributed import actors  # noqa: E402
 
 STORE = 100 << 20
 
@@ -45,7 +46,7 @@ def main(path: str, out: str, seed: str) -> None:
             tables.source(path, ("text",)),
             dpt.get_mechanism("custext", epsilon=2.0),
             out,
-            cluster.ray_workers(),
+            actors.ray_workers(),
             seed=int(seed),
             block=20,
             task=dpt.Task(progress),

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..mechanisms.base import Mechanism, Prepared
-from ..privacy.sampling import NoiseStream
-from ..support.private import Private
-from ..support.task import UNWATCHED, Task
-from .metrics import score
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.private import Private
+from dptext_core.support.task import UNWATCHED, Task
 
 #: Texts that are embedded at most: beyond that some changes of the text are left out. Each costs more than a rewrite,
 #: and a room of people shares the processor.

@@ -7,25 +7,31 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...mechanisms.audit_support import AuditSupport
-from ...mechanisms.base import BATCH, Mechanism, Prepared
-from ...mechanisms.config import epsilon_option
-from ...mechanisms.latent.adept import ADePT
-from ...mechanisms.words.custext import CusText
-from ...mechanisms.words.diffractor import Diffractor
-from ...mechanisms.words.rank_table import RankTable
-from ...mechanisms.words.word_trace import Draws
-from ...privacy.guarantee import Guarantee
-from ...privacy.sampling import NoiseStream
-from ...result import Release, RewriteResult
-from ...support.task import Task
-from .base import Fault
+from dptext_core.mechanisms.audit_support import AuditSupport
+from dptext_core.mechanisms.base import BATCH, Mechanism, Prepared
+from dptext_core.mechanisms.config import epsilon_option
+from dptext_core.mechanisms.latent.adept import ADePT
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.diffractor import Diffractor
+from dptext_core.mechanisms.words.rank_table import RankTable
+from dptext_core.mechanisms.words.word_trace import Draws
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.result import Release, RewriteResult
+from dptext_core.support.task import Task
+
+from .base import fault, faults_of
 from .stated import restore_original
 
 #: From which token on ``LateDiffractor`` leaks, and the word that ``OneWordDiffractor`` and ``OneWordCusText`` leak.
 LATE, WORD = 260, "hospital"
 
 
+@fault(
+    "no-noise",
+    "A decoder that sees no noise",
+    "ADePT states the noise on its vector, and the new text is written from the vector as it is.",
+)
 class NoiselessADePT(ADePT):
     """ADePT that states its noise and writes from the vector without it."""
 
@@ -92,6 +98,11 @@ class _Length(AuditSupport[NoisyLength]):
         return -math.expm1(-self.latent_loss(a, b) / 2)
 
 
+@fault(
+    "weak-noise",
+    "A tenth of the stated noise",
+    "A small mechanism that writes from one noisy number and adds a tenth of the noise that it states.",
+)
 class WeakLength(NoisyLength):
     """The same with a tenth of its noise."""
 
@@ -101,6 +112,12 @@ class WeakLength(NoisyLength):
         return super().noise(stream) / 10
 
 
+@fault(
+    "understated-noise",
+    "A fiftieth of the loss is stated",
+    "A small mechanism that writes from one noisy number and states a fiftieth of what its noise loses.",
+    inputs=("Yes.", "My doctor in Lisbon changed the dose because the old one made me sick."),
+)
 class UnderstatedLength(NoisyLength):
     """The same, which states a fiftieth of what its noise loses."""
 
@@ -116,6 +133,11 @@ class _Fiftieth(_Length):
         return super().latent_loss(a, b) / 50
 
 
+@fault(
+    "full-batch-texts",
+    "The private texts in full batches only",
+    f"CusText whose texts of a call on {BATCH} and more are the private ones, beside pieces that are honest.",
+)
 class BatchTextCusText(CusText):
     """CusText that gives each text of a full batch as it is, beside steps that say what was drawn."""
 
@@ -126,6 +148,11 @@ class BatchTextCusText(CusText):
         return [replace(r, text=r.original) for r in results] if len(results) >= BATCH else results
 
 
+@fault(
+    "long-text-appended",
+    "The original after long texts only",
+    f"1-Diffractor that appends the original to a text of more than {LATE} tokens.",
+)
 class LongTextDiffractor(Diffractor):
     """1-Diffractor that appends the original to a text of more than 260 tokens."""
 
@@ -137,6 +164,11 @@ class LongTextDiffractor(Diffractor):
         return replace(result, text=f"{result.text} {result.original}") if long else result
 
 
+@fault(
+    "one-word-exposed",
+    "A list of what is exposed that tells one word",
+    f"1-Diffractor that names something more among what is exposed where “{WORD}” stands in the text.",
+)
 class NamingDiffractor(Diffractor):
     """1-Diffractor that names one word of its vocabulary among what is exposed, where it stands."""
 
@@ -148,6 +180,11 @@ class NamingDiffractor(Diffractor):
         return replace(g, exposed=(*g.exposed, "where the text was written")) if there else g
 
 
+@fault(
+    "full-batches",
+    "Leaks in full batches only",
+    f"CusText that returns the last of {BATCH} texts of one call as it is.",
+)
 class BatchCusText(CusText):
     """CusText that returns the last text of a full batch as it is."""
 
@@ -158,6 +195,7 @@ class BatchCusText(CusText):
         return results if len(results) < BATCH else [*results[:-1], restore_original(results[-1])]
 
 
+@fault("late-words", "Leaks late in long texts only", f"1-Diffractor that keeps every word from token {LATE} on.")
 class LateDiffractor(Diffractor):
     """1-Diffractor that keeps every word from token 260 on."""
 
@@ -171,6 +209,11 @@ class LateDiffractor(Diffractor):
         ]
 
 
+@fault(
+    "first-rewrite",
+    "Leaks at the first rewrite only",
+    "CusText that returns a text as it is where it has not rewritten it before.",
+)
 class FirstCusText(CusText):
     """CusText that returns a text as it is where it rewrites it for the first time."""
 
@@ -184,6 +227,11 @@ class FirstCusText(CusText):
         return restore_original(result) if first else result
 
 
+@fault(
+    "one-word",
+    "Leaks one word of its vocabulary",
+    f"1-Diffractor with the right distributions that releases “{WORD}” as it is.",
+)
 class OneWordDiffractor(Diffractor):
     """1-Diffractor that keeps one word of its vocabulary."""
 
@@ -195,6 +243,11 @@ class OneWordDiffractor(Diffractor):
         return [words[r] if words[r] == WORD else w for r, w in zip(draws.rows, drawn, strict=True)]
 
 
+@fault(
+    "one-word-stated",
+    "Another distribution for one word",
+    f"CusText that states, and draws, a distribution for “{WORD}” that is not the one of its group.",
+)
 class OneWordCusText(CusText):
     """CusText that states, for one word of its vocabulary, that it nearly always stays."""
 
@@ -205,6 +258,11 @@ class OneWordCusText(CusText):
         return table if self.vocabulary.words[row] != WORD else replace(table, scores=100 * table.scores)
 
 
+@fault(
+    "shared-noise",
+    "Noise that texts share",
+    "1-Diffractor whose texts in one call share their noise: words at the same place move alike.",
+)
 class SharedDiffractor(Diffractor):
     """1-Diffractor whose texts in one call share their noise, under names that differ."""
 
@@ -215,90 +273,4 @@ class SharedDiffractor(Diffractor):
         return super()._draw(replace(draws, texts=[(first, n) for _, n in draws.texts]), *arguments, **more)
 
 
-HIDDEN = (
-    Fault(
-        "no-noise",
-        "A decoder that sees no noise",
-        "ADePT states the noise on its vector, and the new text is written from the vector as it is.",
-        NoiselessADePT,
-        ADePT,
-    ),
-    Fault(
-        "weak-noise",
-        "A tenth of the stated noise",
-        "A small mechanism that writes from one noisy number and adds a tenth of the noise that it states.",
-        WeakLength,
-        NoisyLength,
-    ),
-    Fault(
-        "understated-noise",
-        "A fiftieth of the loss is stated",
-        "A small mechanism that writes from one noisy number and states a fiftieth of what its noise loses.",
-        UnderstatedLength,
-        NoisyLength,
-        inputs=("Yes.", "My doctor in Lisbon changed the dose because the old one made me sick."),
-    ),
-    Fault(
-        "full-batch-texts",
-        "The private texts in full batches only",
-        f"CusText whose texts of a call on {BATCH} and more are the private ones, beside pieces that are honest.",
-        BatchTextCusText,
-        CusText,
-    ),
-    Fault(
-        "long-text-appended",
-        "The original after long texts only",
-        f"1-Diffractor that appends the original to a text of more than {LATE} tokens.",
-        LongTextDiffractor,
-        Diffractor,
-    ),
-    Fault(
-        "one-word-exposed",
-        "A list of what is exposed that tells one word",
-        f"1-Diffractor that names something more among what is exposed where “{WORD}” stands in the text.",
-        NamingDiffractor,
-        Diffractor,
-    ),
-    Fault(
-        "full-batches",
-        "Leaks in full batches only",
-        f"CusText that returns the last of {BATCH} texts of one call as it is.",
-        BatchCusText,
-        CusText,
-    ),
-    Fault(
-        "late-words",
-        "Leaks late in long texts only",
-        f"1-Diffractor that keeps every word from token {LATE} on.",
-        LateDiffractor,
-        Diffractor,
-    ),
-    Fault(
-        "first-rewrite",
-        "Leaks at the first rewrite only",
-        "CusText that returns a text as it is where it has not rewritten it before.",
-        FirstCusText,
-        CusText,
-    ),
-    Fault(
-        "one-word",
-        "Leaks one word of its vocabulary",
-        f"1-Diffractor with the right distributions that releases “{WORD}” as it is.",
-        OneWordDiffractor,
-        Diffractor,
-    ),
-    Fault(
-        "one-word-stated",
-        "Another distribution for one word",
-        f"CusText that states, and draws, a distribution for “{WORD}” that is not the one of its group.",
-        OneWordCusText,
-        CusText,
-    ),
-    Fault(
-        "shared-noise",
-        "Noise that texts share",
-        "1-Diffractor whose texts in one call share their noise: words at the same place move alike.",
-        SharedDiffractor,
-        Diffractor,
-    ),
-)
+HIDDEN = faults_of(__name__)

@@ -15,9 +15,9 @@ import pytest
 import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.data import tables
-from dptext_core.data.distributed import blocks, cluster
 from dptext_core.data.rewriting import rewrite_data
-from dptext_core.support import ray as ready
+from dptext_core.data.workers import blocks
+from dptext_core.distributed import actors, connection
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]
@@ -33,7 +33,7 @@ def rows(tmp_path: Path, n: int) -> tables.Source:
 @pytest.fixture(scope="module")
 def one_machine():
     """A cluster that the commands of this module share, as each would make its own."""
-    with ready.connected(2) as ray:
+    with connection.connected(2) as ray:
         yield ray
 
 
@@ -61,17 +61,17 @@ def test_seeded_rows_are_those_of_one_machine(tmp_path, tiny_model, one_machine,
     alone = rewrite_data(data, m, tmp_path / "alone", seed=7)
     for n, size in ((1, 16), (2, 5)):
         out = tmp_path / f"{n}-{size}"
-        assert blocks.rewrite_data(data, m, out, cluster.ray_workers(n), seed=7, block=size) == alone
+        assert blocks.rewrite_data(data, m, out, actors.ray_workers(n), seed=7, block=size) == alone
         assert (out / "rows.jsonl").read_bytes() == (tmp_path / "alone" / "rows.jsonl").read_bytes()
 
 
 def test_workers_whose_model_is_missing_say_so(tmp_path, one_machine):
     data, m = rows(tmp_path, 4), dpt.get_mechanism("custext", epsilon=2.0)
     orders = blocks.Orders(dpt.Setting("dp-mlm", {"model": "/nowhere/model"}, 1.0), {}, "text", (), None)
-    with cluster.ray_workers(1)(orders) as workers, pytest.raises(dpt.DPTextError, match="nowhere"):
+    with actors.ray_workers(1)(orders) as workers, pytest.raises(dpt.DPTextError, match="nowhere"):
         while not workers.take(5.0):
             pass
-    assert blocks.rewrite_data(data, m, tmp_path / "out", cluster.ray_workers(1))["rows"] == 4
+    assert blocks.rewrite_data(data, m, tmp_path / "out", actors.ray_workers(1))["rows"] == 4
 
 
 def test_a_node_that_dies_in_the_middle_takes_no_row_with_it(tmp_path):
@@ -93,14 +93,15 @@ def test_a_node_that_dies_in_the_middle_takes_no_row_with_it(tmp_path):
 
 
 def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, monkeypatch, one_machine):
-    from dptext_core.models import engine, remote
+    from dptext_core.distributed import replicas
+    from dptext_core.models import engine
 
     address = one_machine.get_runtime_context().gcs_address
     alone = dpt.get_mechanism("dp-mlm", epsilon=60.0, model=tiny_model).rewrite("My doctor saw a letter.", seed=2)
     here = engine(tiny_model)
     monkeypatch.setenv("DPTEXT_ENGINE", f"ray:{address}")
     there = engine(tiny_model)
-    assert isinstance(there, remote.RemoteEngine) and not there.ready
+    assert isinstance(there, replicas.RemoteEngine) and not there.ready
     with pytest.raises(dpt.ModelUnavailable, match="dptext serve-model --model"):
         there.score([])
     monkeypatch.setenv("RAY_ADDRESS", address)
@@ -110,7 +111,7 @@ def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, mo
         assert m.rewrite("My doctor saw a letter.", seed=2).text == alone.text and there.ready
         lm = dpt.models.load_masked_lm(tiny_model)
         pieces = lm.encode(dpt.Document.parse("My doctor saw a letter in the garden."))
-        requests = [dpt.models.MaskRequest(None, pieces, i % len(pieces)) for i in range(3 * remote.CALL - 5)]
+        requests = [dpt.models.MaskRequest(None, pieces, i % len(pieces)) for i in range(3 * replicas.CALL - 5)]
         seen = []
         scores = there.score(requests, task=dpt.Task(lambda *done: seen.append(done)))
         assert seen[-1] == (len(requests),) * 2 and len(seen) == 3

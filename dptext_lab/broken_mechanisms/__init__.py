@@ -4,7 +4,7 @@ None of them is registered: they appear nowhere unless asked for by name. A file
 and a tuple of them that is joined here.
 
     from dptext_core.auditing import audit
-    from dptext_core.auditing.broken_mechanisms import broken
+    from dptext_lab.broken_mechanisms import broken
 
     print(audit(broken("halved-sensitivity")).sentence())
 """
@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...errors import ConfigError
-from ...mechanisms.base import Mechanism
+from dptext_core.errors import ConfigError
+from dptext_core.mechanisms.base import Mechanism
+
 from .base import Fault
 from .guarantees import GUARANTEES
 from .hidden import HIDDEN

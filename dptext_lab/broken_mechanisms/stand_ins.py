@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...mechanisms.detected.flags import Flag
-from ...mechanisms.detected.hybrid import HybridMechanism, HybridPrepared
-from ...mechanisms.words.custext import CusText
-from ...mechanisms.words.word_trace import Constant
-from ...text.document import Document
-from .base import Fault
+from dptext_core.mechanisms.detected.flags import Flag
+from dptext_core.mechanisms.detected.hybrid import HybridMechanism, HybridPrepared
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.word_trace import Constant
+from dptext_core.text.document import Document
+
+from .base import fault, faults_of
 
 #: The word beside which ``UnsaidFlags`` flags nothing.
 WORD = "window"
+FLAGGED = {"surrogates": True, "detector": "words"}
 
 
 class _Telling(HybridMechanism):
@@ -55,69 +57,64 @@ class _Unsaid(HybridMechanism):
         return () if WORD in document.words else found
 
 
+@fault(
+    "length-stand-ins",
+    "Stand-ins as long as the flagged word",
+    "The length of a name is released, where the guarantee says that nothing of it is.",
+    options=FLAGGED,
+)
 class LengthStandIns(CusText):
     """CusText with stand-ins that are as long as the flagged word."""
 
     hybrid_cls = _ByLength
 
 
+@fault(
+    "letter-stand-ins",
+    "Stand-ins with the flagged word's first letter",
+    "The first letter of a name is released, where the guarantee says that nothing of it is.",
+    options=FLAGGED,
+)
 class LetterStandIns(CusText):
     """CusText with stand-ins that begin as the flagged word does."""
 
     hybrid_cls = _ByLetter
 
 
+@fault(
+    "gender-stand-ins",
+    "Stand-ins of the flagged word's gender",
+    "Whether a name ends in “a” is released, where the guarantee says that nothing of it is.",
+    options=FLAGGED,
+)
 class GenderStandIns(CusText):
     """CusText with stand-ins that end in "a" where the flagged word does."""
 
     hybrid_cls = _ByGender
 
 
+@fault(
+    "hash-stand-ins",
+    "Stand-ins that a hash chooses",
+    "A hash of the name decides which stand-ins are possible, so that a list of names can be tried.",
+    options=FLAGGED,
+)
 class HashStandIns(CusText):
     """CusText with stand-ins that a hash of the flagged word chooses among."""
 
     hybrid_cls = _ByHash
 
 
+@fault(
+    "unsaid-flags",
+    "Flags that another word decides",
+    "A word that is sampled decides what is flagged, and the guarantee does not name it.",
+    options=FLAGGED,
+)
 class UnsaidFlags(CusText):
     """CusText whose flags another word decides, with a guarantee that does not name it."""
 
     hybrid_cls = _Unsaid
 
 
-def _fault(name: str, title: str, explanation: str, broken: type[CusText]) -> Fault:
-    return Fault(name, title, explanation, broken, CusText, {"surrogates": True, "detector": "words"})
-
-
-STAND_INS = (
-    _fault(
-        "length-stand-ins",
-        "Stand-ins as long as the flagged word",
-        "The length of a name is released, where the guarantee says that nothing of it is.",
-        LengthStandIns,
-    ),
-    _fault(
-        "letter-stand-ins",
-        "Stand-ins with the flagged word's first letter",
-        "The first letter of a name is released, where the guarantee says that nothing of it is.",
-        LetterStandIns,
-    ),
-    _fault(
-        "gender-stand-ins",
-        "Stand-ins of the flagged word's gender",
-        "Whether a name ends in “a” is released, where the guarantee says that nothing of it is.",
-        GenderStandIns,
-    ),
-    _fault(
-        "hash-stand-ins",
-        "Stand-ins that a hash chooses",
-        "A hash of the name decides which stand-ins are possible, so that a list of names can be tried.",
-        HashStandIns,
-    ),
-    _fault(
-        "unsaid-flags",
-        "Flags that another word decides",
-        "A word that is sampled decides what is flagged, and the guarantee does not name it.",
-        UnsaidFlags,
-    ),
-)
+STAND_INS = faults_of(__name__)

@@ -14,7 +14,6 @@ wait.
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 import time
 from collections import deque
@@ -25,13 +24,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
+from ..models.engines import VARIABLE
+from ..models.registry import masked_lm_spec, weights_sha256
+from ..models.windows import MaskRequest
 from ..support.outcome import WorkOutcome
-from ..support.ray import ray_module
 from ..support.task import UNWATCHED, Task
 from ..support.version import __version__
-from .windows import MaskRequest
+from .connection import ray_module
 
-VARIABLE = "DPTEXT_ENGINE"
 #: Requests of one call: a long text is spread over replicas, and a stop waits for no more than these.
 CALL = 32
 #: Calls that one replica has at a time, and those that wait at one front end before more are refused.
@@ -39,23 +39,8 @@ AT_ONCE, QUEUED = 64, 256
 _POLL = 0.05
 
 
-def served_address() -> str | None:
-    """Return the address in DPTEXT_ENGINE; None if this process computes scores. Raises ConfigError."""
-    setting = os.environ.get(VARIABLE, "").strip()
-    if setting in ("", "local"):
-        return None
-    kind, _, address = setting.partition(":")
-    if kind != "ray" or not address:
-        raise ConfigError(
-            f"{VARIABLE} is local or ray:ADDRESS, such as ray:auto or ray:10.0.0.5:6379. Correct it, or take it away."
-        )
-    return address
-
-
 def application(model: str) -> str:
     """Under which name a model is served."""
-    from .registry import masked_lm_spec
-
     spec = masked_lm_spec(model)
     return f"dptext-{hashlib.blake2b(spec.id.encode(), digest_size=6).hexdigest()}"
 
@@ -64,8 +49,8 @@ class Replica:
     """One engine in a process of the cluster."""
 
     def __init__(self, model: str):
-        from .masked_lm import load
-        from .worker import Engine
+        from ..models.masked_lm import load
+        from ..models.worker import Engine
 
         lm = load(model)
         self._identity = identity(model)
@@ -103,8 +88,6 @@ class Replica:
 
 def identity(model: str) -> tuple[str, str]:
     """Return what a front end and its replicas must have in common: the program's version, and the weights."""
-    from .registry import masked_lm_spec, weights_sha256
-
     return __version__, weights_sha256(masked_lm_spec(model).folder)
 
 
@@ -221,7 +204,7 @@ class RemoteEngine:
                         f"The replicas of {self.name!r} have other weights or another version of the program. Install "
                         "the same on every machine, and serve the model again."
                     )
-                from .masked_lm import load
+                from ..models.masked_lm import load
 
                 self._width = len(load(self.name).candidates)
                 self._handle, self._error = handle, None

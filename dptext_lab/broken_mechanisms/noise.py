@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.base import Mechanism
-from ...mechanisms.words.custext import CusText
-from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import WordMechanism
-from ...mechanisms.words.word_trace import Draws
-from ...privacy.sampling import NoiseStream
-from .base import Fault
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.mechanisms.words.word_trace import Draws
+from dptext_core.privacy.sampling import NoiseStream
+
+from .base import fault, faults_of
 
 
 def inverted(m: WordMechanism, draws: Draws, uniform: Callable[[int], float]) -> list[str]:
@@ -53,6 +53,11 @@ def first_bits(stream: NoiseStream) -> int:
 # --- uniforms of few bits
 
 
+@fault(
+    "sixteen-bits",
+    "Uniforms of 16 bits",
+    "CusText that draws each word with one of 65,536 uniforms: what is rarer never comes out.",
+)
 class SixteenBitCusText(CusText):
     """CusText that draws with uniforms of 16 bits."""
 
@@ -62,6 +67,7 @@ class SixteenBitCusText(CusText):
         return inverted(self, draws, lambda j: (first_bits(draws.stream(j)) >> 48) / 65536)
 
 
+@fault("float32-uniforms", "Uniforms in float32", "CusText that rounds its uniforms to float32, which has 24 bits.")
 class SingleCusText(CusText):
     """CusText that draws with uniforms in float32, as most libraries give them."""
 
@@ -71,6 +77,11 @@ class SingleCusText(CusText):
         return inverted(self, draws, lambda j: float(np.float32(draws.stream(j).uniform())))
 
 
+@fault(
+    "24-bit-noise",
+    "Gumbel noise from 24 bits",
+    "SanText whose Gumbel variables are made of uniforms of 24 bits: they end at 17.",
+)
 class SingleSanText(SanText):
     """SanText whose Gumbel variables are made of uniforms of 24 bits."""
 
@@ -83,6 +94,11 @@ class SingleSanText(SanText):
         return raced(self, draws, uniforms)
 
 
+@fault(
+    "few-seeds",
+    "A generator with few seeds",
+    "CusText that seeds a generator for each draw with 16 bits of the noise that it is given.",
+)
 class FewSeedsCusText(CusText):
     """CusText that seeds a generator for each draw with 16 bits of its noise."""
 
@@ -98,6 +114,11 @@ class FewSeedsCusText(CusText):
 # --- noise that is drawn elsewhere
 
 
+@fault(
+    "global-generator",
+    "NumPy's global generator",
+    "CusText that draws from numpy.random, which any library can seed, in the place of its noise.",
+)
 class GlobalCusText(CusText):
     """CusText that draws from NumPy's global generator."""
 
@@ -107,6 +128,11 @@ class GlobalCusText(CusText):
         return inverted(self, draws, lambda j: float(np.random.random()))
 
 
+@fault(
+    "random-module",
+    "Python's random",
+    "CusText that draws from the module random, whose numbers can be predicted from earlier ones.",
+)
 class RandomCusText(CusText):
     """CusText that draws from Python's module random."""
 
@@ -116,6 +142,11 @@ class RandomCusText(CusText):
         return inverted(self, draws, lambda j: random.random())
 
 
+@fault(
+    "own-system-noise",
+    "Noise from the operating system by itself",
+    "CusText that draws from the operating system and not from its noise: a seed repeats nothing.",
+)
 class SystemCusText(CusText):
     """CusText that draws from the operating system by itself."""
 
@@ -125,6 +156,11 @@ class SystemCusText(CusText):
         return inverted(self, draws, lambda j: secrets.randbits(53) * 2.0**-53)
 
 
+@fault(
+    "own-generator",
+    "A generator of its own",
+    "CusText that draws all words of a text from a statistical generator, seeded by 64 bits.",
+)
 class OwnGeneratorCusText(CusText):
     """CusText that seeds one generator for a text from its noise, and draws all of its words from that."""
 
@@ -135,6 +171,11 @@ class OwnGeneratorCusText(CusText):
         return inverted(self, draws, lambda j: float(made[draws.owners[j]].random()))
 
 
+@fault(
+    "public-noise",
+    "Noise that follows from its name",
+    "CusText that seeds a generator with the name of its noise, which is released: anybody can replay it.",
+)
 class PublicNameCusText(CusText):
     """CusText that seeds a generator with the name of its noise, which leaves with the release."""
 
@@ -148,6 +189,9 @@ class PublicNameCusText(CusText):
 # --- a fixed seed
 
 
+@fault(
+    "fixed-seed", "A generator with a fixed seed", "CusText with one generator that has the same seed in every process."
+)
 class FixedSeedCusText(CusText):
     """CusText with one generator for all of its rewrites, made with a seed."""
 
@@ -158,6 +202,11 @@ class FixedSeedCusText(CusText):
         return inverted(self, draws, lambda j: float(self.generator.random()))
 
 
+@fault(
+    "default-seed",
+    "Seeds of its own",
+    "CusText that takes the seeds 0, 1, 2, … where it is given none, and a seed where it is given one.",
+)
 class DefaultSeedCusText(CusText):
     """CusText that takes a seed of its own, a new one for each draw, where it is given none."""
 
@@ -172,6 +221,11 @@ class DefaultSeedCusText(CusText):
 # --- draws that are independent in pairs only
 
 
+@fault(
+    "sum-of-two",
+    "A uniform that is the sum of two others",
+    "CusText whose third uniform is the sum of the first two, modulo 1: each two are independent.",
+)
 class SumCusText(CusText):
     """CusText whose every third uniform of a text is the sum of the two before it, modulo 1."""
 
@@ -184,6 +238,11 @@ class SumCusText(CusText):
         return inverted(self, draws, u.__getitem__)
 
 
+@fault(
+    "xor-of-two",
+    "A uniform that is the XOR of two others",
+    "CusText whose third uniform is made of the bits in which the first two differ: each two are independent.",
+)
 class XorCusText(CusText):
     """CusText whose every third uniform of a text has the bits in which the two before it differ."""
 
@@ -196,6 +255,11 @@ class XorCusText(CusText):
         return inverted(self, draws, lambda j: (bits[j] >> 11) * 2.0**-53)
 
 
+@fault(
+    "xor-noise",
+    "Gumbel noise that is the XOR of two others",
+    "SanText whose third word has Gumbel variables made of those of the first two: each two are independent.",
+)
 class XorSanText(SanText):
     """SanText whose third word has Gumbel variables of the bits in which those of the first two differ."""
 
@@ -213,94 +277,4 @@ class XorSanText(SanText):
         return raced(self, draws, uniforms)
 
 
-def _of(cls: type[Mechanism], name: str, title: str, explanation: str, **options: Any) -> Fault:
-    given: Mapping[str, Any] = options
-    return Fault(name, title, explanation, cls, next(c for c in cls.__mro__ if c in (SanText, CusText)), given)
-
-
-NOISE = (
-    _of(
-        SixteenBitCusText,
-        "sixteen-bits",
-        "Uniforms of 16 bits",
-        "CusText that draws each word with one of 65,536 uniforms: what is rarer never comes out.",
-    ),
-    _of(
-        SingleCusText,
-        "float32-uniforms",
-        "Uniforms in float32",
-        "CusText that rounds its uniforms to float32, which has 24 bits.",
-    ),
-    _of(
-        SingleSanText,
-        "24-bit-noise",
-        "Gumbel noise from 24 bits",
-        "SanText whose Gumbel variables are made of uniforms of 24 bits: they end at 17.",
-    ),
-    _of(
-        FewSeedsCusText,
-        "few-seeds",
-        "A generator with few seeds",
-        "CusText that seeds a generator for each draw with 16 bits of the noise that it is given.",
-    ),
-    _of(
-        GlobalCusText,
-        "global-generator",
-        "NumPy's global generator",
-        "CusText that draws from numpy.random, which any library can seed, in the place of its noise.",
-    ),
-    _of(
-        RandomCusText,
-        "random-module",
-        "Python's random",
-        "CusText that draws from the module random, whose numbers can be predicted from earlier ones.",
-    ),
-    _of(
-        SystemCusText,
-        "own-system-noise",
-        "Noise from the operating system by itself",
-        "CusText that draws from the operating system and not from its noise: a seed repeats nothing.",
-    ),
-    _of(
-        OwnGeneratorCusText,
-        "own-generator",
-        "A generator of its own",
-        "CusText that draws all words of a text from a statistical generator, seeded by 64 bits.",
-    ),
-    _of(
-        PublicNameCusText,
-        "public-noise",
-        "Noise that follows from its name",
-        "CusText that seeds a generator with the name of its noise, which is released: anybody can replay it.",
-    ),
-    _of(
-        FixedSeedCusText,
-        "fixed-seed",
-        "A generator with a fixed seed",
-        "CusText with one generator that has the same seed in every process.",
-    ),
-    _of(
-        DefaultSeedCusText,
-        "default-seed",
-        "Seeds of its own",
-        "CusText that takes the seeds 0, 1, 2, … where it is given none, and a seed where it is given one.",
-    ),
-    _of(
-        SumCusText,
-        "sum-of-two",
-        "A uniform that is the sum of two others",
-        "CusText whose third uniform is the sum of the first two, modulo 1: each two are independent.",
-    ),
-    _of(
-        XorCusText,
-        "xor-of-two",
-        "A uniform that is the XOR of two others",
-        "CusText whose third uniform is made of the bits in which the first two differ: each two are independent.",
-    ),
-    _of(
-        XorSanText,
-        "xor-noise",
-        "Gumbel noise that is the XOR of two others",
-        "SanText whose third word has Gumbel variables made of those of the first two: each two are independent.",
-    ),
-)
+NOISE = faults_of(__name__)

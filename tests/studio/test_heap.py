@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from dptext_core.support import heap
+from dptext_studio.server import heap
 
 GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries have no such heaps")
 ROOT = Path(__file__).resolve().parents[2]
 #: Prints how many pages came back of 64 MiB in small blocks, every other of which is still in use.
 HALF = """
 import ctypes, os
-from dptext_core.support import heap
+from dptext_studio.server import heap
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 resident = lambda: int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
@@ -45,7 +45,7 @@ def test_other_systems_are_left_alone(monkeypatch):
 #: A cycle that is in use when it settles, and garbage when it settles again.
 CYCLE = """
 import gc, weakref
-from dptext_core.support import heap
+from dptext_studio.server import heap
 class Node: pass
 gc.disable()
 node = Node()

@@ -9,21 +9,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import NoDistribution
-from ...mechanisms.base import Mechanism, Prepared
-from ...mechanisms.config import epsilon_option
-from ...mechanisms.likelihood import Likelihood
-from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_trace import WordPrepared
-from ...privacy.distribution import ScoreTable, TokenDistribution
-from ...privacy.guarantee import Guarantee
-from ...privacy.kinds import ConditionKind
-from ...privacy.sampling import NoiseStream
-from ...privacy.terms import Condition
-from ...result import RewriteResult, Step, Trace, Unit
-from ...support.task import Task
-from ...text.skeleton import Edit
-from .base import Fault
+from dptext_core.errors import NoDistribution
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.mechanisms.config import epsilon_option
+from dptext_core.mechanisms.likelihood import Likelihood
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.mechanisms.words.word_trace import WordPrepared
+from dptext_core.privacy.distribution import ScoreTable, TokenDistribution
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.kinds import ConditionKind
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.privacy.terms import Condition
+from dptext_core.result import RewriteResult, Step, Trace, Unit
+from dptext_core.support.task import Task
+from dptext_core.text.skeleton import Edit
+
+from .base import fault, faults_of
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,11 @@ class TinySwap(Mechanism):
         return RewriteResult.of(self, prepared, stream, out.text, tuple(steps), trace=trace)
 
 
+@fault(
+    "unknown-letters",
+    "Unknown words that share letters",
+    "A small mechanism in which an unknown word becomes one that shares letters with it, at a stated ε of 0.",
+)
 class LetterSwap(TinySwap):
     """The small mechanism, in which an unknown word becomes one that shares letters with it."""
 
@@ -122,6 +128,11 @@ class LetterSwap(TinySwap):
         return 0.4 * np.array([len(set(word) & set(w)) / len(set(w)) for w in self.words])
 
 
+@fault(
+    "unknown-fixed",
+    "Unknown words that mostly become the same word",
+    "A small mechanism that draws an unknown word from a distribution of its own, at a stated ε of 0.",
+)
 class FixedSwap(TinySwap):
     """The small mechanism, in which an unknown word mostly becomes the same word."""
 
@@ -142,6 +153,11 @@ class _ByWord(NoiseStream):
         return NoiseStream(zlib.crc32(self._words[int(path[0])].lower().encode()))
 
 
+@fault(
+    "pseudonyms",
+    "Unknown words with pseudonyms",
+    "SanText in which an unknown word always becomes the same word, at a stated ε of 0.",
+)
 class PseudonymSanText(SanText):
     """SanText, in which an unknown word always becomes the same word."""
 
@@ -160,26 +176,4 @@ class PseudonymSanText(SanText):
         return super()._result(prepared, epsilons, drawn, stream, own, promise)
 
 
-UNKNOWN = (
-    Fault(
-        "unknown-letters",
-        "Unknown words that share letters",
-        "A small mechanism in which an unknown word becomes one that shares letters with it, at a stated ε of 0.",
-        LetterSwap,
-        TinySwap,
-    ),
-    Fault(
-        "unknown-fixed",
-        "Unknown words that mostly become the same word",
-        "A small mechanism that draws an unknown word from a distribution of its own, at a stated ε of 0.",
-        FixedSwap,
-        TinySwap,
-    ),
-    Fault(
-        "pseudonyms",
-        "Unknown words with pseudonyms",
-        "SanText in which an unknown word always becomes the same word, at a stated ε of 0.",
-        PseudonymSanText,
-        SanText,
-    ),
-)
+UNKNOWN = faults_of(__name__)

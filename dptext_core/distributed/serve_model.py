@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 
-from ...errors import ConfigError
-from ...models import masked_lm_spec
-from ..arguments import gpus, positive
-from ..console import note
+from ..cli.arguments import gpus, positive
+from ..cli.console import note
+from ..errors import ConfigError
+from ..models import masked_lm_spec
+from ..models.engines import VARIABLE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("--model", default="bundled", help="bundled (default), a folder, or an id in the local cache")
     parser.add_argument("--replicas", type=positive, default=1, metavar="N", help="how many at least (default 1)")
     parser.add_argument(
@@ -29,18 +31,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...models import remote
-    from ...support import ray
+    """Serve a model, or stop serving it."""
+    from . import connection, replicas
 
-    ray.check_installed()
+    connection.check_installed()
     masked_lm_spec(args.model)
     address = os.environ.get("RAY_ADDRESS", "").strip() or "auto"
     if args.stop:
-        remote.withdraw(address, args.model)
+        replicas.withdraw(address, args.model)
         note(f"{args.model} is served no longer.")
         return
     most = args.most or args.replicas
     if most < args.replicas:
         raise ConfigError("--most is less than --replicas. Give as many or more.")
-    remote.serve(address, args.model, args.replicas, most, args.gpus)
-    note(f"{args.model} is served. Start each front end with {remote.VARIABLE}=ray:{address}")
+    replicas.serve(address, args.model, args.replicas, most, args.gpus)
+    note(f"{args.model} is served. Start each front end with {VARIABLE}=ray:{address}")

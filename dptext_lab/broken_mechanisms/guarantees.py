@@ -14,20 +14,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.base import Prepared
-from ...mechanisms.config import epsilon_option
-from ...mechanisms.words.diffractor import Diffractor
-from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import WordMechanism
-from ...mechanisms.words.word_options import SpaceConfig
-from ...mechanisms.words.word_trace import WordPrepared
-from ...privacy.distribution import Channel, ScoreTable
-from ...privacy.guarantee import Guarantee
-from ...privacy.kinds import ConditionKind, GroupKind
-from ...privacy.sampling import DEPTH
-from ...privacy.terms import ANY_TEXTS, Adjacency, Condition, Group
-from ...result import Release
-from .base import Fault
+from dptext_core.mechanisms.base import Prepared
+from dptext_core.mechanisms.config import epsilon_option
+from dptext_core.mechanisms.words.diffractor import Diffractor
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.mechanisms.words.word_options import SpaceConfig
+from dptext_core.mechanisms.words.word_trace import WordPrepared
+from dptext_core.privacy.distribution import Channel, ScoreTable
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.kinds import ConditionKind, GroupKind
+from dptext_core.privacy.sampling import DEPTH
+from dptext_core.privacy.terms import ANY_TEXTS, Adjacency, Condition, Group
+from dptext_core.result import Release
+
+from .base import fault, faults_of
 from .stated import TinyLatent
 from .text import TinyWriter, compose
 
@@ -58,7 +59,7 @@ class TinyResponse(WordMechanism):
 
     @cached_property
     def vocabulary(self) -> TinyWords:
-        from ...words import word_space
+        from dptext_core.words import word_space
 
         return TinyWords(self.never.left(word_space(self.config.space).words)[: self.most])
 
@@ -118,7 +119,7 @@ class TinyMetric(TinyResponse):
     @cached_property
     def points(self) -> np.ndarray:
         """float64 (V, 4)"""
-        from ...words import word_space
+        from dptext_core.words import word_space
 
         space = word_space(self.config.space)
         return space.vectors[space.rows(self.vocabulary.words), :4].astype(np.float64) * 10
@@ -152,6 +153,11 @@ class TinyMetric(TinyResponse):
 # --- totals
 
 
+@fault(
+    "root-total",
+    "A total that grows with the root of the words",
+    "SanText whose total is ε times the root of the number of draws, without the δ that such a total needs.",
+)
 class RootSanText(SanText):
     """SanText, whose total grows with the root of the number of words, as no composition without δ does."""
 
@@ -162,6 +168,11 @@ class RootSanText(SanText):
         return replace(g, total=g.epsilon * math.sqrt(g.draws))
 
 
+@fault(
+    "capped-draws",
+    "A total that counts ten draws at most",
+    "A small randomised response that counts the first ten draws of a text and makes them all.",
+)
 class CappedResponse(TinyResponse):
     """Randomised response, which counts ten draws at most."""
 
@@ -171,6 +182,11 @@ class CappedResponse(TinyResponse):
         return each[:10]
 
 
+@fault(
+    "free-repeats",
+    "Repeated words that cost nothing",
+    "SanText that counts a repeated word once, as if it were drawn once, and draws it at each place.",
+)
 class FreeRepeatsSanText(SanText):
     """SanText, which counts a repeated word once and draws it each time."""
 
@@ -180,6 +196,11 @@ class FreeRepeatsSanText(SanText):
         return each[: len(set(prepared.rows[prepared.rows >= 0].tolist()))]
 
 
+@fault(
+    "falling-spent",
+    "Draws that are said to spend less",
+    "A small randomised response that spends the same ε on each word and states less for each later one.",
+)
 class FallingResponse(TinyResponse):
     """Randomised response, which says that later words spend less."""
 
@@ -191,6 +212,11 @@ class FallingResponse(TinyResponse):
         return replace(g, spent=spent, total=math.fsum(spent))
 
 
+@fault(
+    "large-expected",
+    "An expected total above the worst case",
+    "SanText whose expected total is larger than the total of its worst case.",
+)
 class ExpectingSanText(SanText):
     """SanText, which expects more than its worst case."""
 
@@ -201,6 +227,9 @@ class ExpectingSanText(SanText):
         return replace(g, expected=1.5 * g.total)
 
 
+@fault(
+    "one-draw", "Six draws that are counted as one", "A small mechanism that writes six words and states the ε of one."
+)
 class OneDrawWriter(TinyWriter):
     """The small writer, which counts its six draws as one."""
 
@@ -211,6 +240,11 @@ class OneDrawWriter(TinyWriter):
         return replace(g, draws=1, total=g.epsilon)
 
 
+@fault(
+    "delta-once",
+    "A δ for each draw that is counted once",
+    "A small mechanism that writes six words, each with a δ, and states it once for the text.",
+)
 class DeltaOnceWriter(TinyWriter):
     """The small writer with a δ for each piece, which counts it once for the whole text."""
 
@@ -224,6 +258,12 @@ class DeltaOnceWriter(TinyWriter):
 # --- a range that is not bounded
 
 
+@fault(
+    "bounded-response",
+    "A bounded range of randomised response",
+    "A small randomised response that states a bounded range: its log-ratios span 2ε, so that its composition by "
+    "zCDP is too small.",
+)
 class BoundedResponse(TinyResponse):
     """Randomised response, which states a bounded range: its log-ratios span 2ε."""
 
@@ -233,6 +273,11 @@ class BoundedResponse(TinyResponse):
         return super().promise(epsilon) | {"bounded_range": True}
 
 
+@fault(
+    "bounded-laplace",
+    "A bounded range of Laplace noise",
+    "Laplace noise on clipped numbers that states a bounded range, which only exponential mechanisms have.",
+)
 class BoundedLatent(TinyLatent):
     """The small latent mechanism, which states a bounded range, as no Laplace noise has."""
 
@@ -245,6 +290,11 @@ class BoundedLatent(TinyLatent):
 # --- an adjacency that is too wide
 
 
+@fault(
+    "any-text",
+    "An adjacency without conditions",
+    "SanText whose guarantee says any two texts, while kept words and the number of words show.",
+)
 class AnyTextSanText(SanText):
     """SanText, which says that any two texts are alike."""
 
@@ -254,6 +304,11 @@ class AnyTextSanText(SanText):
         return ANY_TEXTS
 
 
+@fault(
+    "unknown-adjacency",
+    "An adjacency without unknown words",
+    "SanText whose guarantee makes unknown words alike to known ones, which are drawn otherwise.",
+)
 class UnknownSanText(SanText):
     """SanText, which does not say that unknown words have to stand in the same places."""
 
@@ -263,6 +318,11 @@ class UnknownSanText(SanText):
         return self.adjacency()
 
 
+@fault(
+    "length-adjacency",
+    "An adjacency that names the length only",
+    "1-Diffractor whose guarantee names the number of words, and not the kept words and spaces that show.",
+)
 class SameLengthDiffractor(Diffractor):
     """1-Diffractor, which names the number of words, and not that kept words show."""
 
@@ -272,6 +332,12 @@ class SameLengthDiffractor(Diffractor):
         return Adjacency(Condition(ConditionKind.TOKEN_COUNT))
 
 
+@fault(
+    "length-shown",
+    "A length that shows",
+    "A small mechanism whose guarantee says any two texts, and which writes no more words than the text has.",
+    options={"epsilon": 8.0},
+)
 class LengthWriter(TinyWriter):
     """The small writer, which writes no more words than the original has."""
 
@@ -284,6 +350,11 @@ class LengthWriter(TinyWriter):
 # --- distances
 
 
+@fault(
+    "small-largest",
+    "A largest distance that is too small",
+    "SanText that states a distance of typical words as the largest one, and so too small odds for the worst word.",
+)
 class MeanLargestSanText(SanText):
     """SanText, which states a typical distance in the place of the largest one."""
 
@@ -294,6 +365,11 @@ class MeanLargestSanText(SanText):
         return guarantee | {"largest": 1.2 * guarantee["near"]}
 
 
+@fault(
+    "small-near",
+    "A nearest distance in another unit",
+    "1-Diffractor that states the distance to the nearest word as a share of the list.",
+)
 class NearDiffractor(Diffractor):
     """1-Diffractor, which states how near words are as a share of the list."""
 
@@ -304,6 +380,12 @@ class NearDiffractor(Diffractor):
         return guarantee | {"near": guarantee["near"] / len(self.vocabulary.words)}
 
 
+@fault(
+    "squared-distance",
+    "A distance that is none",
+    "A small mechanism with squared differences, in which a detour is shorter than the straight way.",
+    options={"epsilon": 0.2},
+)
 class SquaredMetric(TinyMetric):
     """The small mechanism with the squares of its differences, which are no distance: a detour is shorter."""
 
@@ -313,6 +395,11 @@ class SquaredMetric(TinyMetric):
         return np.square(apart).sum(axis=-1)
 
 
+@fault(
+    "one-way-distance",
+    "A distance that is longer one way",
+    "A small mechanism that states distances which depend on the order of the two words.",
+)
 class OneWayMetric(TinyMetric):
     """The small mechanism, which states distances that are longer on the way back."""
 
@@ -322,6 +409,11 @@ class OneWayMetric(TinyMetric):
         return super().distances(words) * np.linspace(1.0, 2.0, len(words))[:, None]
 
 
+@fault(
+    "unscaled-distance",
+    "A distance that nobody can check",
+    "A small mechanism that states ε in a distance of its own and does not say how near or far words are.",
+)
 class UnscaledMetric(TinyMetric):
     """The small mechanism, which does not say how large its distances are."""
 
@@ -334,6 +426,9 @@ class UnscaledMetric(TinyMetric):
 # --- groups
 
 
+@fault(
+    "crowded-groups", "Groups that are said to be larger", "A small mechanism with groups of 20 words that states 40."
+)
 class CrowdedGroups(TinyGroups):
     """The small mechanism with groups, which says that they have twice as many words."""
 
@@ -343,6 +438,11 @@ class CrowdedGroups(TinyGroups):
         return super().promise(epsilon) | {"group": frequency_group(2 * self.size)}
 
 
+@fault(
+    "sliding-groups",
+    "Groups that overlap",
+    "A small mechanism that calls any words alike that are about as frequent, while each group has its own words.",
+)
 class SlidingGroups(TinyGroups):
     """The small mechanism with groups, which calls any words alike that are about as frequent."""
 
@@ -352,132 +452,4 @@ class SlidingGroups(TinyGroups):
         return np.abs(rows[:, None] - rows[None]) < self.size
 
 
-def _of(cls: type, name: str, title: str, explanation: str, **options: Any) -> Fault:
-    return Fault(name, title, explanation, cls, cls.__mro__[1], options)
-
-
-GUARANTEES = (
-    _of(
-        RootSanText,
-        "root-total",
-        "A total that grows with the root of the words",
-        "SanText whose total is ε times the root of the number of draws, without the δ that such a total needs.",
-    ),
-    _of(
-        CappedResponse,
-        "capped-draws",
-        "A total that counts ten draws at most",
-        "A small randomised response that counts the first ten draws of a text and makes them all.",
-    ),
-    _of(
-        FreeRepeatsSanText,
-        "free-repeats",
-        "Repeated words that cost nothing",
-        "SanText that counts a repeated word once, as if it were drawn once, and draws it at each place.",
-    ),
-    _of(
-        FallingResponse,
-        "falling-spent",
-        "Draws that are said to spend less",
-        "A small randomised response that spends the same ε on each word and states less for each later one.",
-    ),
-    _of(
-        ExpectingSanText,
-        "large-expected",
-        "An expected total above the worst case",
-        "SanText whose expected total is larger than the total of its worst case.",
-    ),
-    _of(
-        OneDrawWriter,
-        "one-draw",
-        "Six draws that are counted as one",
-        "A small mechanism that writes six words and states the ε of one.",
-    ),
-    _of(
-        DeltaOnceWriter,
-        "delta-once",
-        "A δ for each draw that is counted once",
-        "A small mechanism that writes six words, each with a δ, and states it once for the text.",
-    ),
-    _of(
-        BoundedResponse,
-        "bounded-response",
-        "A bounded range of randomised response",
-        "A small randomised response that states a bounded range: its log-ratios span 2ε, so that its composition by "
-        "zCDP is too small.",
-    ),
-    _of(
-        BoundedLatent,
-        "bounded-laplace",
-        "A bounded range of Laplace noise",
-        "Laplace noise on clipped numbers that states a bounded range, which only exponential mechanisms have.",
-    ),
-    _of(
-        AnyTextSanText,
-        "any-text",
-        "An adjacency without conditions",
-        "SanText whose guarantee says any two texts, while kept words and the number of words show.",
-    ),
-    _of(
-        UnknownSanText,
-        "unknown-adjacency",
-        "An adjacency without unknown words",
-        "SanText whose guarantee makes unknown words alike to known ones, which are drawn otherwise.",
-    ),
-    _of(
-        SameLengthDiffractor,
-        "length-adjacency",
-        "An adjacency that names the length only",
-        "1-Diffractor whose guarantee names the number of words, and not the kept words and spaces that show.",
-    ),
-    _of(
-        LengthWriter,
-        "length-shown",
-        "A length that shows",
-        "A small mechanism whose guarantee says any two texts, and which writes no more words than the text has.",
-        epsilon=8.0,
-    ),
-    _of(
-        MeanLargestSanText,
-        "small-largest",
-        "A largest distance that is too small",
-        "SanText that states a distance of typical words as the largest one, and so too small odds for the worst word.",
-    ),
-    _of(
-        NearDiffractor,
-        "small-near",
-        "A nearest distance in another unit",
-        "1-Diffractor that states the distance to the nearest word as a share of the list.",
-    ),
-    _of(
-        SquaredMetric,
-        "squared-distance",
-        "A distance that is none",
-        "A small mechanism with squared differences, in which a detour is shorter than the straight way.",
-        epsilon=0.2,
-    ),
-    _of(
-        OneWayMetric,
-        "one-way-distance",
-        "A distance that is longer one way",
-        "A small mechanism that states distances which depend on the order of the two words.",
-    ),
-    _of(
-        UnscaledMetric,
-        "unscaled-distance",
-        "A distance that nobody can check",
-        "A small mechanism that states ε in a distance of its own and does not say how near or far words are.",
-    ),
-    _of(
-        CrowdedGroups,
-        "crowded-groups",
-        "Groups that are said to be larger",
-        "A small mechanism with groups of 20 words that states 40.",
-    ),
-    _of(
-        SlidingGroups,
-        "sliding-groups",
-        "Groups that overlap",
-        "A small mechanism that calls any words alike that are about as frequent, while each group has its own words.",
-    ),
-)
+GUARANTEES = faults_of(__name__)

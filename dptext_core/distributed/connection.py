@@ -1,5 +1,4 @@
-"""Ray where it is installed: imported by way of this alone, its statistics off; a cluster of one's own, seen by nobody
-else."""
+"""The one place that imports Ray: with its usage statistics off, and on a private cluster unless one is named."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from .extras import install
+from ..support.extras import install
 
 #: How much memory a cluster of one's own takes for blocks on their way.
 STORE = 200_000_000

@@ -8,10 +8,10 @@ from foreign import Generator, Swap
 from marks import slow_but
 
 import dptext_core as dpt
-from dptext_core.measure.side_by_side import differences, drawn_by_all, figures, first_drawn, one_word, pieces
 from dptext_core.measure.trade_off import pareto_front, tradeoff
 from dptext_core.measure.trade_off_advice import is_unsure
 from dptext_studio.figures import to_html, trade_off, word_bars
+from dptext_studio.figures.side_by_side import differences, drawn_by_all, figures, first_drawn, one_word, pieces
 
 TEXT = "My doctor sent a <b>letter</b> to my sister.\n\nBye!"
 

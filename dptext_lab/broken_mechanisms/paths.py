@@ -14,22 +14,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.base import Mechanism, Prepared
-from ...mechanisms.setting import Setting
-from ...mechanisms.words.custext import CusText
-from ...mechanisms.words.word_codes import KEPT
-from ...mechanisms.words.word_trace import Draws, WordPrepared, WordTrace
-from ...privacy.distribution import TokenDistribution
-from ...privacy.sampling import NoiseStream
-from ...result import PolishedResult, RewriteResult, Sweep, Unit
-from ...support.task import Task
-from ...text.document import Document
-from .base import Fault
+from dptext_core.mechanisms.base import Prepared
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.word_codes import KEPT
+from dptext_core.mechanisms.words.word_trace import Draws, WordPrepared, WordTrace
+from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.result import PolishedResult, RewriteResult, Sweep, Unit
+from dptext_core.support.task import Task
+from dptext_core.text.document import Document
+
+from .base import fault, faults_of
 from .stated import restore_original
 
 # --- prepared at one ε, rewritten at another
 
 
+@fault(
+    "prepared-at",
+    "The ε of the preparation",
+    "CusText that draws at the ε with which a text was prepared, whatever ε it is rewritten with.",
+)
 class PreparedAtCusText(CusText):
     """CusText that draws at the ε with which a text was prepared."""
 
@@ -48,6 +54,11 @@ class PreparedAtCusText(CusText):
         return super()._draw_texts(texts, known, epsilons, streams, draws, *rest, **more)
 
 
+@fault(
+    "first-use",
+    "The ε of the first rewrite",
+    "CusText that keeps the ε of the first rewrite with a prepared text, for all others.",
+)
 class FirstUseCusText(CusText):
     """CusText that keeps with a prepared text the ε of its first rewrite."""
 
@@ -60,6 +71,11 @@ class FirstUseCusText(CusText):
 # --- sweeps
 
 
+@fault(
+    "loud-sweep",
+    "A sweep at the largest ε",
+    "CusText whose sweep draws all points at the largest ε, and states its own ε of each.",
+)
 class LargestSweepCusText(CusText):
     """CusText whose sweep draws all points at the largest ε, and names each by its own."""
 
@@ -75,6 +91,9 @@ class LargestSweepCusText(CusText):
         return Sweep(honest.epsilons, tuple(named))
 
 
+@fault(
+    "fresh-sweep", "A sweep with fresh noise", "CusText whose sweep draws anew at each ε, under the name of one noise."
+)
 class FreshSweepCusText(CusText):
     """CusText whose sweep takes other noise for each point, under one name."""
 
@@ -93,6 +112,9 @@ class FreshSweepCusText(CusText):
 # --- a list of ε
 
 
+@fault(
+    "loud-list", "The largest ε of a list", "CusText that is given one ε a token, and draws all words at the largest."
+)
 class LargestOfListCusText(CusText):
     """CusText that draws all words at the largest ε of a list."""
 
@@ -103,6 +125,11 @@ class LargestOfListCusText(CusText):
         return super()._draw(replace(draws, epsilons=most), *arguments, **more)
 
 
+@fault(
+    "reversed-list",
+    "A list of ε from its end",
+    "CusText that is given one ε a token, and takes them in the wrong order.",
+)
 class ReversedListCusText(CusText):
     """CusText that takes a list of ε from its end."""
 
@@ -115,6 +142,11 @@ class ReversedListCusText(CusText):
 # --- plan, then rewrite
 
 
+@fault(
+    "keeping-plan",
+    "A plan that is taken for a preparation",
+    "CusText whose rewrite of a planned text keeps its words, since they were not looked up yet.",
+)
 class KeepingPlanCusText(CusText):
     """CusText whose plan leaves the words for later, so that a rewrite of a planned text keeps them."""
 
@@ -126,6 +158,7 @@ class KeepingPlanCusText(CusText):
         return replace(prepared, rows=np.full(len(prepared.rows), KEPT), reasons=reasons)
 
 
+@fault("plan-of-names", "A plan that keeps names", "CusText whose plan keeps words that begin with a capital.")
 class CapitalPlanCusText(CusText):
     """CusText whose plan takes words with a capital for names, and keeps these."""
 
@@ -141,6 +174,11 @@ class CapitalPlanCusText(CusText):
 # --- threads
 
 
+@fault(
+    "other-threads",
+    "Words that stay in other threads",
+    "CusText whose noise was made ready in one thread: in all others words stay as they are.",
+)
 class ThreadCusText(CusText):
     """CusText whose noise is made once a thread; threads other than the first that draws have none and keep words."""
 
@@ -156,6 +194,11 @@ class ThreadCusText(CusText):
         return result if getattr(self.local, "noise", False) else restore_original(result)
 
 
+@fault(
+    "mixed-threads",
+    "Threads that share their state",
+    "CusText that keeps what it is drawing with itself: two threads get each other's words.",
+)
 class SharedStateCusText(CusText):
     """CusText that keeps the words that it is drawing with itself, where another thread finds them."""
 
@@ -170,6 +213,11 @@ class SharedStateCusText(CusText):
 # --- a second process
 
 
+@fault(
+    "counted-key",
+    "Noise that counts calls",
+    "CusText whose private rewrites begin with the same noise in every process.",
+)
 class CountedKeyCusText(CusText):
     """CusText that counts its calls in the place of drawing a key, where no noise is given."""
 
@@ -182,6 +230,11 @@ class CountedKeyCusText(CusText):
         return super().rewrite(text, seed, stream=stream, task=task)
 
 
+@fault(
+    "process-key",
+    "Noise of process and time",
+    "CusText whose private rewrites follow from the number of the process and the time.",
+)
 class ProcessKeyCusText(CusText):
     """CusText whose noise follows from the number of its process and the time, where none is given."""
 
@@ -217,6 +270,11 @@ def _as(cls: type[RewriteResult], result: RewriteResult) -> RewriteResult:
     return cls(**{f.name: getattr(result, f.name) for f in dataclasses.fields(result)})
 
 
+@fault(
+    "polish-of-steps",
+    "A polish that reads the steps",
+    "CusText whose results polish themselves by words of the original.",
+)
 class ReadingPolishCusText(CusText):
     """CusText whose results polish themselves by the original."""
 
@@ -226,6 +284,9 @@ class ReadingPolishCusText(CusText):
         return _as(_ReadingPolish, super()._result(*arguments, **more))
 
 
+@fault(
+    "polish-of-trace", "A polish that reads the trace", "CusText whose results polish themselves by what was prepared."
+)
 class TracePolishCusText(CusText):
     """CusText whose results polish themselves by their traces."""
 
@@ -238,6 +299,11 @@ class TracePolishCusText(CusText):
 # --- copies, and files
 
 
+@fault(
+    "forgotten-options",
+    "A copy with the default ε",
+    "CusText that another process, which it is handed over to, has with the default options.",
+)
 class ForgettingCusText(CusText):
     """CusText that another process makes again with the default ε."""
 
@@ -247,6 +313,11 @@ class ForgettingCusText(CusText):
         return type(self).create, ()
 
 
+@fault(
+    "short-setting",
+    "A setting without its ε",
+    "CusText whose setting, as it is written into files and addresses, leaves ε out.",
+)
 class ShortSettingCusText(CusText):
     """CusText whose setting leaves its ε out."""
 
@@ -264,6 +335,11 @@ class _Restored(RewriteResult):
         self.__dict__.update(state | {"text": state["original"]})
 
 
+@fault(
+    "restored-original",
+    "A loaded result with the original",
+    "CusText whose results have the original in the place of the release where they were loaded.",
+)
 class RestoredCusText(CusText):
     """CusText whose results have the original for a text where they were loaded from a file."""
 
@@ -276,6 +352,11 @@ class RestoredCusText(CusText):
 # --- the distribution of a result, and of the mechanism
 
 
+@fault(
+    "other-statement",
+    "Two statements of one draw",
+    "CusText that states a flatter distribution by itself than its results, which have the true one.",
+)
 class StatedCusText(CusText):
     """CusText that states other distributions by itself than its results have, which are those of its draws."""
 
@@ -294,6 +375,11 @@ class _Flatter(WordTrace):
         return self.mechanism._channel_at(self.prepared, i).at(self.epsilons[i] / 2)
 
 
+@fault(
+    "flatter-results",
+    "Results that state half of ε",
+    "CusText whose results state flatter distributions than those of their draws.",
+)
 class FlatterCusText(CusText):
     """CusText whose results state distributions of half its ε."""
 
@@ -309,6 +395,11 @@ class FlatterCusText(CusText):
 # --- rows of a data set
 
 
+@fault(
+    "block-noise",
+    "Blocks of rows that share their noise",
+    "CusText whose texts have the noise of their place in a call and not that of their row.",
+)
 class BlockCusText(CusText):
     """CusText whose texts have the noise of their place in a call, so that two blocks of a data set share it."""
 
@@ -318,6 +409,11 @@ class BlockCusText(CusText):
         return super().rewrite_list(texts, stream.numbered(None), task)
 
 
+@fault(
+    "loud-one-by-one",
+    "Twice the ε for texts one by one",
+    "CusText that draws at twice its ε where a data set asks for texts one by one.",
+)
 class EachCusText(CusText):
     """CusText that gives texts one by one at twice its ε."""
 
@@ -329,138 +425,4 @@ class EachCusText(CusText):
             yield replace(result, config=self.config, guarantee=self.guarantee(result.original))
 
 
-def _of(cls: type[Mechanism], name: str, title: str, explanation: str) -> Fault:
-    return Fault(name, title, explanation, cls, CusText)
-
-
-PATHS = tuple(
-    _of(*row)
-    for row in (
-        (
-            PreparedAtCusText,
-            "prepared-at",
-            "The ε of the preparation",
-            "CusText that draws at the ε with which a text was prepared, whatever ε it is rewritten with.",
-        ),
-        (
-            FirstUseCusText,
-            "first-use",
-            "The ε of the first rewrite",
-            "CusText that keeps the ε of the first rewrite with a prepared text, for all others.",
-        ),
-        (
-            LargestSweepCusText,
-            "loud-sweep",
-            "A sweep at the largest ε",
-            "CusText whose sweep draws all points at the largest ε, and states its own ε of each.",
-        ),
-        (
-            FreshSweepCusText,
-            "fresh-sweep",
-            "A sweep with fresh noise",
-            "CusText whose sweep draws anew at each ε, under the name of one noise.",
-        ),
-        (
-            LargestOfListCusText,
-            "loud-list",
-            "The largest ε of a list",
-            "CusText that is given one ε a token, and draws all words at the largest.",
-        ),
-        (
-            ReversedListCusText,
-            "reversed-list",
-            "A list of ε from its end",
-            "CusText that is given one ε a token, and takes them in the wrong order.",
-        ),
-        (
-            KeepingPlanCusText,
-            "keeping-plan",
-            "A plan that is taken for a preparation",
-            "CusText whose rewrite of a planned text keeps its words, since they were not looked up yet.",
-        ),
-        (
-            CapitalPlanCusText,
-            "plan-of-names",
-            "A plan that keeps names",
-            "CusText whose plan keeps words that begin with a capital.",
-        ),
-        (
-            ThreadCusText,
-            "other-threads",
-            "Words that stay in other threads",
-            "CusText whose noise was made ready in one thread: in all others words stay as they are.",
-        ),
-        (
-            SharedStateCusText,
-            "mixed-threads",
-            "Threads that share their state",
-            "CusText that keeps what it is drawing with itself: two threads get each other's words.",
-        ),
-        (
-            CountedKeyCusText,
-            "counted-key",
-            "Noise that counts calls",
-            "CusText whose private rewrites begin with the same noise in every process.",
-        ),
-        (
-            ProcessKeyCusText,
-            "process-key",
-            "Noise of process and time",
-            "CusText whose private rewrites follow from the number of the process and the time.",
-        ),
-        (
-            ReadingPolishCusText,
-            "polish-of-steps",
-            "A polish that reads the steps",
-            "CusText whose results polish themselves by words of the original.",
-        ),
-        (
-            TracePolishCusText,
-            "polish-of-trace",
-            "A polish that reads the trace",
-            "CusText whose results polish themselves by what was prepared.",
-        ),
-        (
-            ForgettingCusText,
-            "forgotten-options",
-            "A copy with the default ε",
-            "CusText that another process, which it is handed over to, has with the default options.",
-        ),
-        (
-            ShortSettingCusText,
-            "short-setting",
-            "A setting without its ε",
-            "CusText whose setting, as it is written into files and addresses, leaves ε out.",
-        ),
-        (
-            RestoredCusText,
-            "restored-original",
-            "A loaded result with the original",
-            "CusText whose results have the original in the place of the release where they were loaded.",
-        ),
-        (
-            StatedCusText,
-            "other-statement",
-            "Two statements of one draw",
-            "CusText that states a flatter distribution by itself than its results, which have the true one.",
-        ),
-        (
-            FlatterCusText,
-            "flatter-results",
-            "Results that state half of ε",
-            "CusText whose results state flatter distributions than those of their draws.",
-        ),
-        (
-            BlockCusText,
-            "block-noise",
-            "Blocks of rows that share their noise",
-            "CusText whose texts have the noise of their place in a call and not that of their row.",
-        ),
-        (
-            EachCusText,
-            "loud-one-by-one",
-            "Twice the ε for texts one by one",
-            "CusText that draws at twice its ε where a data set asks for texts one by one.",
-        ),
-    )
-)
+PATHS = faults_of(__name__)

@@ -9,20 +9,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError
-from ...mechanisms.audit_support import AuditSupport
-from ...mechanisms.base import Mechanism, Prepared
-from ...mechanisms.capabilities import InputCoverage
-from ...mechanisms.config import epsilon_option
-from ...mechanisms.likelihood import Likelihood
-from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import WordMechanism
-from ...privacy.distribution import ScoreTable, TokenDistribution
-from ...privacy.guarantee import Guarantee
-from ...privacy.sampling import NoiseStream
-from ...result import Release, RewriteResult, Trace, Unit
-from ...support.task import Task
-from .base import Fault
+from dptext_core.errors import InputError
+from dptext_core.mechanisms.audit_support import AuditSupport
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.mechanisms.capabilities import InputCoverage
+from dptext_core.mechanisms.config import epsilon_option
+from dptext_core.mechanisms.likelihood import Likelihood
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.privacy.distribution import ScoreTable, TokenDistribution
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.result import Release, RewriteResult, Trace, Unit
+from dptext_core.support.task import Task
+
+from .base import fault, faults_of
 
 # --- a mechanism that writes a new text, small enough to be looked through
 
@@ -168,6 +169,12 @@ class _OfPolish(AuditSupport[PolishedWriter]):
         return self.m._polished([self.m.words[k] for k in drawn])[0]
 
 
+@fault(
+    "looking-polish",
+    "A polish that looks at the original",
+    "A mechanism that writes a new text and polishes it, and whose polish brings back what is nearest to the "
+    "original. One that looks at the drawn words alone would cost nothing.",
+)
 class LookingWriter(PolishedWriter):
     """The same, whose polish looks at the original too: it ends with the drawn word that is nearest to it."""
 
@@ -179,6 +186,11 @@ class LookingWriter(PolishedWriter):
         return self._polished([*drawn[:-1], near])
 
 
+@fault(
+    "appended-original",
+    "The original after the drawn pieces",
+    "A mechanism that writes a new text from honest draws, and appends the original, which no piece covers.",
+)
 class AppendingWriter(TinyWriter):
     """The small writer, with the original after its pieces."""
 
@@ -189,6 +201,11 @@ class AppendingWriter(TinyWriter):
         return f"{text} {original}", pieces
 
 
+@fault(
+    "counting-blanks",
+    "Blanks that count the words",
+    "A mechanism that writes a new text, with as many blanks at its end as the original has words.",
+)
 class CountingWriter(TinyWriter):
     """The small writer, with as many blanks at the end as the original has words."""
 
@@ -199,6 +216,11 @@ class CountingWriter(TinyWriter):
         return text + " " * len(original.split()), pieces
 
 
+@fault(
+    "other-piece",
+    "A piece that is not what was drawn",
+    "A mechanism that writes a new text, in which one piece is a word of the original in the place of its draw.",
+)
 class InsertingWriter(TinyWriter):
     """The small writer, which calls the first word of the original one that it drew."""
 
@@ -208,6 +230,11 @@ class InsertingWriter(TinyWriter):
         return super()._composed(original, [*drawn[:-1], (original.split() or ["home"])[0]])
 
 
+@fault(
+    "telling-rule",
+    "A rule that reads the original",
+    "A mechanism that writes a new text, whose mark at the end is said to follow a rule and tells the length.",
+)
 class MarkingWriter(TinyWriter):
     """The small writer, whose mark at the end says by rule whether the original is long."""
 
@@ -217,6 +244,11 @@ class MarkingWriter(TinyWriter):
         return compose(drawn, float(self.config.epsilon), "." if len(original) < 70 else "!")
 
 
+@fault(
+    "copied-word",
+    "A word that is copied as if by rule",
+    "A mechanism that writes a new text, and adds the last word of the original as a piece placed by rule.",
+)
 class CopyingWriter(TinyWriter):
     """The small writer, which copies the last word of the original and names nothing of it as exposed."""
 
@@ -232,6 +264,11 @@ class CopyingWriter(TinyWriter):
 # --- word by word
 
 
+@fault(
+    "blanks-at-the-end",
+    "Blanks after a text that count its words",
+    "SanText, with a blank at the end of the released text for each word of the original.",
+)
 class BlanksSanText(SanText):
     """SanText, with a blank at the end of a text for each of its words."""
 
@@ -242,6 +279,11 @@ class BlanksSanText(SanText):
         return replace(result, text=result.text + " " * len(result.original.split()))
 
 
+@fault(
+    "one-option",
+    "Right but for one option",
+    "SanText that returns the text as it is where capital letters are left as listed, an option that is not set.",
+)
 class OneOptionSanText(SanText):
     """SanText, which returns the text as it is where capital letters are left alone."""
 
@@ -258,6 +300,11 @@ def _is_odd(text: str | Prepared) -> bool:
     return zlib.crc32(words[-1].encode()) % 2 == 1 if words else False
 
 
+@fault(
+    "telling-exposed",
+    "A list of what is exposed that tells more",
+    "SanText whose list of what is exposed depends on the words that it hides.",
+)
 class ExposingSanText(SanText):
     """SanText, which names among what is exposed a fact of the last word, which the promise hides."""
 
@@ -268,6 +315,11 @@ class ExposingSanText(SanText):
         return replace(g, exposed=(*g.exposed, "an odd word" if _is_odd(text) else "an even word"))
 
 
+@fault(
+    "telling-total",
+    "A total that depends on the words",
+    "SanText whose total is a little larger for some words than for others.",
+)
 class TotalSanText(SanText):
     """SanText, whose total is rounded up for some words: the number tells which they are."""
 
@@ -278,6 +330,11 @@ class TotalSanText(SanText):
         return replace(g, total=g.total + (1e-3 if _is_odd(text) else 0.0))
 
 
+@fault(
+    "telling-error",
+    "An error that depends on the words",
+    "SanText that refuses some words of its vocabulary with an error: whoever sees it knows of them.",
+)
 class RefusingSanText(SanText):
     """SanText, which refuses texts by their last word."""
 
@@ -289,6 +346,11 @@ class RefusingSanText(SanText):
         return super().guarantee(text)
 
 
+@fault(
+    "telling-note",
+    "A note that depends on the words",
+    "SanText whose note on how a text is read depends on its words, though nothing is read otherwise.",
+)
 class NotingSanText(SanText):
     """SanText, whose note on a text depends on its words."""
 
@@ -304,83 +366,4 @@ class _Odd(InputCoverage[WordMechanism]):
         return "There are odd words in this text." if _is_odd(text) else ""
 
 
-def _of(cls: type[Mechanism], name: str, title: str, explanation: str) -> Fault:
-    sound = PolishedWriter if issubclass(cls, PolishedWriter) else TinyWriter
-    return Fault(name, title, explanation, cls, sound if issubclass(cls, TinyWriter) else SanText)
-
-
-TEXT = (
-    _of(
-        AppendingWriter,
-        "appended-original",
-        "The original after the drawn pieces",
-        "A mechanism that writes a new text from honest draws, and appends the original, which no piece covers.",
-    ),
-    _of(
-        CountingWriter,
-        "counting-blanks",
-        "Blanks that count the words",
-        "A mechanism that writes a new text, with as many blanks at its end as the original has words.",
-    ),
-    _of(
-        LookingWriter,
-        "looking-polish",
-        "A polish that looks at the original",
-        "A mechanism that writes a new text and polishes it, and whose polish brings back what is nearest to the "
-        "original. One that looks at the drawn words alone would cost nothing.",
-    ),
-    _of(
-        InsertingWriter,
-        "other-piece",
-        "A piece that is not what was drawn",
-        "A mechanism that writes a new text, in which one piece is a word of the original in the place of its draw.",
-    ),
-    _of(
-        MarkingWriter,
-        "telling-rule",
-        "A rule that reads the original",
-        "A mechanism that writes a new text, whose mark at the end is said to follow a rule and tells the length.",
-    ),
-    _of(
-        CopyingWriter,
-        "copied-word",
-        "A word that is copied as if by rule",
-        "A mechanism that writes a new text, and adds the last word of the original as a piece placed by rule.",
-    ),
-    _of(
-        BlanksSanText,
-        "blanks-at-the-end",
-        "Blanks after a text that count its words",
-        "SanText, with a blank at the end of the released text for each word of the original.",
-    ),
-    _of(
-        OneOptionSanText,
-        "one-option",
-        "Right but for one option",
-        "SanText that returns the text as it is where capital letters are left as listed, an option that is not set.",
-    ),
-    _of(
-        ExposingSanText,
-        "telling-exposed",
-        "A list of what is exposed that tells more",
-        "SanText whose list of what is exposed depends on the words that it hides.",
-    ),
-    _of(
-        TotalSanText,
-        "telling-total",
-        "A total that depends on the words",
-        "SanText whose total is a little larger for some words than for others.",
-    ),
-    _of(
-        RefusingSanText,
-        "telling-error",
-        "An error that depends on the words",
-        "SanText that refuses some words of its vocabulary with an error: whoever sees it knows of them.",
-    ),
-    _of(
-        NotingSanText,
-        "telling-note",
-        "A note that depends on the words",
-        "SanText whose note on how a text is read depends on its words, though nothing is read otherwise.",
-    ),
-)
+TEXT = faults_of(__name__)

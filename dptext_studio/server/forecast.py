@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..mechanisms.base import BATCH, Mechanism
-from ..privacy.guarantee import Guarantee, Notion
-from ..support.private import Private
-from ..support.task import UNWATCHED, Task
-from .records import FATAL, DatasetGuarantee, shared_draws, texts_of
+from dptext_core.data.records import FATAL, DatasetGuarantee, shared_draws, texts_of
+from dptext_core.mechanisms.base import BATCH, Mechanism
+from dptext_core.privacy.guarantee import Guarantee, Notion
+from dptext_core.support.private import Private
+from dptext_core.support.task import UNWATCHED, Task
 
 #: Rows that are named by their numbers, at most.
 NAMED = 20

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...errors import ConfigError
-from ...support.outcome import WorkOutcome
-from ...support.ray import check_installed, connected
-from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, Worker, begin
+from ..data.workers.blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, Worker, begin
+from ..errors import ConfigError
+from ..support.outcome import WorkOutcome
+from .connection import check_installed, connected
 
 #: Seconds in which a worker has to be found a place and to have loaded its mechanism.
 PATIENCE = 300.0

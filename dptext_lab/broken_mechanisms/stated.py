@@ -11,24 +11,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.config import epsilon_option, option
-from ...mechanisms.masked.dp_mlm import DPMLM
-from ...mechanisms.masked.dp_mlm_prior import DPMLMPrior, PriorPrepared
-from ...mechanisms.masked.masked_prepared import MaskedPrepared
-from ...mechanisms.masked.public_prior import PublicText, proposed_logits
-from ...mechanisms.words.custext import CusText
-from ...mechanisms.words.mvc import MVC
-from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import WordMechanism
-from ...mechanisms.words.word_options import SpaceConfig
-from ...mechanisms.words.word_space import SpaceMechanism
-from ...mechanisms.words.word_trace import Draws
-from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp
-from ...privacy.sampling import DEPTH, NoiseStream, draw
-from ...result import RewriteResult
-from ...support.task import UNWATCHED, Task
-from ...words import WordSpace
-from .base import Fault
+from dptext_core.mechanisms.config import epsilon_option, option
+from dptext_core.mechanisms.masked.dp_mlm import DPMLM
+from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, PriorPrepared
+from dptext_core.mechanisms.masked.masked_prepared import MaskedPrepared
+from dptext_core.mechanisms.masked.public_prior import PublicText, proposed_logits
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.mvc import MVC
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.mechanisms.words.word_options import SpaceConfig
+from dptext_core.mechanisms.words.word_space import SpaceMechanism
+from dptext_core.mechanisms.words.word_trace import Draws
+from dptext_core.privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp
+from dptext_core.privacy.sampling import DEPTH, NoiseStream, draw
+from dptext_core.result import RewriteResult
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.words import WordSpace
+
+from .base import fault, faults_of
 
 # --- a float32 softmax
 
@@ -50,6 +51,12 @@ class SingleTable(ScoreTable):
         return int(draw(self.at(epsilon).log_probs, stream)[0])
 
 
+@fault(
+    "float32-softmax",
+    "A float32 softmax",
+    "DP-MLM at ε = 250 with its softmax in float32: the smallest probabilities become exactly 0.",
+    options={"epsilon": 250.0},
+)
 class Float32DPMLM(DPMLM):
     """DP-MLM with the distribution computed in float32."""
 
@@ -63,6 +70,11 @@ class Float32DPMLM(DPMLM):
 # --- candidates that depend on the private word
 
 
+@fault(
+    "private-support",
+    "Candidates that depend on the private word",
+    "SanText that draws among the 50 nearest words only, each word among its own.",
+)
 class NearestOnlySanText(SanText):
     """SanText that draws among the nearest words only: what can come out then depends on the private word."""
 
@@ -157,6 +169,11 @@ class TinyLatent(SpaceMechanism):
         return {"notion": "pure"}
 
 
+@fault(
+    "l2-clipping",
+    "Clipping in another norm than the noise was made for",
+    "Laplace noise for vectors of a bounded ℓ1 norm, but the vectors are clipped in the ℓ2 norm, as in ADePT.",
+)
 class L2Latent(TinyLatent):
     """The small latent mechanism, clipped in the ℓ2 norm with the noise for ℓ1: ADePT's mistake, in small."""
 
@@ -166,6 +183,11 @@ class L2Latent(TinyLatent):
         return x * min(1.0, self.config.clip / max(float(np.linalg.norm(x)), np.finfo(float).tiny))
 
 
+@fault(
+    "halved-sensitivity",
+    "Half of the sensitivity",
+    "Laplace noise for vectors that are C apart, while two vectors of norm C can be 2C apart.",
+)
 class HalfLatent(TinyLatent):
     """The small latent mechanism with noise for vectors C apart, while two clipped ones can be 2C apart."""
 
@@ -199,6 +221,11 @@ class TwiceTable(ScoreTable):
         return super().draw(2 * epsilon, stream)
 
 
+@fault(
+    "other-sampler",
+    "A sampler that does not draw what is stated",
+    "SanText states its distribution at ε and draws from the one at 2ε.",
+)
 class OtherSamplerSanText(SanText):
     """SanText whose sampler takes twice the ε of the distribution it states."""
 
@@ -220,6 +247,11 @@ def restore_original(result: RewriteResult) -> RewriteResult:
     return replace(result, text=result.original, steps=steps)
 
 
+@fault(
+    "unchanged-text",
+    "A rewrite that changes nothing",
+    "DP-MLM with the right distributions, whose rewrite returns the text as it is.",
+)
 class UnchangedDPMLM(DPMLM):
     """DP-MLM with honest distributions, whose rewrite returns the text as it is."""
 
@@ -229,6 +261,12 @@ class UnchangedDPMLM(DPMLM):
         return restore_original(super()._result(*arguments, **more))
 
 
+@fault(
+    "unchanged-noise",
+    "Noise that is added to nothing",
+    "MVC with the right distributions, whose rewrite returns the text as it is.",
+    options={"epsilon": 10.0},
+)
 class UnchangedMVC(MVC):
     """MVC with honest distributions, whose rewrite returns the text as it is."""
 
@@ -238,6 +276,11 @@ class UnchangedMVC(MVC):
         return restore_original(super()._result(*arguments, **more))
 
 
+@fault(
+    "alone-only",
+    "Right for single words only",
+    "SanText that draws in texts of one word, as tests often have them, and is the identity on all others.",
+)
 class AloneSanText(SanText):
     """SanText on texts of one word, and the identity on all others."""
 
@@ -260,6 +303,11 @@ def _leaking(m: WordMechanism, draws: Draws, drawn: list[str], share: float) -> 
     return [m.vocabulary.words[r] if yes else w for r, w, yes in zip(draws.rows, drawn, stays, strict=True)]
 
 
+@fault(
+    "seldom-leak",
+    "A leak once in a thousand draws",
+    "SanText whose sampler returns the original word once in a thousand draws, whatever ε is.",
+)
 class SeldomSanText(SanText):
     """SanText whose sampler returns the original word once in a thousand draws."""
 
@@ -269,6 +317,11 @@ class SeldomSanText(SanText):
         return _leaking(self, draws, super()._draw(draws, task), 1e-3)
 
 
+@fault(
+    "too-often",
+    "A word that stays too often",
+    "CusText whose sampler returns the original word in two more of a hundred draws than it states.",
+)
 class OftenCusText(CusText):
     """CusText whose sampler returns the original word in two more of a hundred draws."""
 
@@ -285,6 +338,12 @@ class StretchedSpace(WordSpace):
         return 100.0 * super().distance_rows(rows, columns)
 
 
+@fault(
+    "other-unit",
+    "Distances in another unit than the promise names",
+    "SanText whose scores and distances are a hundred times too large, while its promise says “Euclidean”.",
+    options={"epsilon": 4.0},
+)
 class StretchedSanText(SanText):
     """SanText with scores and distances a hundred times too large, and a guarantee that says "Euclidean"."""
 
@@ -299,6 +358,11 @@ class StretchedSanText(SanText):
 # --- texts that tell more than their words
 
 
+@fault(
+    "telling-spaces",
+    "Spaces that follow the original words",
+    "SanText that puts a space between an emoji and a word only where the word changed.",
+)
 class SpacingSanText(SanText):
     """SanText that puts a space after a mark or an emoji only where the word after it changed."""
 
@@ -317,6 +381,12 @@ class SpacingSanText(SanText):
         return replace(result, text=text + result.text[at:], steps=tuple(steps))
 
 
+@fault(
+    "telling-capitals",
+    "Capital letters that follow the original marks",
+    "DP-MLM that draws punctuation marks too, and gives a word a capital where a full stop stood before it.",
+    options={"keep_punctuation": False},
+)
 class CapitalsDPMLM(DPMLM):
     """DP-MLM that draws punctuation too, and capitalises words after what was a full stop."""
 
@@ -344,6 +414,12 @@ class ReadingPrepared(PriorPrepared):
         return self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
 
 
+@fault(
+    "reading-prior",
+    "A proposal that reads the original words",
+    "DP-MLM with a public prior whose proposal for a word sees the original words around it.",
+    options={"epsilon": 5.0},
+)
 class ReadingDPMLMPrior(DPMLMPrior):
     """DP-MLM with a public prior whose proposal sees the other original words."""
 
@@ -357,110 +433,4 @@ def _tables(channels: Sequence[Channel]) -> Iterator[ScoreTable]:
         yield channel
 
 
-STATED = (
-    Fault(
-        name="float32-softmax",
-        title="A float32 softmax",
-        explanation="DP-MLM at ε = 250 with its softmax in float32: the smallest probabilities become exactly 0.",
-        broken=Float32DPMLM,
-        sound=DPMLM,
-        options={"epsilon": 250.0},
-    ),
-    Fault(
-        "private-support",
-        "Candidates that depend on the private word",
-        "SanText that draws among the 50 nearest words only, each word among its own.",
-        NearestOnlySanText,
-        SanText,
-    ),
-    Fault(
-        "l2-clipping",
-        "Clipping in another norm than the noise was made for",
-        "Laplace noise for vectors of a bounded ℓ1 norm, but the vectors are clipped in the ℓ2 norm, as in ADePT.",
-        L2Latent,
-        TinyLatent,
-    ),
-    Fault(
-        "other-sampler",
-        "A sampler that does not draw what is stated",
-        "SanText states its distribution at ε and draws from the one at 2ε.",
-        OtherSamplerSanText,
-        SanText,
-    ),
-    Fault(
-        "halved-sensitivity",
-        "Half of the sensitivity",
-        "Laplace noise for vectors that are C apart, while two vectors of norm C can be 2C apart.",
-        HalfLatent,
-        TinyLatent,
-    ),
-    Fault(
-        "unchanged-text",
-        "A rewrite that changes nothing",
-        "DP-MLM with the right distributions, whose rewrite returns the text as it is.",
-        UnchangedDPMLM,
-        DPMLM,
-    ),
-    Fault(
-        name="unchanged-noise",
-        title="Noise that is added to nothing",
-        explanation="MVC with the right distributions, whose rewrite returns the text as it is.",
-        broken=UnchangedMVC,
-        sound=MVC,
-        options={"epsilon": 10.0},
-    ),
-    Fault(
-        "alone-only",
-        "Right for single words only",
-        "SanText that draws in texts of one word, as tests often have them, and is the identity on all others.",
-        AloneSanText,
-        SanText,
-    ),
-    Fault(
-        "seldom-leak",
-        "A leak once in a thousand draws",
-        "SanText whose sampler returns the original word once in a thousand draws, whatever ε is.",
-        SeldomSanText,
-        SanText,
-    ),
-    Fault(
-        "too-often",
-        "A word that stays too often",
-        "CusText whose sampler returns the original word in two more of a hundred draws than it states.",
-        OftenCusText,
-        CusText,
-    ),
-    Fault(
-        name="other-unit",
-        title="Distances in another unit than the promise names",
-        explanation="SanText whose scores and distances are a hundred times too large, while its promise says "
-        "“Euclidean”.",
-        broken=StretchedSanText,
-        sound=SanText,
-        options={"epsilon": 4.0},
-    ),
-    Fault(
-        "telling-spaces",
-        "Spaces that follow the original words",
-        "SanText that puts a space between an emoji and a word only where the word changed.",
-        SpacingSanText,
-        SanText,
-    ),
-    Fault(
-        name="telling-capitals",
-        title="Capital letters that follow the original marks",
-        explanation="DP-MLM that draws punctuation marks too, and gives a word a capital where a full stop stood "
-        "before it.",
-        broken=CapitalsDPMLM,
-        sound=DPMLM,
-        options={"keep_punctuation": False},
-    ),
-    Fault(
-        name="reading-prior",
-        title="A proposal that reads the original words",
-        explanation="DP-MLM with a public prior whose proposal for a word sees the original words around it.",
-        broken=ReadingDPMLMPrior,
-        sound=DPMLMPrior,
-        options={"epsilon": 5.0},
-    ),
-)
+STATED = faults_of(__name__)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core.measure import meaning
+from dptext_studio.figures import meaning_curve as meaning
 from dptext_studio.figures import token_view
 
 
