@@ -167,8 +167,8 @@ class Payload(TypedDict):
 
     ``eps``: the ε of the result. ``lo``, ``hi``: the ends of the axis of ε. ``n_grid``, ``lp_grid``: how many points,
     log-spaced from ``lo`` to ``hi``, the ``z`` and the ``lp`` of tokens stand for. ``default_eps``: the ε to return to.
-    ``unit``: what one ε is spent on. ``spread``: what is spent where each word has an ε of its own, in one sentence;
-    then none can be dragged. ``live``: whether the text at another ε needs no new pass; if not, all holds at ``eps``
+    ``unit``: what one ε is spent on. ``spread``: why no ε can be dragged, in one sentence: each word has its own, or
+    the mechanism uses none. ``live``: whether the text at another ε needs no new pass; if not, all holds at ``eps``
     only. ``seeded``: whether the result is a demonstration that is not private.
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that

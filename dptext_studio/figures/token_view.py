@@ -19,6 +19,7 @@ from dptext_core.detectors.rules import KINDS, find_pii
 from dptext_core.measure.pii_survival import is_unchanged, standing_among, trace_pii
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.preparing import Prepared
+from dptext_core.mechanisms.registry import mechanism_of
 from dptext_core.privacy.distribution import Channel, ScoreTable
 from dptext_core.privacy.numbers import bound
 from dptext_core.result import RewriteResult, Unit
@@ -38,6 +39,7 @@ from .token_channels import (
     drawn_from_scores,
     log_z,
 )
+from .glossary import NO_EPSILON
 from .token_payload import (
     Action,
     AttackMarks,
@@ -103,7 +105,9 @@ def payload(
     made["telling"] = _identifiers_among(result, drawn) if among else _identifiers(result, aligned, prepared)
     if (finder := names.finder()) is not None:
         made["finder"] = finder.title
-    if isinstance(epsilon, tuple):
+    if not mechanism_of(result).uses_epsilon:
+        made["spread"] = NO_EPSILON
+    elif isinstance(epsilon, tuple):
         made["spread"] = _spread_text(result)
     return made
 

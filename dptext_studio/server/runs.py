@@ -66,8 +66,8 @@ class Run(Private):
 
     @property
     def spread(self) -> bool:
-        """Whether each word has an ε of its own: then the slider does not move it."""
-        return _is_spread(self.mechanism.config)
+        """Whether no slider moves ε: each word has its own, or the mechanism uses none."""
+        return not self.mechanism.uses_epsilon or isinstance(self.mechanism.config.epsilon, tuple)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
         """Return the same stream at another ε."""
@@ -178,7 +178,3 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
     if held is not None and there is not None and "sweep" in mechanism.can:
         again = there.put(prepared.document, held.of(prepared))
     return plain, again or plain.prepare(prepared.text, task=task.quiet)
-
-
-def _is_spread(config: Any) -> bool:
-    return isinstance(config.epsilon, tuple)

@@ -37,7 +37,7 @@ FLAGGED, UNFLAGGED = "flagged", "not flagged"
 @dataclass(frozen=True)
 class DetectorConfig:
     epsilon: float | tuple[float, ...] = epsilon_option(
-        1.0, 0.1, 10.0, spent="It has no effect here: no word is sampled by looking at it."
+        1.0, 0.1, 10.0, spent="It cannot be set here: no word is sampled by looking at it."
     )
     detector: str = detector_option("Rampart and spaCy are models that you install.")
 
