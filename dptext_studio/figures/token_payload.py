@@ -19,7 +19,9 @@ class PlacedToken(TypedDict):
     ``pre``: the released text between the token before and this one; "" for a deleted token. ``o``: the original word
     where there is one, else what stands there. ``a``: what happened, as the action of a step; "whole" for a drawn piece
     that has no chances of its own. ``why``: why it was kept, deleted, inserted or replaced in another way; "" where
-    there is nothing to say. ``t``: what was released, where its candidate is listed otherwise.
+    there is nothing to say. ``t``: what was released, where its candidate is listed otherwise, or a copied word has
+    another form. ``forms``: of an article that agrees with the next token, which is drawn: what it is before most
+    words, and before the candidates that ``second`` of that token names.
     """
 
     pre: str
@@ -27,6 +29,7 @@ class PlacedToken(TypedDict):
     a: Action
     why: str
     t: NotRequired[str]
+    forms: NotRequired[list[str]]
 
 
 class DrawnToken(PlacedToken):
@@ -44,6 +47,7 @@ class DrawnToken(PlacedToken):
     c: list[str]
     src: int
     flips: list[list[float]]
+    second: NotRequired[list[int]]
     total: NotRequired[int]
     draws: NotRequired[int]
     bent: NotRequired[list[int]]

@@ -45,8 +45,8 @@ class TourStory(TypedDict):
 
     ``n``: grows each time that the tour is asked for; 0: never. ``cards``, ``doors``: those of the last step. Missing
     for any text but the tour's: ``groups``: what gives somebody away, each with its tokens. ``crossed``: what redaction
-    replaces, as its placeholder and its tokens. ``clues``: tokens from which a reader still learns something. ``fact``: the token of the
-    fact.
+    replaces, as its placeholder and its tokens. ``clues``: tokens from which a reader still learns something.
+    ``fact``: the token of the fact.
     """
 
     n: int

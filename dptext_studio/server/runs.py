@@ -14,6 +14,7 @@ from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
+from ..figures.glossary import NO_EPSILON
 from ..figures.mechanism_steps import mechanism_steps
 from ..figures.odds_view import odds_view
 from ..figures.token_payload import Payload
@@ -128,6 +129,8 @@ def make_run(
     low, high, default = axis
     shown = payload(result, run=number, low=low, high=high, default=default, pin=pin, prepared=prepared, task=task)
     shown["how"], shown["belief"] = mechanism_steps(mechanism, prepared, result), exactness(mechanism)
+    if not mechanism.uses_epsilon:
+        shown["spread"] = NO_EPSILON
     shown["odds"] = odds_view(mechanism, prepared, result.guarantee, low, high)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
