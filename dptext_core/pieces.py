@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from .errors import ConfigError
 from .support.private import Private
+from .text.document import Token
 
 ORIGINS = ("drawn", "copied", "rule", "polished")
 
@@ -128,6 +129,8 @@ class Step(Private):
 
 #: The reason of a step whose word the mechanism's vocabulary lacks.
 NOT_IN_VOCABULARY = "not in the vocabulary"
+#: The reason of a step whose copied word has another form, by what was released behind it.
+AGREEMENT = "agrees with the next word"
 #: The reason of a step that leaves a word out by chance.
 DELETED_BY_CHANCE = "deleted by chance"
 
@@ -135,6 +138,15 @@ DELETED_BY_CHANCE = "deleted by chance"
 def deleted_by_chance(step: Step) -> bool:
     """Whether a word that would have been drawn was left out by chance, not by a rule for what it is."""
     return step.action == "delete" and step.reason == DELETED_BY_CHANCE
+
+
+def kept_step(token: Token, index: int, reason: str, out: tuple[int, int], written: Mapping[int, str]) -> Step:
+    """Return the step of a copied token. written: by index, the copied tokens that have another form in the release."""
+    shown = written.get(index, token.text)
+    if shown.casefold() != token.text.casefold():
+        reason = AGREEMENT
+    capital = shown != token.text and reason != AGREEMENT
+    return Step((token.start, token.end), token.text, shown, "keep", reason, 0.0, out, index, capital)
 
 
 class Unit(Protocol):
@@ -158,13 +170,18 @@ class Unit(Protocol):
     def drawn(self) -> bool: ...
 
 
+def by_rule(step: Step, rules: Collection[str] = ()) -> bool:
+    """Return whether a public rule placed the word of a step. rules: reasons of steps where one did."""
+    return step.reason == AGREEMENT or step.reason in rules
+
+
 def releases_of(steps: Sequence[Step], rules: Collection[str] = ()) -> tuple[Release, ...]:
     """Return what was released, from aligned steps. rules: reasons of steps whose word was placed, not drawn."""
     out = []
     for s in steps:
         if s.action == "delete":
             continue
-        origin = "copied" if s.action == "keep" else "rule" if s.reason in rules else "drawn"
+        origin = "rule" if by_rule(s, rules) else "copied" if s.action == "keep" else "drawn"
         source = None if s.action == "insert" else s.span
         out.append(Release(s.out, s.replacement, s.epsilon, origin, source, s.reason, s.capital))
     return tuple(out)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from ..errors import Busy, Cancelled, ModelUnavailable
 from ..mechanisms.base import Mechanism
+from ..mechanisms.config import finished
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee
 from ..result import Release, RewriteResult, releases_of
@@ -101,12 +102,16 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
         same = step.original == token.text and step.span == (token.start, token.end)
         if not same or step.action not in ("keep", "replace", "delete"):
             raise Breach(text, f"Step {i} of a rewrite of {name} is not about its token “{token.text}”.", reason)
-        if step.action == "keep" and step.replacement != token.text:
-            message = f"“{token.text}” in {name} is said to be kept, and “{step.replacement}” was released for it."
-            raise Breach(text, message, reason)
         word = None if step.action == "keep" else step.replacement if step.action == "replace" else ""
         edits.append(Edit(word, after[i].replacement if i in after else None))
-    spliced = document.skeleton([s.text is not None for s in edits]).render(edits)
+    texts = [edit.text for edit in edits]
+    skeleton = document.skeleton([word is not None for word in texts])
+    skeleton, written = finished(result.config, skeleton, texts, [edit.after for edit in edits])
+    for i, token in enumerate(tokens):
+        if texts[i] is None and steps[i].replacement != written.get(i, token.text):
+            message = f"“{token.text}” in {name} is said to be kept, and “{steps[i].replacement}” was released for it."
+            raise Breach(text, message, reason)
+    spliced = skeleton.render(edits)
     if result.text != spliced.text:
         own, rule = apart_at(result.text, spliced.text)
         message = f"“{own}” was released of {name}, where its released words and what is kept give “{rule}”."

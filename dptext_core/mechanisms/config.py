@@ -17,6 +17,8 @@ from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
 from ..support.checks import check_whole_number, real, shorten_repr
 from ..text.language import Language
+from ..text.readable import readable
+from ..text.skeleton import Skeleton
 from ..words.capitals import public_form
 from .blocklist import word_set
 from .option_meta import OptionMeta, option_meta
@@ -173,12 +175,29 @@ def recase_option() -> Any:
         "sentence",
         label="Capital letters",
         choices=("sentence", "public", "none", "original"),
+        recommended="public",
         advanced=True,
         live=True,
         keeps_distribution=True,
-        help="Sentence: first word of a sentence and I, by position. Public: also words that mostly have a capital, "
-        "such as March. Original copies the capital of the original word, which everyone can then see.",
+    help="Sentence: first word of a sentence and I, by position. Public: also words that mostly have a capital, "
+        "such as March, “a” or “an” by the next word, and no blank before marks. Original copies the capital of the "
+        "original word, which everyone can then see.",
         phrase="capital letters: {}",
+    )
+
+
+def clean_up_option() -> Any:
+    """Return the field ``recase`` of a mechanism that copies the other words."""
+    return option(
+        "none",
+        label="Articles, capitals and spacing",
+        choices=("none", "public"),
+        recommended="public",
+        advanced=True,
+        live=True,
+        keeps_distribution=True,
+        help="Public: “a” or “an” by the next word, a capital where a sentence begins, and no blank before marks.",
+        phrase="articles, capitals and spacing: {}",
     )
 
 
@@ -193,6 +212,13 @@ def cased(config: Any, language: Language, word: str, capital: bool) -> str:
     if rule == "none":
         return word
     return language.case(public_form(word) if rule == "public" and language.code == "en" else word, capital)
+
+
+def finished(
+    config: Any, skeleton: Skeleton, texts: Sequence[str | None], after: Sequence[str | None] = ()
+) -> tuple[Skeleton, Mapping[int, str]]:
+    """Return the skeleton as these options write it, and the copied tokens that have another form in it."""
+    return readable(skeleton, texts, after) if capitals(config) == "public" else (skeleton, {})
 
 
 def surrogates_option() -> Any:

@@ -152,7 +152,7 @@ class ConfiguredBase(ABC):
         """
         return MAX_EPSILON
 
-    #: Whether ε changes what is released. Where it does not, Compare and Batch offer no ε.
+    #: Whether ε changes what is released. Where it does not, pages offer no ε, and ``get_mechanism`` takes none.
     uses_epsilon: ClassVar[bool] = True
     #: Whether a distribution comes from a formula; else it is estimated from draws, which all words share.
     closed_form: ClassVar[bool] = True

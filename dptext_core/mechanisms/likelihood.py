@@ -22,6 +22,7 @@ from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from ..text.skeleton import Edit, Skeleton
 from .capabilities import Facet, M
+from .config import finished
 
 if TYPE_CHECKING:
     from .base import Mechanism
@@ -262,7 +263,7 @@ def by_places(
         fitting = []
         for b in alike:
             edits = _edits(own.steps, steps[b])
-            if edits is not None and own.skeleton.render(edits).text == results[b].text:
+            if edits is not None and _rendered(m, own, edits) == results[b].text:
                 fitting.append(b)
         drawn = [i for i, s in enumerate(own.steps) if s.action == "replace" and (only is None or i in only[n])]
         words = [{i: steps[b][i].replacement for i in drawn} for b in fitting]
@@ -283,6 +284,10 @@ def differing_places(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
         words = {w for column in zip(*rows, strict=True) if len(set(column)) > 1 for w in column}
         found[n] = frozenset(i for i in range(n) if any(row[i] in words for row in rows))
     return found
+
+
+def _rendered(m: Mechanism, own: Frame, edits: Sequence[Edit]) -> str:
+    return finished(m.config, own.skeleton, [e.text for e in edits])[0].render(edits).text
 
 
 def _edits(own: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:

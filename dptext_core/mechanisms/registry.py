@@ -92,7 +92,8 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     name : str
         One of ``mechanisms()``, a plugin's included.
     **options
-        Fields of its ``config_cls``; ε is one number, or one for each token of the text.
+        Fields of its ``config_cls``; ε is one number, or one for each token of the text. A mechanism that samples no
+        word by looking at it (``uses_epsilon`` is False) takes no ε.
 
     Returns
     -------
@@ -102,9 +103,13 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     Raises
     ------
     ConfigError
-        A name or an option is unknown, or a value is wrong.
+        A name or an option is unknown, a value is wrong, or ε is given to a mechanism that uses none.
     """
-    return mechanism_class(name).create(**options)
+    cls = mechanism_class(name)
+    # A grid over ε sets it through Setting and replace: there, a mechanism without ε is one point.
+    if not cls.uses_epsilon and options.get("epsilon", cls.epsilon_range()[2]) != cls.epsilon_range()[2]:
+        raise ConfigError(f"{cls.title} uses no ε: it samples no word by looking at it. Leave epsilon out.")
+    return cls.create(**options)
 
 
 def mechanism_of(result: RewriteResult) -> Mechanism:

@@ -23,9 +23,11 @@ from ..data.records import rewrite_records
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.blocklist import forms
+from ..mechanisms.config import capitals
 from ..mechanisms.likelihood import require_likelihood
 from ..mechanisms.option_meta import OptionMeta, option_meta
 from ..mechanisms.registry import mechanisms
+from ..pieces import by_rule
 from ..privacy.kinds import NotProtectedKind
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..privacy.sentences import NOTIONS
@@ -149,9 +151,10 @@ def steps_cover_the_text(make: Make) -> None:
             _require(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
             _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "what a step says it wrote")
             if s.action == "keep":
-                kept = s.replacement == s.original and s.epsilon == 0 and s.reason
+                same = s.replacement == s.original or (capitals(m.config) == "public" and (s.capital or by_rule(s)))
+                kept = same and s.epsilon == 0 and s.reason
                 _require(kept, f"{s.original!r} is kept: as it was, at no ε, and with a reason")
-                at = r.text.index(s.original, at) + len(s.original)
+                at = r.text.index(s.replacement, at) + len(s.replacement)
 
 
 def what_nobody_sees_changes_nothing(make: Make) -> None:

@@ -116,6 +116,27 @@ class Clues:
         return self.numbers | self.small_numbers | self.digit_words | self.ordinal_words | self.number_units
 
 
+@dataclass(frozen=True)
+class Articles:
+    """An article with two forms, of which the next word decides.
+
+    forms: the two, in lower case. second: matches a word in lower case that takes the second; spelled: one that is
+    read letter by letter, as it is written; letters: the first letters, in capitals, with which such a word takes the
+    second.
+    """
+
+    forms: tuple[str, str]
+    second: re.Pattern[str]
+    spelled: re.Pattern[str]
+    letters: frozenset[str]
+
+    def takes_second(self, word: str) -> bool:
+        """Return whether this word takes the second form."""
+        if self.spelled.match(word):
+            return word[0] in self.letters
+        return self.second.match(word.lower()) is not None
+
+
 @dataclass(frozen=True, eq=False)
 class Language:
     """A language as the core needs it: every field has a default that assumes none, save its name and its code.
@@ -137,6 +158,8 @@ class Language:
       all the rest of a sentence from the first doubt on.
     * ``case(word, sentence_start)``: how a released word is written, by its place and by itself alone: the word that
       was replaced is not known there, and must not be.
+    * ``articles``: an article whose form follows the next word, or None. ``tight_before`` and ``tight_after``: marks
+      and clitics with no blank before them, and marks with none after them.
     * ``letters``: an expression of one letter of a whole word of a public vocabulary; ``one_letter_words``: the words
       that have one letter only.
     * ``bases(word)``: of a contraction (``won't``) the words of which one makes it a stop word (``will``), else ().
@@ -157,6 +180,9 @@ class Language:
     tokenize: Callable[[str], Sequence[str]] | None = None
     plain: re.Pattern[str] | None = None
     case: Callable[[str, bool], str] = position_case
+    articles: Articles | None = None
+    tight_before: frozenset[str] = frozenset()
+    tight_after: frozenset[str] = frozenset()
     letters: str = r"[^\W\d_]"
     one_letter_words: frozenset[str] = frozenset()
     bases: Callable[[str], tuple[str, ...]] = _no_bases

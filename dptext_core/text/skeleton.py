@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import add
 from typing import Any
@@ -137,6 +137,22 @@ class Skeleton(Private):
         at = [end + len(more) for (_, end), more in zip(spans, more, strict=True)]
         inserted = [(end - len(word), end) if word else None for end, word in zip(at, after, strict=True)]
         return SplicedText("".join(parts), spans, tuple(inserted))
+
+    @cached_property
+    def tight(self) -> Skeleton:
+        """The same without blanks that marks of its language do not have beside them, as in ``well .``."""
+        before, after = self.language.tight_before, self.language.tight_after
+        gaps, kept = list(self.gaps), self.kept
+        for i in range(1, len(kept)):
+            mark, last = kept[i], kept[i - 1]
+            if gaps[i] != " ":
+                continue
+            clitic = mark is not None and mark[-1].isalpha()
+            # What a mark follows at once is a mark of its own, as in ":)". A drawn word takes no "n't".
+            ends = clitic or bool(self.gaps[i + 1]) or i + 1 == len(kept)
+            if last in after or (mark in before and ends and not (last is None and mark == "n't")):
+                gaps[i] = ""
+        return self if gaps == list(self.gaps) else replace(self, gaps=tuple(gaps))
 
     @cached_property
     def _spaced(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dptext_core.result import RewriteResult
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures import browser
+from ..figures.glossary import NO_EPSILON
 from ..figures.token_payload import Payload
 from ..figures.token_view import payload, probabilities_at
 from . import html
@@ -84,7 +85,10 @@ def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
     epsilon = mechanism.config.epsilon
     if isinstance(epsilon, float):
         low, high, default = min(low, epsilon), max(high, epsilon), epsilon
-    return payload(result, run=1, low=low, high=high, default=default, task=task)
+    view = payload(result, run=1, low=low, high=high, default=default, task=task)
+    if not mechanism.uses_epsilon:
+        view["spread"] = NO_EPSILON
+    return view
 
 
 def identifiers_below(result: RewriteResult, view: Payload) -> Payload:

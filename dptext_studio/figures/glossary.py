@@ -21,6 +21,10 @@ _SAID = {
 }
 
 
+#: What stands in the place of a control of ε, of a mechanism that uses none.
+NO_EPSILON = "ε has no effect here: this mechanism replaces what a detector flags, and copies every other word."
+
+
 def definition(name: str) -> str:
     """Return what this symbol or figure means."""
     return _SAID[name]

@@ -19,7 +19,9 @@ class PlacedToken(TypedDict):
     ``pre``: the released text between the token before and this one; "" for a deleted token. ``o``: the original word
     where there is one, else what stands there. ``a``: what happened, as the action of a step; "whole" for a drawn piece
     that has no chances of its own. ``why``: why it was kept, deleted, inserted or replaced in another way; "" where
-    there is nothing to say. ``t``: what was released, where its candidate is listed otherwise.
+    there is nothing to say. ``t``: what was released, where its candidate is listed otherwise, or a copied word has
+    another form. ``forms``: of an article that agrees with the next token, which is drawn: what it is before most
+    words, and before the candidates that ``second`` of that token names.
     """
 
     pre: str
@@ -27,6 +29,7 @@ class PlacedToken(TypedDict):
     a: Action
     why: str
     t: NotRequired[str]
+    forms: NotRequired[list[str]]
 
 
 class DrawnToken(PlacedToken):
@@ -44,6 +47,7 @@ class DrawnToken(PlacedToken):
     c: list[str]
     src: int
     flips: list[list[float]]
+    second: NotRequired[list[int]]
     total: NotRequired[int]
     draws: NotRequired[int]
     bent: NotRequired[list[int]]
@@ -167,8 +171,8 @@ class Payload(TypedDict):
 
     ``eps``: the ε of the result. ``lo``, ``hi``: the ends of the axis of ε. ``n_grid``, ``lp_grid``: how many points,
     log-spaced from ``lo`` to ``hi``, the ``z`` and the ``lp`` of tokens stand for. ``default_eps``: the ε to return to.
-    ``unit``: what one ε is spent on. ``spread``: what is spent where each word has an ε of its own, in one sentence;
-    then none can be dragged. ``live``: whether the text at another ε needs no new pass; if not, all holds at ``eps``
+    ``unit``: what one ε is spent on. ``spread``: why no ε can be dragged, in one sentence: each word has its own, or
+    the mechanism uses none. ``live``: whether the text at another ε needs no new pass; if not, all holds at ``eps``
     only. ``seeded``: whether the result is a demonstration that is not private.
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that

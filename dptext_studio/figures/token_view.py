@@ -17,6 +17,7 @@ import numpy as np
 from dptext_core.attacks.risk import Lead, WordSuccess
 from dptext_core.detectors.rules import KINDS, find_pii
 from dptext_core.measure.pii_survival import is_unchanged, standing_among, trace_pii
+from dptext_core.mechanisms.config import capitals
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.preparing import Prepared
 from dptext_core.privacy.distribution import Channel, ScoreTable
@@ -25,6 +26,8 @@ from dptext_core.result import RewriteResult, Unit
 from dptext_core.support.cache import kept_with
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.text import names
+from dptext_core.text.document import Document
+from dptext_core.text.readable import agreeing_article, is_free_article
 
 from .token_channels import (
     FLOOR,
@@ -78,6 +81,8 @@ def payload(
     for token in drawn.values():
         if token["total"] == total:
             del token["total"]
+    if live and aligned:
+        _agree_articles(result, placed, drawn)
     made: Payload = {
         "run": run,
         "draw": result.noise_id,
@@ -130,6 +135,23 @@ def _place_units(
         if chances:
             places.setdefault(unit.original.casefold() if aligned else f"{k}", []).append(k)
     return placed, places, end
+
+
+def _agree_articles(
+    result: RewriteResult, placed: Sequence[PlacedToken], drawn: Mapping[int, ScoredToken | GridToken]
+) -> None:
+    """Add what a copied article becomes as the word behind it changes, where the mechanism lets it agree."""
+    articles, steps = result.language.articles, result.steps
+    if articles is None or capitals(result.config) != "public":
+        return
+    holes = {s.index for s in steps if s.action in ("replace", "delete")}
+    document = Document.parse(result.original, result.language)
+    skeleton = document.skeleton([i in holes for i in range(len(document.words))])
+    for k, s in enumerate(steps):
+        if s.action == "keep" and k + 1 in drawn and is_free_article(skeleton, s.index):
+            placed[k]["forms"] = [agreeing_article(result.language, s.text, form) for form in ("b", "a")]
+            token = drawn[k + 1]
+            token["second"] = [j for j, word in enumerate(token["c"]) if articles.takes_second(word)]
 
 
 def _draw_units(
@@ -250,12 +272,15 @@ def _identifiers_among(result: RewriteResult, drawn: Mapping[int, DrawnToken]) -
 
 
 def _placed_token(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToken:
-    return {
+    token: PlacedToken = {
         "pre": "" if unit.action == "delete" else before,
         "o": unit.original if chances or (aligned and not unit.drawn) else unit.text,
         "a": cast(Action, unit.action) if chances or not unit.drawn else "whole",
         "why": unit.reason,
     }
+    if unit.action == "keep" and unit.text != token["o"]:
+        token["t"] = unit.text
+    return token
 
 
 def _spread_text(result: RewriteResult) -> str:

@@ -12,15 +12,13 @@ import numpy as np
 
 from dptext_core.attacks.belief import BeliefQuestion
 from dptext_core.measure.metrics import score
-from dptext_core.measure.pii_survival import PiiSpan, find_pii
+from dptext_core.mechanisms.detected.redact import PLACEHOLDERS, Redact, redacted_spans
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import UNWATCHED, Task
 
 #: ε of the draws, and how many a visitor can look at.
 EPSILON, DRAWS = 1.0, 5
-#: What stands in the place of a word that is crossed out.
-BLACK = "█████"
 #: What gives the patient of the first example away: by the kinds of the rules, and by words that no rule finds.
 GROUPS = {
     "Her name and her doctor’s": ("name",),
@@ -46,22 +44,22 @@ class TourStory(TypedDict):
     """What the tour shows that is known at once.
 
     ``n``: grows each time that the tour is asked for; 0: never. ``cards``, ``doors``: those of the last step. Missing
-    for any text but the tour's: ``groups``: what gives somebody away, each with its tokens. ``crossed``: tokens that
-    redaction crosses out. ``clues``: tokens from which a reader still learns something. ``fact``: the token of the
-    fact.
+    for any text but the tour's: ``groups``: what gives somebody away, each with its tokens. ``crossed``: what redaction
+    replaces, as its placeholder and its tokens. ``clues``: tokens from which a reader still learns something.
+    ``fact``: the token of the fact.
     """
 
     n: int
     cards: list[Card]
     doors: list[Card]
     groups: NotRequired[list[tuple[str, list[int]]]]
-    crossed: NotRequired[list[int]]
+    crossed: NotRequired[list[tuple[str, list[int]]]]
     clues: NotRequired[list[int]]
     fact: NotRequired[int]
 
 
 class Redacted(TypedDict):
-    """The note with names crossed out. ``p``: a reader's belief in each of ``words``, before it ``prior``.
+    """The note after redaction. ``p``: a reader's belief in each of ``words``, before it ``prior``.
     ``meaning``: the cosine to the original."""
 
     words: list[str]
@@ -90,21 +88,16 @@ class TourNumbers(TypedDict):
     loss: float
 
 
-def redact(text: str) -> tuple[str, list[PiiSpan]]:
-    """Return a text with everything crossed out that the rules take for an identifier, and what that is."""
-    found = list(find_pii(text))
-    out, at = [], 0
-    for span in found:
-        out += [text[at : span.span[0]], BLACK]
-        at = span.span[1]
-    return "".join([*out, text[at:]]), found
+def redact(text: str) -> RewriteResult:
+    """Return a text as the mechanism ``redact`` releases it. It draws nothing."""
+    return Redact.create().rewrite(text)
 
 
 def redaction_posterior(variants: Sequence[str], prior: np.ndarray) -> np.ndarray:
     """Return what a reader believes of each variant of a text after the redaction of the first one: redaction is no
     draw, so a variant is possible where it reads the same."""
-    seen = redact(variants[0])[0]
-    possible = np.array([redact(text)[0] == seen for text in variants])
+    seen = redact(variants[0]).text
+    possible = np.array([redact(text).text == seen for text in variants])
     weights = prior * possible
     return weights / weights.sum()
 
@@ -114,16 +107,20 @@ def tour_groups(result: RewriteResult, fact: int) -> TourStory:
 
     fact: the token of the fact.
     """
+    crossed: list[tuple[str, list[int]]] = []
     at: dict[str, list[int]] = {}
-    for span in redact(result.original)[1]:
-        inside = [k for k, s in enumerate(result.steps) if _overlap(s.span, span.span) and s.original.isalnum()]
-        at.setdefault(span.kind, []).extend(inside)
-    groups = [(title, sorted(k for kind in kinds for k in at.get(kind, ()))) for title, kinds in GROUPS.items()]
+    for span, _, placeholder in redacted_spans(redact(result.original)):
+        inside = [k for k, s in enumerate(result.steps) if _overlap(s.span, span) and s.original.isalnum()]
+        crossed.append((placeholder, inside))
+        at.setdefault(placeholder, []).extend(inside)
+    groups = [
+        (title, sorted(k for kind in kinds for k in at.get(PLACEHOLDERS[kind], ()))) for title, kinds in GROUPS.items()
+    ]
     title, words = FACTS
     groups.append((title, [_first(result, word) for word in words]))
     return {  # type: ignore[typeddict-item]
         "groups": [(title, tokens) for title, tokens in groups if tokens],
-        "crossed": sorted(k for tokens in at.values() for k in tokens),
+        "crossed": crossed,
         "clues": [_first(result, word) for word in CLUES],
         "fact": fact,
     }
@@ -143,7 +140,7 @@ def tour_numbers(question: BeliefQuestion, fact: int, task: Task = UNWATCHED) ->
         p = [mechanism.distribution(note, fact).p(step.replacement) for note in (own, other)]
         text = own.text[: step.span[0]] + step.replacement + own.text[step.span[1] :]
         drawn.append((step.replacement, text, p))
-    texts = [redact(own.text)[0], *(text for _, text, _ in drawn)]
+    texts = [redact(own.text).text, *(text for _, text, _ in drawn)]
     task.report(DRAWS, DRAWS + 1)
     cosines = [round(float(c), 4) for c in score("cosine", [own.text] * len(texts), texts)]
     return {

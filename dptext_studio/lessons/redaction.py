@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from dptext_core.attacks.belief import belief
-from dptext_core.measure.pii_survival import find_pii
+from dptext_core.mechanisms.detected.redact import PLACEHOLDERS, Redact, redacted_spans
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.numbers import percent
 
@@ -18,17 +18,17 @@ OTHERS = ("lung", "kidney", "liver")
 EPSILONS = (10.0, 20.0, 50.0)
 DRAWS = 32
 NOTHING, NAMES, EVERYTHING = "nothing", "names and places", "names, places, dates and numbers"
-BLACK = "█████"
+#: What is replaced where only names and places are.
+_NAMES = (PLACEHOLDERS["name"], PLACEHOLDERS["place"])
 
 
 def crossed_out(what: str) -> tuple[tuple[str, str], ...]:
-    """Return the note in pieces, those that are crossed out marked."""
+    """Return the note in pieces, with a marked placeholder for what redaction crosses out."""
     text, end = example_text.prepared().text, 0
     out: list[tuple[str, str]] = []
-    for span in find_pii(text) if what != NOTHING else ():
-        if what == EVERYTHING or span.kind in ("name", "place"):
-            start, stop = span.span
-            out += [(text[end:start], ""), (BLACK, "kept")]
+    for (start, stop), _, placeholder in redacted_spans(Redact.create().rewrite(text)) if what != NOTHING else ():
+        if what == EVERYTHING or placeholder in _NAMES:
+            out += [(text[end:start], ""), (placeholder, "kept")]
             end = stop
     return (*out, (text[end:], ""))
 

@@ -14,6 +14,7 @@ from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
 from ..figures.meaning_curve import MeaningCurve
+from ..figures.glossary import NO_EPSILON
 from ..figures.mechanism_steps import mechanism_steps
 from ..figures.odds_view import odds_view
 from ..figures.token_payload import Payload
@@ -66,8 +67,8 @@ class Run(Private):
 
     @property
     def spread(self) -> bool:
-        """Whether each word has an ε of its own: then the slider does not move it."""
-        return _is_spread(self.mechanism.config)
+        """Whether no slider moves ε: each word has its own, or the mechanism uses none."""
+        return not self.mechanism.uses_epsilon or isinstance(self.mechanism.config.epsilon, tuple)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
         """Return the same stream at another ε."""
@@ -128,6 +129,8 @@ def make_run(
     low, high, default = axis
     shown = payload(result, run=number, low=low, high=high, default=default, pin=pin, prepared=prepared, task=task)
     shown["how"], shown["belief"] = mechanism_steps(mechanism, prepared, result), exactness(mechanism)
+    if not mechanism.uses_epsilon:
+        shown["spread"] = NO_EPSILON
     shown["odds"] = odds_view(mechanism, prepared, result.guarantee, low, high)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
@@ -178,7 +181,3 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
     if held is not None and there is not None and "sweep" in mechanism.can:
         again = there.put(prepared.document, held.of(prepared))
     return plain, again or plain.prepare(prepared.text, task=task.quiet)
-
-
-def _is_spread(config: Any) -> bool:
-    return isinstance(config.epsilon, tuple)

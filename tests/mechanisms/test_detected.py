@@ -103,6 +103,15 @@ def test_nothing_is_guaranteed_and_it_says_why(name):
     assert (NotProtectedKind.FLAGGED_SHAPES in shown) is (name == "surrogates")
 
 
+@pytest.mark.parametrize("name", ["redact", "surrogates"])
+def test_epsilon_is_refused_where_it_has_no_effect(name):
+    with pytest.raises(dpt.ConfigError, match="uses no ε"):
+        dpt.get_mechanism(name, epsilon=3.0)
+    m = dpt.get_mechanism(name)
+    assert eval(m.setting.call(), {"dpt": dpt}).config == m.config
+    assert [r.text for r in m.sweep(NOTE, [1.0, 5.0], seed=2).results] == [m.rewrite(NOTE, seed=2).text] * 2
+
+
 # --- stand-ins before a mechanism
 
 

@@ -26,7 +26,7 @@ def script() -> None:
     results = [dataclasses.replace(m.rewrite(text), guarantee=st.session_state["g"]) for _ in range(3)]
     for r in results:
         current_ledger().record(r)
-    run = SimpleNamespace(inputs=SimpleNamespace(text=text), spread=False)
+    run = SimpleNamespace(inputs=SimpleNamespace(text=text), mechanism=m, spread=False)
     guarantee.guarantee_panel(run, results[0], False)
 
 

@@ -27,10 +27,12 @@ from dptext_core.support.extras import ENCODER
 from dptext_studio import exports, precomputed
 from dptext_studio.components import address, links
 from dptext_studio.components.text import decode, literal
+from dptext_studio.figures.glossary import NO_EPSILON
 from dptext_studio.server import public_hosting, runs, sessions
 from dptext_studio.server.jobs import Job
 from dptext_studio.server.session import Session
 from dptext_studio.views.explore import belief, meaning, overlay, tour
+from dptext_studio.views.explore.text_input import DRAG
 
 TOP = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("letters")
@@ -629,6 +631,18 @@ def test_every_mechanism_renders_its_controls(monkeypatch):
         assert any(key.startswith(f"play-{spec.name}-") for key in drawn), spec.name
         # The switch is there where another mechanism starts from what is public.
         assert ("play_public" in drawn) == (spec.name == "dp-mlm")
+
+
+@pytest.mark.parametrize("name", ["redact", "surrogates"])
+def test_a_mechanism_without_epsilon_offers_none_and_says_what_it_shows(name):
+    at = app(GUARANTEE)
+    at.session_state["play_mechanism"] = name
+    settle(at)
+    assert payload(at)["spread"] == NO_EPSILON and not at.metric
+    assert NO_EPSILON in [c.value for c in at.caption], "in the place of the budget"
+    g = at.session_state["session"].run.result.guarantee
+    assert any(all(str(e) in m.value.replace("\\", "") for e in g.exposed) for m in at.markdown)
+    assert not any(DRAG in m.value for m in at.markdown)
 
 
 def test_the_sequential_order_asks_the_server_for_another_epsilon():

@@ -238,3 +238,24 @@ def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
     m = dpt.get_mechanism("santext")
     prepared = m.prepare("a day")
     assert mechanism_steps(m, prepared, m.rewrite(prepared, seed=1)).keys() == {"steps"}
+
+
+def test_an_article_follows_the_word_behind_it_at_every_epsilon():
+    text, stream = "A doctor ate an apple in a house, and vitamin A helps an uncle.", dpt.NoiseStream(3)
+    m = dpt.get_mechanism("custext", recase="public", surrogates=True)
+    low, high, default = m.epsilon_range()
+    result = m.rewrite(text, stream=stream)
+    tokens = token_view.payload(result, run=1, low=low, high=high, default=default)["tokens"]
+    free = [k for k, t in enumerate(tokens) if "forms" in t]
+    assert [tokens[k]["o"] for k in free] == ["A", "an", "a", "an"]
+    seen = set()
+    for epsilon in np.geomspace(low, high, 12):
+        steps = m.replace(epsilon=float(epsilon)).rewrite(text, stream=stream).steps
+        for k in free:
+            after = tokens[k + 1]
+            winner = [j for e, j in after["flips"] if e <= epsilon][-1]
+            shown = tokens[k]["forms"][winner in after["second"]]
+            assert shown == steps[k].text
+            seen.add((k, shown))
+    assert len(seen) > len(free), "some article changes along ε"
+    assert all(t.get("t", t["o"]) == s.text for t, s in zip(tokens, result.steps, strict=True) if s.action == "keep")

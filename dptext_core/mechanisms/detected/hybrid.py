@@ -22,7 +22,7 @@ import numpy as np
 
 from ...detectors import detector
 from ...errors import ConfigError
-from ...pieces import Step, Unit
+from ...pieces import Step, Unit, kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind
@@ -36,6 +36,7 @@ from ...text.skeleton import Edit
 from ..audit_support import AuditSupport
 from ..base import Mechanism
 from ..capabilities import Alignment, InputCoverage, PublicPrior, public_context
+from ..config import finished
 from ..likelihood import Likelihood, of_words
 from ..preparing import Prepared
 from ..words.word_trace import Constant
@@ -237,7 +238,7 @@ class HybridMechanism(Mechanism):
         words = self.draw(planned, stream)
         result = self.inner.rewrite_prepared(planned.with_words(words), stream, task)
         steps = self._steps(planned, words, result.steps)
-        text, shown = _render(planned, steps)
+        text, shown = _render(self.config, planned, steps)
         trace = HybridTrace(result.trace, self, planned, stream)
         return RewriteResult.of(self, planned, stream, text, shown, trace=trace)
 
@@ -277,8 +278,8 @@ class HybridMechanism(Mechanism):
         return _Coverage(self)
 
 
-def _render(prepared: HybridPrepared, steps: Sequence[Step]) -> tuple[str, tuple[Step, ...]]:
-    """Return the released text, in which a stand-in is spaced like any sampled word, and the steps in their places."""
+def _render(config: Any, prepared: HybridPrepared, steps: Sequence[Step]) -> tuple[str, tuple[Step, ...]]:
+    """Return the released text, in which a stand-in is written like any sampled word, and the steps in their places."""
     n = len(prepared.document.words)
     texts: list[str | None] = [None] * n
     after: list[str | None] = [None] * n
@@ -288,12 +289,17 @@ def _render(prepared: HybridPrepared, steps: Sequence[Step]) -> tuple[str, tuple
         elif s.action != "keep":
             texts[s.index] = s.replacement
     skeleton = prepared.document.skeleton([text is not None for text in texts])
+    skeleton, written = finished(config, skeleton, texts, after)
     spliced = skeleton.render([Edit(text, more) for text, more in zip(texts, after, strict=True)])
     out = []
     for s in steps:
         place = spliced.inserted[s.index] if s.action == "insert" else spliced.spans[s.index]
         assert place is not None
-        out.append(replace(s, out=place))
+        if s.action == "keep":
+            reason = prepared.plan.reasons[s.index] or ""
+            out.append(kept_step(prepared.document.tokens[s.index], s.index, reason, place, written))
+        else:
+            out.append(replace(s, out=place))
     return spliced.text, tuple(out)
 
 

@@ -6,8 +6,11 @@ guaranteed.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...privacy.kinds import NotProtectedKind
 from ...privacy.terms import NotProtected
+from ...result import RewriteResult
 from ...support.task import Task
 from ...text.document import Document
 from .flags import flag_spans
@@ -23,6 +26,26 @@ PLACEHOLDERS = {
     "e-mail address": "[EMAIL]",
     "web address": "[LINK]",
 }
+
+
+class RedactedSpan(NamedTuple):
+    """A span of the original that was redacted, the tokens in it, and its placeholder."""
+
+    span: tuple[int, int]
+    tokens: tuple[int, ...]
+    placeholder: str
+
+
+def redacted_spans(result: RewriteResult) -> list[RedactedSpan]:
+    """Return what a redaction replaced, in order. A placeholder is followed by the other tokens of its span."""
+    out: list[RedactedSpan] = []
+    for s in result.steps:
+        if s.action == "replace":
+            out.append(RedactedSpan(s.span, (s.index,), s.replacement))
+        elif s.action == "delete":
+            last = out.pop()
+            out.append(RedactedSpan((last.span[0], s.span[1]), (*last.tokens, s.index), last.placeholder))
+    return out
 
 
 class Redact(ReplacingMechanism):

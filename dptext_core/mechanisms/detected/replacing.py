@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import InputError, NoDistribution
 from ...models import word_chances
 from ...models.registry import BUNDLED
+from ...pieces import kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, ReasonKind, UnitKind
@@ -22,10 +23,9 @@ from ...support.checks import check_whole_number
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...text.language import Language
-from ...text.skeleton import Edit
 from ..base import Mechanism
 from ..capabilities import InputCoverage
-from ..config import detector_option, epsilon_option
+from ..config import clean_up_option, detector_option, epsilon_option, finished
 from ..likelihood import Likelihood
 from ..preparing import Prepared
 from ..words.word_trace import Constant
@@ -37,8 +37,9 @@ FLAGGED, UNFLAGGED = "flagged", "not flagged"
 @dataclass(frozen=True)
 class DetectorConfig:
     epsilon: float | tuple[float, ...] = epsilon_option(
-        1.0, 0.1, 10.0, spent="It has no effect here: no word is sampled by looking at it."
+        1.0, 0.1, 10.0, spent="It cannot be set here: no word is sampled by looking at it."
     )
+    recase: str = clean_up_option()
     detector: str = detector_option("Rampart and spaCy are models that you install.")
 
 
@@ -115,12 +116,14 @@ class ReplacingMechanism(Mechanism):
         for i, channel in planned.channels.items():
             shown[i] = channel.candidates[channel.draw(epsilons[i], stream.at(planned.first[i]))]
         n = len(document.words)
-        spliced = document.skeleton([i in shown for i in range(n)]).render([Edit(shown.get(i)) for i in range(n)])
+        texts = [shown.get(i) for i in range(n)]
+        skeleton, written = finished(self.config, document.skeleton([i in shown for i in range(n)]), texts)
+        spliced = skeleton.fill(texts)
         steps = []
         for i, (token, out) in enumerate(zip(document.tokens, spliced.spans, strict=True)):
             span = token.start, token.end
             if i not in shown:
-                steps.append(Step(span, token.text, token.text, "keep", UNFLAGGED, 0.0, out, i))
+                steps.append(kept_step(token, i, UNFLAGGED, out, written))
             else:
                 action = "delete" if i in planned.deleted else "replace"
                 steps.append(Step(span, token.text, shown[i], action, FLAGGED, 0.0, out, i))

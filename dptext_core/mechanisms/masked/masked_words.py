@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import InputError, NoDistribution
 from ...models.registry import masked_lm_spec, weights_sha256
-from ...pieces import DELETED_BY_CHANCE
+from ...pieces import DELETED_BY_CHANCE, kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import NotProtectedKind, UnitKind
@@ -32,6 +32,7 @@ from ...text.names_and_numbers import names_and_numbers
 from ...text.skeleton import Edit
 from ..base import Mechanism, in_runs
 from ..capabilities import Alignment, InputCoverage, StoredScores
+from ..config import finished
 from ..likelihood import Likelihood
 from ..preparing import Prepared
 from .masked_facets import MaskedLikelihood, Places, _InputCoverage, _Scores
@@ -406,14 +407,14 @@ class MaskedWords(Mechanism):
                 edits.append(Edit(text=shown, after=None if added is None else self._case(added, False)))
             else:
                 edits.append(Edit())
-        spliced = prepared.skeleton.render(edits)
+        skeleton, written = finished(self.config, prepared.skeleton, [e.text for e in edits], [e.after for e in edits])
+        spliced = skeleton.render(edits)
         steps: list[Step] = []
         drawn: list[tuple[int, bool] | None] = []
         for i, token in enumerate(document.tokens):
             span, out = (token.start, token.end), spliced.spans[i]
             if i not in acts:
-                reason = prepared.reasons[i] or ""
-                steps.append(Step(span, token.text, token.text, "keep", reason, 0.0, out, i))
+                steps.append(kept_step(token, i, prepared.reasons[i] or "", out, written))
                 drawn.append(None)
                 continue
             word, added = acts[i]

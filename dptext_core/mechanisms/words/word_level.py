@@ -22,7 +22,7 @@ import numpy as np
 
 from ..._internal.lazy import Lazy
 from ...errors import ConfigError, InputError, NoDistribution
-from ...pieces import NOT_IN_VOCABULARY
+from ...pieces import NOT_IN_VOCABULARY, kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
@@ -39,6 +39,7 @@ from ..audit_support import AuditSupport, notion_distances
 from ..base import in_runs
 from ..blocklist import Blocklist
 from ..capabilities import Alignment, InputCoverage, WordByWord
+from ..config import finished
 from ..likelihood import Likelihood
 from ..preparing import Prepared
 from .word_codes import KEPT, MASK, UNKNOWN, _codes
@@ -408,13 +409,14 @@ class WordMechanism(WordDistributions):
         for i, word in drawn.items():
             capitals[i] = capital = has_capital(originals[i], begins[i])
             shown[i] = case(word, capital)
+        skeleton, written = finished(self.config, skeleton, shown)
         spliced = skeleton.fill(shown)
         return RewriteResult.of(
             self,
             prepared,
             stream,
             spliced.text,
-            Lazy(len(shown), self._steps, prepared, epsilons, shown, capitals, spliced.spans),
+            Lazy(len(shown), self._steps, prepared, epsilons, shown, capitals, spliced.spans, written),
             guarantee=promise,
             trace=WordTrace(self, prepared, epsilons, stream, unknown),
         )
@@ -426,6 +428,7 @@ class WordMechanism(WordDistributions):
         shown: Sequence[str | None],
         capitals: Mapping[int, bool],
         spans: Sequence[tuple[int, int]],
+        written: Mapping[int, str],
     ) -> list[Step]:
         made = []
         document = prepared.document
@@ -434,7 +437,7 @@ class WordMechanism(WordDistributions):
         for i, (original, span, row, out) in enumerate(columns):
             word = shown[i] or ""
             if row == KEPT:
-                made.append(Step(span, original, original, "keep", prepared.reasons[i] or "", 0.0, out, i))
+                made.append(kept_step(document.tokens[i], i, prepared.reasons[i] or "", out, written))
             elif row == UNKNOWN and self.config.oov == "drop":
                 made.append(Step(span, original, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i))
             else:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelUnavailable
 from ...support import extras
-from ..language import APOSTROPHES, Clues, Language, position_case
+from ..language import APOSTROPHES, Articles, Clues, Language, position_case
 
 if TYPE_CHECKING:
     from ..lexicon import Antonyms, Lexicon
@@ -109,6 +109,19 @@ def _case(word: str, sentence_start: bool) -> str:
         return "I" + word[1:]
     return position_case(word, sentence_start)
 
+
+# --- articles
+
+#: "an" is for what sounds like a vowel: "an hour", "a user", "an 18-year-old", "an MRI".
+_ARTICLES = Articles(
+    forms=("a", "an"),
+    second=re.compile(
+        r"(?!eu|ewe|once\b|one\b|one(?:self|ness)|ouija|u(?:[cgk]a|nanim|ni(?!de|m|nf|nh|ni|ns|nt|nv)|bi|fo\b|k\b|r[aeio]"
+        r"|s[aeu]|s\b|sing|t[eio]|kul|kr))[aeiou]|hour|honou?r|honest|heir|8|1[18](?!\d)"
+    ),
+    spelled=re.compile(r"[A-Z]{1,3}(?![A-Za-z])"),
+    letters=frozenset("AEFHILMNORSX"),
+)
 
 # --- lists of words
 
@@ -207,6 +220,9 @@ ENGLISH = Language(
     tokenize=_tokenize,
     plain=_PLAIN,
     case=_case,
+    articles=_ARTICLES,
+    tight_before=_set_of(". , ; : ? ! ) ] } % 's 'm 're 've 'll 'd n't"),
+    tight_after=_set_of("( [ { $ £ €"),
     letters="[A-Za-z]",
     one_letter_words=frozenset("ai"),
     bases=_bases,

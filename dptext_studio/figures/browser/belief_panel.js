@@ -279,7 +279,7 @@ class BeliefPanel {
     });
     const at = told.tokens[0];
     const token = at === undefined ? null : strip.tokens[at];
-    const released = token ? (token.drawn ? token.shown[token.at] : token.o) : "";
+    const released = token ? (token.drawn ? token.shown[token.at] : token.now) : "";
     const text = strip.aligned ? "" : strip.plainText();
     const first = told.first ? `The first ${told.first} are used. ` : "";
     put(ui.remark, first + remark(told, found, { released, copied: token?.a === "keep", text }));

@@ -50,7 +50,7 @@ class StripAttack {
     const { node } = t;
     node.classList.toggle("named", right);
     let label = node.querySelector(".guessed");
-    const shown = t.drawn ? t.shown[t.at] : t.o;
+    const shown = t.drawn ? t.shown[t.at] : t.now;
     const told = guess && !sameWord(guess, shown) ? guess : "";
     if (!told) return label?.remove();
     label ??= node.appendChild(make("span", "guessed"));

@@ -81,6 +81,7 @@ class StripSlider {
     ui.spread.textContent = data.spread ?? "";
     ui.spread.hidden = !data.spread;
     for (const part of [ui.unit, ui.reading, ui.axis, ui.ends]) part.hidden = Boolean(data.spread);
+    this.el.classList.toggle("fixed", Boolean(data.spread));
     ui.slider.max = this.steps;
     ui.slider.setAttribute("aria-label", `Privacy budget ε ${data.unit ?? ""}`.trim());
     ui.exact.setAttribute("aria-label", `Exact ε, ${plain(this.lo)} to ${plain(this.hi)}`);

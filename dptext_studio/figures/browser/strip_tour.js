@@ -21,7 +21,7 @@ class TourView {
   forget() {
     this.found = new Set();
     this.shown = false; // what was missed
-    this.bare = false; // the original in the place of what is crossed out
+    this.bare = false; // the original in the place of placeholders
     this.draw = 0;
     this.drawn = 1;
   }
@@ -336,18 +336,21 @@ class TourView {
   // How many of the words that give her away are not crossed out, and how many there are.
   uncrossed() {
     const { groups, crossed } = this.strip.data.tour;
+    const gone = crossed.flatMap(([, at]) => at);
     const wanted = [...new Set(groups.flatMap(([, at]) => at))];
-    return [wanted.filter((i) => !crossed.includes(i)).length, wanted.length];
+    return [wanted.filter((i) => !gone.includes(i)).length, wanted.length];
   }
 
   paintRedaction() {
     const { crossed, clues } = this.strip.data.tour;
-    for (const [i, node] of this.nodes) {
-      const gone = crossed.includes(i) && !this.bare;
-      node.classList.toggle("crossed", gone);
-      if (gone) node.setAttribute("aria-label", "crossed out");
-      else node.removeAttribute("aria-label");
-      node.classList.toggle("clue", clues.includes(i));
+    for (const [i, node] of this.nodes) node.classList.toggle("clue", clues.includes(i));
+    // The first word of a span shows its placeholder, and the others nothing.
+    for (const [placeholder, at] of crossed) {
+      at.forEach((i, k) => {
+        const node = this.nodes.get(i);
+        node?.classList.toggle("crossed", !this.bare);
+        if (node) put(node, this.bare ? this.strip.tokens[i].o : k ? "" : placeholder);
+      });
     }
     const told = this.numbers?.redacted;
     const p = this.bare ? told?.p.map((_, j) => Number(j === 0)) : told?.p;

@@ -28,7 +28,7 @@ class StripWords {
     t.node.tabIndex = -1;
     t.node.dataset.i = i;
     t.node.setAttribute("aria-pressed", "false");
-    t.word = make("span", "now", t.a === "delete" ? "·" : t.o);
+    t.word = make("span", "now", t.a === "delete" ? "·" : t.now);
     t.word.dir = "auto";
     const below = make("span", "was", t.a === "insert" ? (this.aligned ? "+" : "") : t.a === "keep" ? "" : t.o);
     below.dir = "auto";
@@ -95,11 +95,11 @@ class StripWords {
     this.tokens.forEach((t, i) => {
       text += t.pre;
       if (!t.button) {
-        text += t.o;
+        text += t.now;
         return;
       }
       this.makeWord(t, i, text);
-      const shown = t.drawn ? t.shown[winner(t, this.eps)] : t.o;
+      const shown = t.drawn ? t.shown[winner(t, this.eps)] : t.now;
       lay(t.node, t.a === "delete" ? UNBROKEN + 1 : shown.length);
       this.words.push(i);
     });
@@ -193,9 +193,18 @@ class StripWords {
     const shown = t.shown[at] || END;
     t.node.classList.toggle("changed", t.changed);
     this.label(t);
+    this.agree(t);
     if (t.word.textContent === shown) return false;
     t.word.textContent = shown;
     return true;
+  }
+
+  // The article before a word, as its winner wants it.
+  agree(t) {
+    const article = this.tokens[this.tokens.indexOf(t) - 1];
+    if (!article?.forms) return;
+    article.now = article.forms[Number(t.second.has(t.at))];
+    put(article.word, article.now);
   }
 
   // What a drawn word is called: with what it was, and how often an attacker would name it where words are marked so.

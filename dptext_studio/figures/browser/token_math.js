@@ -138,6 +138,8 @@ function named(attack, i, eps) {
 function prepare(raw, data, i) {
   const token = { pre: raw.pre ?? "", o: raw.o ?? "", a: raw.a, why: raw.why ?? "", at: -1, changed: false };
   token.drawn = raw.a === "replace" || raw.a === "insert";
+  token.now = raw.t ?? token.o; // what stands there where nothing is drawn
+  token.forms = raw.forms; // of an article: what it is before other words, and before those that the next token names
   token.counts = raw.a !== "insert" && raw.a !== "whole" && hasWord(token.o);
   token.button = token.drawn || raw.a === "delete" || token.counts;
   if (!token.drawn) return token;
@@ -154,6 +156,7 @@ function prepare(raw, data, i) {
   tell(token, i, data.here);
   token.exact = raw.exact; // ln p of a candidate at an ε, where the page can work it out
   token.src = raw.src ?? -1;
+  token.second = new Set(raw.second);
   token.from = raw.flips.map((f) => f[0]);
   token.to = raw.flips.map((f) => f[1]);
   token.shown = raw.cap ? raw.c.map(capital) : raw.c;
@@ -248,7 +251,7 @@ function tally(found) {
 function spliced(tokens) {
   let out = "", bare = false;
   for (const t of tokens) {
-    const word = t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.o;
+    const word = t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.now;
     if (t.drawn && t.c[t.at] === "") bare ||= !out;
     else out += (bare && !out ? t.pre.trimStart() : t.pre) + word;
   }

@@ -11,7 +11,7 @@ const TOUR_STEPS = [
   },
   {
     title: "Cross out the names. Is that enough?",
-    say: "Names, numbers, places and dates are gone. But read on: *she*, *chest pain*, *the same heart disease*. " +
+    say: "Names, numbers, places and dates are now placeholders. But read on: *she*, *chest pain*, *the same heart disease*. " +
       "A reader still knows what she has.",
     bar: "The note with names crossed out",
     take: "Crossing out hides names. It does not hide facts.",

@@ -16,7 +16,7 @@ from dptext_studio.server import job_folders
 from ...components import controls
 from ...components.sticky_widgets import stay, stay_all
 from ...components.text import literal
-from ...figures.glossary import definition
+from ...figures.glossary import NO_EPSILON, definition
 from ...server.public_hosting import limits
 from ...server.session import session
 from ...server.uploads import Upload
@@ -120,6 +120,8 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
             key=stay(f"batch-epsilon-{spec.name}-{default:g}", default),
             help=definition("ε"),
         )
+    else:
+        budget.caption(NO_EPSILON)
     polish = st.toggle(
         "Clean up the texts",
         key=stay("batch_polish", False),

@@ -15,7 +15,7 @@ from dptext_core.privacy.numbers import number
 from ...components import controls
 from ...components.sticky_widgets import stay
 from ...components.text import literal
-from ...figures.glossary import definition
+from ...figures.glossary import NO_EPSILON, definition
 from ...server.comparison import Column
 from .card_settings import SHARES, remove_column
 
@@ -44,14 +44,15 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     if name == setting.mechanism:  # what a link or another page set, and no control here does
         apart = {f.name for f in fields_of(name).values() if option_meta(f).has_own_control}
         chosen = {k: v for k, v in setting.options.items() if k in apart} | chosen
-    st.caption(literal(f"ε counts: {accounting_unit(name)}."))
+    uses_epsilon = dpt.mechanism_class(name).uses_epsilon
+    st.caption(literal(f"ε counts: {accounting_unit(name)}.") if uses_epsilon else NO_EPSILON)
     epsilon = None
     if mode == "own":
         low, high, default = dpt.mechanism_class(name).epsilon_range(chosen)
         now = setting.epsilon if name == setting.mechanism and isinstance(setting.epsilon, float) else default
         low, high = min(low, now), max(high, now)  # what was calibrated may lie beyond the slider's own ends
         epsilon = now
-        if dpt.mechanism_class(name).uses_epsilon:
+        if uses_epsilon:
             epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
     return Column(id_, dpt.Setting(name, chosen, epsilon))
 
@@ -85,6 +86,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             "at some ε for each: half a minute, or minutes where words are drawn by the words around them.",
         )
         return mode, share / 100
+    drafts = [s for s in drafts if dpt.mechanism_class(s.mechanism).uses_epsilon] or drafts
     ranges = [dpt.mechanism_class(s.mechanism).epsilon_range(s.options) for s in drafts]
     if mode == "epsilon":
         ends = min(r[0] for r in ranges), max(r[1] for r in ranges)

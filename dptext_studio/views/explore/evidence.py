@@ -61,7 +61,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         key="play_bench_figure",
         alt=f"{measure(metric).title} over ε, as it was measured; the page Benchmarks has the numbers",
     )
-    if run.spread:
+    if isinstance(run.mechanism.config.epsilon, tuple):
         st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
     for series in shown:
         other = curves.differences(series, run.inputs.setting)

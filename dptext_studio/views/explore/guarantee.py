@@ -88,6 +88,21 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
     (st.warning if void or g.notion == "none" or g.seeded else st.info)(before + literal(g.sentence()))
     if not void and (account := current_ledger().account(run.inputs.text)).void:
         st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
+    if run.mechanism.uses_epsilon:
+        _numbers(run, result)
+    st.markdown("**Not protected:** " + literal("; ".join(g.exposed)) + ".")
+    if (draws := current_ledger().draws(run.inputs.text)) > 1:
+        message = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
+        if g.notion != "none" and not g.seeded:
+            message += f"At this setting, one of them spends {bound(g.total)} and all of them {_all_of(g, draws)}. "
+        st.markdown(message + "Positions of the slider share their noise: release at most one of each draw.")
+    with st.expander("The formal statement"):
+        st.markdown("\n\n".join(literal(line) for line in g.lines()))
+
+
+def _numbers(run: runs.Run, result: dpt.RewriteResult) -> None:
+    """Show what one draw and all of them spend."""
+    g = result.guarantee
     per, drawn, total = st.columns(3)
     one = g.unit.noun
     per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon), help=definition("ε"))
@@ -106,11 +121,3 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
             f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. "
             "An expectation is information, not a promise."
         )
-    st.markdown("**Not protected:** " + literal("; ".join(g.exposed)) + ".")
-    if (draws := current_ledger().draws(run.inputs.text)) > 1:
-        message = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
-        if g.notion != "none" and not g.seeded:
-            message += f"At this setting, one of them spends {bound(g.total)} and all of them {_all_of(g, draws)}. "
-        st.markdown(message + "Positions of the slider share their noise: release at most one of each draw.")
-    with st.expander("The formal statement"):
-        st.markdown("\n\n".join(literal(line) for line in g.lines()))

@@ -17,7 +17,7 @@ from ... import figures
 from ...components import controls
 from ...components.charts import chart, dark
 from ...components.text import MAX_MB, literal, too_long
-from ...figures.glossary import definition
+from ...figures.glossary import NO_EPSILON, definition
 from ...server import runs
 from ...server.session import session
 from . import budget
@@ -46,7 +46,9 @@ def options_column() -> runs.Inputs | None:
     spec, chosen = public_start(spec, specs, chosen)
     chosen |= clip_control(spec, chosen)
     with st.expander("Budget"):
-        if state.play_text.strip():
+        if not dpt.mechanism_class(spec.name).uses_epsilon:
+            st.caption(NO_EPSILON)
+        elif state.play_text.strip():
             try:
                 plain = dpt.get_mechanism(spec.name, **chosen)
             except dpt.DPTextError as error:  # options that contradict each other

@@ -8,6 +8,7 @@ from functools import cache
 import streamlit as st
 
 import dptext_core as dpt
+from dptext_core.mechanisms import recommended
 from dptext_core.support.assets import Example, examples
 
 from ...components import live_text
@@ -113,7 +114,9 @@ def headline(play_tour: Callable[[], None]) -> None:
     shown = "flex" if state.get("play_editing") else "none"
     st.html(f"<style>:root {{ --play-examples: {shown}; }}</style>")
     with st.container(key="play_about", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} {DRAG}", width="stretch")
+        chosen = state.get("play_mechanism", recommended.ORDER[0])
+        drag = f" {DRAG}" if dpt.mechanism_class(chosen).uses_epsilon else ""
+        st.markdown((literal(mine.problem) if mine else OWN_TEXT) + drag, width="stretch")
         state.play_example = mine.title if mine else None  # a second click takes nothing back
         st.pills(
             "Examples",

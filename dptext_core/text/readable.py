@@ -1,0 +1,80 @@
+"""Public post-processing of a release: articles, capitals of copied words, and blanks beside marks.
+
+Each is a function of what is released alone: the words in the holes of a skeleton, and the skeleton. So it spends no ε.
+Drawn words are unchanged, so that what they are drawn from is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .language import Language
+from .skeleton import NEWLINE, Skeleton
+
+
+def readable(
+    skeleton: Skeleton, texts: Sequence[str | None], after: Sequence[str | None] = ()
+) -> tuple[Skeleton, dict[int, str]]:
+    """Return the skeleton as a reader expects it, and the copied tokens that are written otherwise in it.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+    texts, after : sequence
+        As in :meth:`Skeleton.fill`.
+    """
+    after = after or (None,) * len(texts)
+    deleted = {i for i, text in enumerate(texts) if text == ""}
+    words = zip(skeleton.kept, texts, after, strict=True)
+    shown = [word if text is None else text or more or "" for word, text, more in words]
+    written = _capitals(skeleton, skeleton.starts(deleted)) | _articles(skeleton, shown)
+    tight = skeleton.tight
+    if not written:
+        return tight, written
+    return replace(tight, kept=tuple([written.get(i, word) for i, word in enumerate(tight.kept)])), written
+
+
+def is_free_article(skeleton: Skeleton, i: int) -> bool:
+    """Return whether a copied token is an article whose form follows a word behind it."""
+    articles, word = skeleton.language.articles, skeleton.kept[i]
+    if articles is None or word is None or word.lower() not in articles.forms or not skeleton.gaps[i + 1]:
+        return False
+    # A capital inside a sentence is that of a letter, as in "vitamin A".
+    return word == word.lower() or skeleton.begins[i]
+
+
+def agreeing_article(language: Language, article: str, word: str) -> str:
+    """Return an article as it stands before a word, with the capital that it has."""
+    articles = language.articles
+    if articles is None:
+        return article
+    form = articles.forms[articles.takes_second(word)]
+    return form[0].upper() + form[1:] if article[0].isupper() else form
+
+
+def _articles(skeleton: Skeleton, shown: Sequence[str | None]) -> dict[int, str]:
+    """Return the copied articles that another form suits, where a released word follows and the text did not say it."""
+    out, kept, n = {}, skeleton.kept, len(skeleton.kept)
+    for i, word in enumerate(kept):
+        if word is None or not is_free_article(skeleton, i):
+            continue
+        j = next((j for j in range(i + 1, n) if shown[j]), n)
+        if j == n or all(kept[k] is not None for k in range(i + 1, j + 1)):
+            continue
+        following = shown[j] or ""
+        if following[0].isalnum() and (form := agreeing_article(skeleton.language, word, following)) != word:
+            out[i] = form
+    return out
+
+
+def _capitals(skeleton: Skeleton, starts: Sequence[bool]) -> dict[int, str]:
+    """Return the copied words in lower case that have a capital in their places. A line that goes on has none."""
+    out = {}
+    for i, word in enumerate(skeleton.kept):
+        if word is None or not (word.isalpha() and word.islower()):
+            continue
+        begins = starts[i] and (i == 0 or not NEWLINE.search(skeleton.gaps[i]))
+        if (cased := skeleton.language.case(word, begins)) != word:
+            out[i] = cased
+    return out
