@@ -115,7 +115,7 @@ def expected_success(
 
 
 def _deciding_place(m: Mechanism, question: BeliefQuestion) -> np.ndarray | None:
-    """Return P(word | x_j), float64 (words, k), where the texts have one frame and one place or none decides; else None."""
+    """Return P(word | x_j), float64 (words, k), where all texts have one frame and at most one place decides."""
     frames, lengths = question.frames, {len(p.document.words) for p in question.prepared}
     decisive = require_likelihood(m).deciding_places(question.prepared)
     if decisive is None or not frames or len(lengths) > 1 or any(f.skeleton != frames[0].skeleton for f in frames):

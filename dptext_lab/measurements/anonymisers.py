@@ -81,7 +81,7 @@ ANONYMISERS = {
         Anonymiser("redact"),
         Anonymiser("surrogates"),
         Anonymiser("dp-mlm", _MLM, releases=16),
-        Anonymiser("dp-mlm", _MLM, surrogates=True, releases=4),
+        Anonymiser("dp-mlm", _MLM, surrogates=True, releases=2),
         Anonymiser("custext", _CUSTEXT),
         Anonymiser("custext", _CUSTEXT, surrogates=True),
         Anonymiser("diffractor", _DIFFRACTOR),

@@ -10,7 +10,8 @@ from dptext_lab.results.belief import METRIC, BeliefRow, as_results
 from dptext_lab.results.curves import title
 
 from .epsilon_curves import add_frame
-from .theme import DARK, LIGHT, Plot, escape, line_style, with_hover
+from .mechanism_style import mechanism_style
+from .theme import DARK, LIGHT, Plot, escape, with_hover
 
 
 def certainty(
@@ -46,9 +47,9 @@ def certainty(
     if not found:
         raise InputError("There are no rows to draw.")
     figure = Plot()
-    for j, name in enumerate(dict.fromkeys(m for m, _ in found)):
+    for name in dict.fromkeys(m for m, _ in found):
         points = sorted((at[METRIC], at[metric], e) for (m, e), at in found.items() if m == name and metric in at)
-        colour, dash, symbol = line_style(j, dark)
+        colour, dash, symbol = mechanism_style(name, dark)
         figure.add_scatter(
             x=[100 * x for (x, _), _, _ in points],
             y=[y for _, (y, _), _ in points],

@@ -250,3 +250,13 @@ def test_the_expected_success_with_stand_ins_is_enumerated_where_a_word_is_sampl
     # A word that the detector does not flag is sampled, so the flags tell it from a weekday.
     missed = dpt.belief(m, NOTE, "Thursday", ["Monday", "garden"], draws=40, seed=1)
     assert missed.expected.value > 1 / 3
+
+
+def test_no_pass_of_a_model_is_needed_where_texts_differ_in_flagged_words_alone(tiny_model):
+    m = dpt.get_mechanism("dp-mlm", model=tiny_model, surrogates=True)
+    same, other = (
+        dpt.belief(m, NOTE, *fact, seed=1, draws=None)
+        for fact in (("Brandt", ["Novak", "Keller", "Rossi"]), ("weight", ["hope", "money"]))
+    )
+    assert (same.expected.value, same.expected.draws) == (pytest.approx(1 / 4), 0)
+    assert other.expected.draws > 0

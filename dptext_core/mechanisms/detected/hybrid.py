@@ -351,9 +351,12 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
         return super().missing or self.m.inner.likelihood.missing
 
     def deciding_places(self, texts: Sequence[Prepared]) -> Mapping[int, frozenset[int]] | None:
+        planned, found = [self.m.planned(text) for text in texts], {}
+        if len({(p.flags, p.plan.document.text) for p in planned}) == 1:
+            # They differ in flagged words alone, of which the plan has nothing.
+            return {len(planned[0].document.words): frozenset()}
         if self.m.inner.by_word is None:
             return None
-        planned, found = [self.m.planned(text) for text in texts], {}
         for n, places in differing_places(texts).items():
             flags = [p.flags for p in planned if len(p.document.words) == n]
             tokens = {flag.token for every in flags for flag in every}
