@@ -26,6 +26,7 @@ from .attack_table import attack_table
 from .card_settings import MODES, add_column, query_of, sync_settings
 from .certainty import certainty_line, fact_controls, fact_note, known_beliefs
 from .column_controls import column_controls, target_controls
+from .equal_certainty import equal_certainty_answer
 from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
 
@@ -70,7 +71,7 @@ def columns_view(text: str) -> None:
         width="stretch",
         help="Fresh noise for all of them. Each rewrite that you release spends its budget.",
     )
-    one_slider, slot = st.container(), st.empty()
+    answer, one_slider, slot = st.container(), st.container(), st.empty()
     places = st.columns(len(mine.columns), gap="medium", border=True)
     columns = []
     for (id_, setting), place in zip(mine.columns, places, strict=True):
@@ -80,6 +81,8 @@ def columns_view(text: str) -> None:
         (c.id, c.setting.at(before.epsilon if c.epsilon is None else c.epsilon))
         for c, (_, before) in zip(columns, mine.columns, strict=True)
     ]
+    with answer:
+        equal_certainty_answer(text, columns)
     with one_slider:
         target = target_controls(mode, [c.setting for c in columns], text)
     query = query_of(mode, target)
