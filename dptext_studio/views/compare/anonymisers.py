@@ -61,12 +61,11 @@ def anonymisers_plot(key: str, tools: tuple[ScoredTool, ...] = ()) -> None:
 
 def anonymisers_view() -> None:
     """Show the plot on the page Compare, with a tool that the visitor scored."""
-    work = session().at(PLACE)
-    scored = work.result if isinstance(work.result, tuple) else None
-    tools = (tool_of(*scored),) if scored is not None else ()
-    anonymisers_plot("compare_anonymisers", tools)
-    with st.expander("Add another tool", expanded=bool(tools) or work.job is not None):
+    work, place = session().at(PLACE), st.container()
+    with st.expander("Add another tool", expanded=work.job is not None or work.result is not None):
         tool_controls()
+    with place:
+        anonymisers_plot("compare_anonymisers", (tool_of(*work.result),) if isinstance(work.result, tuple) else ())
 
 
 def tool_of(name: str, scores: Scores) -> ScoredTool:

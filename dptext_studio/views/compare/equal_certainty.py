@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -37,14 +38,18 @@ def equal_certainty_answer(text: str, columns: Sequence[Column]) -> None:
     wanted = text, tuple(c.setting.at(None) for c in columns), level, fact
     work = session().at(PLACE)
     if work.asked != wanted:
-        measure = partial(_measure, text, wanted[1], level / 100, fact.word, fact.alternatives)
-        work.start(wanted, measure, "Measuring meaning at equal certainty", last=True)
+        start(wanted, partial(_measure, text, wanted[1], level / 100, fact.word, fact.alternatives))
     if work.is_running(0.2):
         work.show_progress("compare_level_stop")
     elif said := work.failure_text("Stopped. Move the slider to start again."):
         st.caption(literal(said))
     elif isinstance(work.result, EqualCertainty):
         show(work.result)
+
+
+def start(wanted: Any, measure: Callable[[dpt.Task], EqualCertainty]) -> None:
+    """Begin, in the place of what is under way, after what others wait for."""
+    session().at(PLACE).start(wanted, measure, "Measuring meaning at equal certainty", last=True)
 
 
 def _measure(
