@@ -53,7 +53,7 @@ def start_rewrites(asked: ComparisonRequest) -> None:
 def columns_view(text: str) -> None:
     """Show settings and rewrites. Moving a slider reruns only this."""
     sync_settings()
-    mine = session()
+    mine, answer = session(), st.container()
     top, again = st.columns([4, 1], vertical_alignment="bottom")
     mode = top.segmented_control(
         "What is equal",
@@ -71,7 +71,7 @@ def columns_view(text: str) -> None:
         width="stretch",
         help="Fresh noise for all of them. Each rewrite that you release spends its budget.",
     )
-    answer, one_slider, slot = st.container(), st.container(), st.empty()
+    one_slider, slot = st.container(), st.empty()
     places = st.columns(len(mine.columns), gap="medium", border=True)
     columns = []
     for (id_, setting), place in zip(mine.columns, places, strict=True):

@@ -24,8 +24,9 @@ LEVEL_KEY = "compare_level"
 
 def equal_certainty_answer(text: str, columns: Sequence[Column]) -> None:
     """Measure the settings on the text, beside the page, and show the answer with its table."""
-    level = st.slider(
-        "Certainty of the reader at which the settings are compared",
+    place = st.container()
+    level = st.columns([1, 1])[0].slider(
+        "Reader’s certainty that all settings share",
         15,
         95,
         round(100 * LEVEL),
@@ -39,12 +40,13 @@ def equal_certainty_answer(text: str, columns: Sequence[Column]) -> None:
     work = session().at(PLACE)
     if work.asked != wanted:
         start(wanted, partial(_measure, text, wanted[1], level / 100, fact.word, fact.alternatives))
-    if work.is_running(0.2):
-        work.show_progress("compare_level_stop")
-    elif said := work.failure_text("Stopped. Move the slider to start again."):
-        st.caption(literal(said))
-    elif isinstance(work.result, EqualCertainty):
-        show(work.result)
+    with place:
+        if work.is_running(0.2):
+            work.show_progress("compare_level_stop")
+        elif said := work.failure_text("Stopped. Move the slider to start again."):
+            st.caption(literal(said))
+        elif isinstance(work.result, EqualCertainty):
+            show(work.result)
 
 
 def start(wanted: Any, measure: Callable[[dpt.Task], EqualCertainty]) -> None:
