@@ -85,10 +85,11 @@ class EqualCertainty(Private):
         best, at = self.best, percent(self.level)
         if best is None or best.meaning is None or best.epsilon is None:
             return f"None of these settings keeps a reader at {at} certainty about “{self.fact.word}”."
-        said = (
-            f"At {at} certainty about “{self.fact.word}”, {best.title} preserves the most meaning: cosine "
-            f"{best.meaning.value:.2f} at ε = {number(best.epsilon)}."
-        )
+        cosine = f"cosine {best.meaning.value:.2f} at ε = {number(best.epsilon)}"
+        if len(self.rows) > 1 and sum(row.epsilon is not None for row in self.rows) == 1:
+            said = f"Only {best.title} keeps a reader at {at} certainty about “{self.fact.word}”: {cosine}."
+        else:
+            said = f"At {at} certainty about “{self.fact.word}”, {best.title} preserves the most meaning: {cosine}."
         if self.rivals:
             said += f" The difference from {' and '.join(row.title for row in self.rivals)} is not significant."
         if note := unreadable_note(best.meaning.value):

@@ -10,6 +10,7 @@ Lines are appended to a file, one for each text, so that a run that was stopped 
     python -m dptext_core bench anonymisers --data DIR --notes tests/detectors/notes.txt --stopwords FILE \
         --lines anonymisers.jsonl
     python -m dptext_core bench anonymisers --lines anonymisers.jsonl --out assets/benchmarks/anonymisers.json
+    python -m dptext_core bench anonymisers --boards
 """
 
 from __future__ import annotations
@@ -40,7 +41,17 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.task import UNWATCHED
 from dptext_core.text.document import Document
 
-from ..results.anonymisers import ALTERNATIVES, FACTS, IDENTIFYING, MEASUREMENT, OTHER, AnonymiserRow
+from ..results.anonymisers import (
+    ALTERNATIVES,
+    FACTS,
+    IDENTIFYING,
+    MEASUREMENT,
+    OTHER,
+    AnonymiserRow,
+    bundled,
+    finding,
+)
+from ..results.data_titles import title
 from ..results.measurement import markdown
 from ..results.paired_comparison import pack
 from ..results.rows import six_digits
@@ -271,6 +282,29 @@ def table(rows: Iterable[AnonymiserRow]) -> str:
     return markdown(heading, cells)
 
 
+def boards() -> str:
+    """Return the finding of each data set and one table of the bundled rows, as the document has them."""
+    rows = bundled()
+    sets = list(dict.fromkeys(row.data for row in rows))
+    parts = []
+    for data in sets:
+        own = [row for row in rows if row.data == data]
+        parts.append(f"{title(data)} ({own[0].texts} texts): {' '.join(finding(own))}")
+    cells: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+    for row in rows:
+        shown = "–" if row.epsilon is None else f"{row.epsilon:g}"
+        cells.setdefault((row.title, shown), {})[row.data] = tuple(_with_half(row, c) for c in (*FACTS, "cosine"))
+    heading = ("anonymiser", "ε", *(f"{data}: {what}" for data in sets for what in ("identifying", "other", "cosine")))
+    lines = [(*key, *(x for data in sets for x in own.get(data, ("", "", "")))) for key, own in cells.items()]
+    return "\n\n".join([*parts, markdown(heading, lines)])
+
+
+def _with_half(row: AnonymiserRow, column: str) -> str:
+    """Return a mean with half of its 95% interval."""
+    low, high = row.interval(column)
+    return f"{row.value(column):.2f} ± {(high - low) / 2:.2f}"
+
+
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench anonymisers``."""
     takes = parser("anonymisers", __doc__, "data", "stopwords", "out")
@@ -278,7 +312,11 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--notes", type=Path, metavar="FILE", help="notes whose identifying spans are marked")
     takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
     takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
+    takes.add_argument("--boards", action="store_true", help="print the bundled results instead")
     args = takes.parse_args(argv)
+    if args.boards:
+        print(boards())
+        return 0
     if args.lines is None:
         raise ConfigError("Name the file of what was measured with --lines FILE.")
     if args.data is not None or args.notes is not None:

@@ -101,7 +101,7 @@ def finding(rows: Iterable[AnonymiserRow]) -> tuple[str, ...]:
     verb = "protects" if names <= LEVEL else "does not protect"
     first = (
         f"{removed.title} {verb} identifying words: a reader who guesses one is right {percent(names)} of the time "
-        f"({percent(1 / ALTERNATIVES)} by chance)."
+        f"({100 / ALTERNATIVES:g}% by chance)."
     )
     verb = "also protects" if others <= LEVEL else "does not protect"
     second = f"It {verb} other facts: there the reader is right {percent(others)} of the time"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,17 @@ def test_rows_are_of_the_texts_that_all_anonymisers_have(lines, tmp_path, capsys
         bench.main([])
     with pytest.raises(ConfigError, match="--notes"):
         bench.main(["--lines", str(path), "--data", str(tmp_path), "--sets", "notes"])
+
+
+def test_the_document_has_the_bundled_rows_and_their_finding(capsys):
+    assert bench.main(["--boards"]) == 0
+    printed = capsys.readouterr().out
+    document = Path(__file__).parents[3] / "docs/measurements/belief.md"
+    assert printed.count("| Redaction |") == 1 and printed in document.read_text(encoding="utf-8")
+    rows = results.bundled()
+    assert set(results.data_sets(rows)) == set(bench.SETS)
+    for data in bench.SETS:
+        assert len([r for r in rows if r.data == data]) == sum(len(a.epsilons) or 1 for a in bench.ANONYMISERS.values())
 
 
 def row(mechanism: str, epsilon: float | None, identifying: float, other: float, cosine: float, **options):
