@@ -53,7 +53,7 @@ class Advice:
 
     def doubt(self) -> str:
         """Return what is inconclusive or unwanted, in plain words; empty where nothing is."""
-        out = []
+        out: list[str] = []
         if self.best is not None and self.best.has("cosine"):
             out += filter(None, [unreadable_note(self.best.value("cosine").mean)])
         if self.best is not None and self.draws == 1:
