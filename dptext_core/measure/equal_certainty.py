@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import Cancelled, DPTextError, InputError
-from ..mechanisms.base import Mechanism
+from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.recommended import label
 from ..privacy.numbers import number, percent
 from ..support.private import Private
@@ -31,13 +31,13 @@ class EqualCertaintyRow(Private):
     mechanism : Mechanism
         At the ε that was found, else at its own.
     epsilon : float or None
-        None where no ε reaches the level, for a ``reason``.
+        None where no ε reaches the level, for a ``reason``; and for a setting on which ε has no effect.
     certainty : float
         The expected success of the optimal reader there.
     meaning : TargetFigure or None
         The mean cosine of fresh rewrites to the text.
     reason : str
-        Why there is no ε.
+        Why the setting is not at the level.
     """
 
     mechanism: Mechanism
@@ -83,10 +83,11 @@ class EqualCertainty(Private):
     def sentence(self) -> str:
         """Return the answer in plain words."""
         best, at = self.best, percent(self.level)
-        if best is None or best.meaning is None or best.epsilon is None:
+        if best is None or best.meaning is None:
             return f"None of these settings keeps a reader at {at} certainty about “{self.fact.word}”."
-        cosine = f"cosine {best.meaning.value:.2f} at ε = {number(best.epsilon)}"
-        if len(self.rows) > 1 and sum(row.epsilon is not None for row in self.rows) == 1:
+        at_epsilon = "" if best.epsilon is None else f" at ε = {number(best.epsilon)}"
+        cosine = f"cosine {best.meaning.value:.2f}{at_epsilon}"
+        if len(self.rows) > 1 and sum(not row.reason for row in self.rows) == 1:
             said = f"Only {best.title} keeps a reader at {at} certainty about “{self.fact.word}”: {cosine}."
         else:
             said = f"At {at} certainty about “{self.fact.word}”, {best.title} preserves the most meaning: {cosine}."
@@ -145,6 +146,9 @@ def equal_certainty(
 def _row(m: Mechanism, text: str, level: float, fact: Fact, task: Task) -> EqualCertaintyRow:
     try:
         prepared = m.prepare(text, task=task.quiet)
+        _, meaning = text_target(m, "meaning", prepared, None, None, task.child(0.8, 1))
+        if not m.uses_epsilon:
+            return _without_epsilon(m, prepared, level, fact, meaning, task)
         found = calibrate(
             m,
             {"certainty": level},
@@ -154,9 +158,19 @@ def _row(m: Mechanism, text: str, level: float, fact: Fact, task: Task) -> Equal
             task=task.child(0, 0.8),
         )
         assert found.epsilon is not None
-        _, meaning = text_target(m, "meaning", prepared, None, None, task.child(0.8, 1))
         return EqualCertaintyRow(found.calibrated, found.epsilon, found.reached, meaning(found.epsilon))
     except Cancelled:
         raise
     except DPTextError as error:
         return EqualCertaintyRow(m, reason=str(error))
+
+
+def _without_epsilon(
+    m: Mechanism, prepared: Prepared, level: float, fact: Fact, meaning: Callable[[float], TargetFigure], task: Task
+) -> EqualCertaintyRow:
+    """Return the row of a setting on which ε has no effect: as it is, or why not."""
+    _, certainty = text_target(m, "certainty", prepared, fact.word, fact.alternatives, task)
+    found = certainty(m.config.epsilon).value
+    if found > level:
+        return EqualCertaintyRow(m, None, found, None, f"{m.title} leaves the reader {percent(found)} certain.")
+    return EqualCertaintyRow(m, None, found, meaning(m.config.epsilon))

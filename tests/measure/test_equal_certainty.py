@@ -24,7 +24,7 @@ def meaning(monkeypatch):
 
     def score(name, originals, rewrites):
         return [
-            sum(a == b for a, b in zip(x.split(), y.split(), strict=True)) / len(x.split())
+            sum(a == b for a, b in zip(x.split(), y.split(), strict=False)) / len(x.split())
             for x, y in zip(originals, rewrites, strict=True)
         ]
 
@@ -41,6 +41,16 @@ def test_every_setting_is_at_the_largest_epsilon_at_which_the_reader_is_at_most_
     assert row.mechanism.config.epsilon == row.epsilon and 0 <= row.meaning.value <= 1
     assert refused.epsilon is None and refused.meaning is None and "CusText" in refused.reason
     assert found.best is row and found.sentence().startswith("Only SanText")
+
+
+def test_redaction_is_compared_without_an_epsilon():
+    text = "Seen Thursday: Omar Haddad has lost weight."
+    m = dpt.get_mechanism("redact")
+    name, word = (equal_certainty([m], text, 0.5, w, o).rows[0] for w, o in (("Omar", ["Ahmed"]), ("weight", ["hope"])))
+    assert name.epsilon is None and name.certainty == pytest.approx(0.5) and not name.reason
+    assert word.meaning is None and "100%" in word.reason
+    found = equal_certainty([m], text, 0.6, "Omar", ["Ahmed"])
+    assert found.best is found.rows[0] and "ε" not in found.sentence()
 
 
 def test_what_has_no_certainty_says_why_and_nothing_is_the_best_of_nothing():

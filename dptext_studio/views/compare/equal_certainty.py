@@ -72,11 +72,10 @@ def show(found: EqualCertainty) -> None:
     st.dataframe(table(found), hide_index=True, key="compare_level_table")
     for reason in dict.fromkeys(row.reason for row in found.rows if row.reason):
         st.caption(literal(reason))
-    able = [row for row in found.rows if row.epsilon is not None]
-    if len(able) == len(found.rows) and st.button(
+    if not any(row.reason for row in found.rows) and st.button(
         "Use these ε", icon=":material/sync_alt:", key="compare_level_use", help="Rewrite with each setting at its ε."
     ):
-        session().compare([row.mechanism.setting for row in able])
+        session().compare([row.mechanism.setting for row in found.rows])
         st.rerun()
 
 
@@ -89,6 +88,6 @@ def table(found: EqualCertainty) -> dict[str, list[str]]:
             "" if row.meaning is None else "{:.2f} ({:.2f} to {:.2f})".format(row.meaning.value, *row.meaning.interval)
             for row in rows
         ],
-        "reader’s certainty": ["not reached" if row.epsilon is None else percent(row.certainty) for row in rows],
+        "reader’s certainty": ["not reached" if row.reason else percent(row.certainty) for row in rows],
         "ε": ["" if row.epsilon is None else number(row.epsilon) for row in rows],
     }
