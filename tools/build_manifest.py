@@ -171,6 +171,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "numbers measured on SST-2, Snips and film reviews; no text is in it",
         "MIT",
     ),
+    "benchmarks/anonymisers.json": (
+        "python -m dptext_core bench anonymisers --lines FILE --out assets/benchmarks/anonymisers.json",
+        "numbers measured on SST-2, film reviews and notes written for this project; no text is in it",
+        "MIT",
+    ),
     "benchmarks/two_texts.json": (
         "python -m dptext_core bench two-texts --out assets/benchmarks/two_texts.json",
         "how well texts written for this project are told apart by their rewrites; no rewrite is in it",

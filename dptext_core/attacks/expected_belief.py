@@ -115,19 +115,17 @@ def expected_success(
 
 
 def _deciding_place(m: Mechanism, question: BeliefQuestion) -> np.ndarray | None:
-    """Return P(word | x_j), float64 (words, k), where all texts have one frame and one place decides; else None."""
-    frames = question.frames
-    if m.by_word is None or not frames or any(f.skeleton != frames[0].skeleton for f in frames):
+    """Return P(word | x_j), float64 (words, k), where all texts have one frame and at most one place decides."""
+    frames, lengths = question.frames, {len(p.document.words) for p in question.prepared}
+    decisive = require_likelihood(m).deciding_places(question.prepared)
+    if decisive is None or not frames or len(lengths) > 1 or any(f.skeleton != frames[0].skeleton for f in frames):
         return None
-    rows = [[w.casefold() for w in p.document.words] for p in question.prepared]
-    if len({len(row) for row in rows}) > 1:
+    places = tuple(decisive[lengths.pop()])
+    if not places:
+        return np.ones((1, len(frames)))
+    # At more than one place, places may share the draw.
+    if len(places) > 1 or any(f.steps[places[0]].action != "replace" for f in frames):
         return None
-    places = [i for i, column in enumerate(zip(*rows, strict=True)) if len(set(column)) > 1]
-    if len(places) != 1 or any(f.steps[places[0]].action != "replace" for f in frames):
-        return None
-    words = {row[places[0]] for row in rows}
-    if any(w in words for row in rows for i, w in enumerate(row) if i != places[0]):
-        return None  # another place may share the draw
     tables = [m.distribution(p, places[0]) for p in question.prepared]
     if any(t.draws is not None for t in tables):
         return None

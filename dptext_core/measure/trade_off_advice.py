@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..privacy.numbers import number
 from ..support.checks import real
+from .meaning import unreadable_note
 from .trade_off import FEWEST, TradeOffPoint, Value, describe_privacy, metric_info, utility_sign
 
 
@@ -51,8 +52,10 @@ class Advice:
         )
 
     def doubt(self) -> str:
-        """Return what is inconclusive, in plain words; empty where nothing is."""
-        out = []
+        """Return what is inconclusive or unwanted, in plain words; empty where nothing is."""
+        out: list[str] = []
+        if self.best is not None and self.best.has("cosine"):
+            out += filter(None, [unreadable_note(self.best.value("cosine").mean)])
         if self.best is not None and self.draws == 1:
             out.append("One draw a point does not show how much of this is chance: ask for more draws.")
         elif self.rivals:

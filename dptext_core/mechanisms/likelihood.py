@@ -156,9 +156,14 @@ class Likelihood(Facet[M]):
         if self.states_pieces or self.missing or not frames:
             return self.log(texts, results, task=task)
         check_made(self.m, results)
-        # Where each word is sampled from its own word alone, places with the same word in every text cancel.
-        only = None if self.m.by_word is None else differing_places(texts)
-        return by_places(self, texts, results, task or UNWATCHED, frames, only)
+        return by_places(self, texts, results, task or UNWATCHED, frames, self.deciding_places(texts))
+
+    def deciding_places(self, texts: Sequence[Prepared]) -> Mapping[int, frozenset[int]] | None:
+        """Return, for each number of tokens, the places whose distribution can differ between these texts.
+
+        Where each word is sampled from its own word alone, the other places cancel. None: every place can differ.
+        """
+        return None if self.m.by_word is None else differing_places(texts)
 
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED

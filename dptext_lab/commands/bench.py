@@ -23,6 +23,7 @@ BENCHES = {
     "queries": "measurements.queries",
     "reader": "measurements.reader",
     "belief": "measurements.belief",
+    "anonymisers": "measurements.anonymisers",
     "two-texts": "measurements.two_texts",
     "polish": "measurements.polish",
     "composition": "measurements.composition",

@@ -141,11 +141,17 @@ class Judges:
 
     def cosines_and_labels(self, originals: Sequence[str], rewrites: Sequence[str]) -> tuple[np.ndarray, list[str]]:
         """Return of each rewrite its cosine to its original, and the recognised label."""
-        distinct = list(dict.fromkeys([*originals, *rewrites]))
-        at = {text: i for i, text in enumerate(distinct)}
-        x = sentence_encoder.embed(distinct)
-        one, other = (x[[at[t] for t in texts]] for texts in (originals, rewrites))
-        return np.clip((one * other).sum(axis=1), -1, 1), self.classify(other)
+        cosines, vectors = judged_cosines(originals, rewrites)
+        return cosines, self.classify(vectors)
+
+
+def judged_cosines(originals: Sequence[str], rewrites: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cosine of each rewrite to its original, and the vectors of the rewrites."""
+    distinct = list(dict.fromkeys([*originals, *rewrites]))
+    at = {text: i for i, text in enumerate(distinct)}
+    x = sentence_encoder.embed(distinct)
+    one, other = (x[[at[t] for t in texts]] for texts in (originals, rewrites))
+    return np.clip((one * other).sum(axis=1), -1, 1), other
 
 
 def measure_block(m: Mechanism, data: str, texts: Sequence[FactText], judges: Judges) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ TITLES = {
     "reviews": "Film reviews",
     "authors": "Presidents' speeches",
     "builtin": "Invented notes",
+    "notes": "Notes with identifying words",
 }
 
 

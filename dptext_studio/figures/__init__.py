@@ -5,6 +5,7 @@ labels. Figures import results and numbers; of the core nothing imports figures,
 figure is made, not before.
 """
 
+from .anonymisers import anonymisers
 from .attackers import query_figure
 from .audit import audit_figure
 from .case_study import case_study
@@ -29,6 +30,7 @@ __all__ = [
     "LINES_LIGHT",
     "N_W",
     "S_W",
+    "anonymisers",
     "audit_figure",
     "caption",
     "case_study",

@@ -10,7 +10,8 @@ from dptext_lab.results.belief import METRIC, BeliefRow, as_results
 from dptext_lab.results.curves import title
 
 from .epsilon_curves import add_frame
-from .theme import DARK, LIGHT, Plot, escape, line_style, with_hover
+from .mechanism_style import mechanism_style
+from .theme import DARK, LIGHT, Plot, escape, with_hover
 
 
 def certainty(
@@ -44,9 +45,9 @@ def certainty(
         raise InputError("There are no rows to draw.")
     figure = Plot()
     mechanisms = tuple(dict.fromkeys(mechanism for mechanism, _ in points))
-    for j, name in enumerate(mechanisms):
+    for name in mechanisms:
         mine = sorted((at[METRIC], at[metric], e) for (m, e), at in points.items() if m == name and metric in at)
-        _add_line(figure, mine, title(name), metric, line_style(j, dark))
+        _add_line(figure, mine, title(name), metric, mechanism_style(name, dark))
     add_frame(figure, [title(name) for name in mechanisms], colours, height, width)
     soft = {"color": colours["soft"], "size": 13}
     figure.update_xaxes(

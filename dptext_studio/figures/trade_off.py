@@ -14,6 +14,7 @@ from dptext_core.measure.trade_off_advice import is_unsure
 from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.numbers import number, percent
 
+from .mechanism_style import mechanism_style
 from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
 
 #: Names of the axes of what is hidden, rising with what is hidden but for those of :data:`RISKS`.
@@ -58,19 +59,17 @@ def trade_off(
     best_ones = [shown[i] for i in pareto_front(shown, hidden, kept)]
     traces = [_front(best_ones, at, colours)] if len(best_ones) > 1 else []
     lines: list[tuple[str, str, list[tuple[float, float]]]] = []
+    settings = {p.setting: p.mechanism.name for p in shown}
+    repeated = len(set(settings.values())) < len(settings)  # a mechanism's colour would not tell its settings apart
     for j in sorted({p.setting for p in shown}):
         mine = sorted((p for p in shown if p.setting == j), key=lambda p: p.epsilon)
-        colour, dash, symbol = line_style(j, dark)
+        colour, dash, symbol = line_style(j, dark) if repeated else mechanism_style(mine[0].mechanism.name, dark)
         traces.append(_line(mine, at, best_ones, hidden, kept, colour, symbol, dash, limit))
         lines.append((mine[0].label, colour, [at[id(p)] for p in mine]))
-    xs, ys = [x for x, _ in at.values()], [y for _, y in at.values()]
-    bars = [p.value(kept).spread or 0.0 for p in shown]
-    lowest, highest = (sign * max(sign * y + bar for y, bar in zip(ys, bars, strict=True)) for sign in (-1, 1))
-    pad = 0.06 * (highest - lowest) or 0.05
-    low, high = lowest - pad, highest + pad
-    log = hidden == "epsilon"
+    xs, log = [x for x, _ in at.values()], hidden == "epsilon"
+    low, high = _heights(shown, kept)
     guessing = next((p.fact.chance for p in shown if p.fact is not None), None) if hidden == "certainty" else None
-    ends = _ends(xs if guessing is None else [guessing, *xs], log)
+    ends = _ends(xs) if log else [-0.03, 1.03]
     first = next((p for p in shown if (p.setting, p.epsilon) == best), None)
     here = None if first is None else _start(at[id(first)], ends, (low, high), log, colours)
     shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours, here)
@@ -176,10 +175,24 @@ def _across(point: TradeOffPoint, hidden: str) -> float:
     return value if hidden in RISKS else 1.0 - value
 
 
-def _ends(xs: Sequence[float], log: bool) -> list[float]:
-    low, high = (math.log10(min(xs)), math.log10(max(xs))) if log else (min(xs), max(xs))
+def _ends(epsilons: Sequence[float]) -> list[float]:
+    """Return the ends of a logarithmic axis over ε."""
+    low, high = math.log10(min(epsilons)), math.log10(max(epsilons))
     pad = 0.06 * (high - low) or 0.05
-    return [low - pad, high + pad] if log else [max(-0.03, low - pad), min(1.03, high + pad)]
+    return [low - pad, high + pad]
+
+
+def _heights(points: Sequence[TradeOffPoint], kept: str) -> tuple[float, float]:
+    """Return the ends of the axis of what is kept: those of the metric, so that they stay as points come in.
+
+    A metric without ends has those of the points. Scores below 0 are rare, and lower the axis.
+    """
+    m, values = metric_info(kept), [(p.value(kept).mean, p.value(kept).spread or 0.0) for p in points]
+    lowest, highest = min(v - bar for v, bar in values), max(v + bar for v, bar in values)
+    if math.isfinite(m.low) and math.isfinite(m.high):
+        lowest, highest = min(lowest, max(m.low, 0.0)), m.high
+    pad = 0.03 * (highest - lowest) or 0.05
+    return lowest - pad, highest + pad
 
 
 def _front(

@@ -13,8 +13,8 @@ from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
-from ..figures.meaning_curve import MeaningCurve
 from ..figures.glossary import NO_EPSILON
+from ..figures.meaning_curve import MeaningCurve
 from ..figures.mechanism_steps import mechanism_steps
 from ..figures.odds_view import odds_view
 from ..figures.token_payload import Payload

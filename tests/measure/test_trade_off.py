@@ -8,6 +8,7 @@ import io
 
 import numpy as np
 import pytest
+from dptext_core.measure.meaning import unreadable_note
 from foreign import Generator, Latent, Swap
 from scipy import stats
 
@@ -232,6 +233,12 @@ def test_the_advice_is_the_best_that_surely_hides_enough():
     assert advice.rivals == (), "its interval lies below that of the best"
     assert f"Start with {Swap.title} at ε = 3" in advice.sentence() and "1 point" in advice.doubt()
     assert advice.sentence(so_far=True) == f"So far: start{advice.sentence().removeprefix('Start')}"
+
+
+def test_an_unreadable_text_is_not_advised_without_saying_so():
+    unreadable, readable = (advise([point(0.1, (c, c + 0.001))], "n_w", 0.3, "cosine") for c in (0.3, 0.7))
+    assert unreadable.best is not None and unreadable.doubt() == unreadable_note(0.3) != ""
+    assert readable.best is not None and readable.doubt() == ""
 
 
 def test_there_is_no_answer_before_each_setting_has_some_points():

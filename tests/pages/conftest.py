@@ -8,7 +8,7 @@ from tiny import bags_of_letters
 from dptext_core.attacks import best
 from dptext_core.models import sentence_encoder
 from dptext_studio.server import model_warmup
-from dptext_studio.views.compare import certainty
+from dptext_studio.views.compare import certainty, equal_certainty
 from dptext_studio.views.explore import belief, meaning
 
 
@@ -20,6 +20,8 @@ def gauge(monkeypatch, request):
     if "belief" not in request.node.name:
         monkeypatch.setattr(belief, "start", lambda *_: None)
         monkeypatch.setattr(certainty, "start", lambda *_: None)
+    if "certainty" not in request.node.name:
+        monkeypatch.setattr(equal_certainty, "start", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

@@ -78,8 +78,9 @@ def test_typed_words_are_audited(quick_audits):
     at.text_area(key="audit_lines").set_value("doctor, nurse the\npatient *Qwzzx*").run()
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
-    told = at.success[0].value
-    assert "No violation found" in told and "3 pairs" in told and "Proven" in told and "Tested" in told
+    assert "No violation found" in at.success[0].value and "3 pairs" not in at.success[0].value
+    told = " ".join(m.value for e in at.expander if e.label.startswith("What was tested") for m in e.markdown)
+    assert "3 pairs" in told and "Proven" in told and "Tested" in told
     assert float(metric(at, "Draws could show")) > 0 and metric(at, "Leak seen from").endswith("%")
     assert metric(at, "Claimed") == metric(at, "Measured")
     left_out = next(d.value for d in at.dataframe if "why" in d.value)

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.text.cells import to_csv
-from dptext_lab.results import belief, curves, total_budget
+from dptext_lab.results import anonymisers, belief, curves, total_budget
 from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row
 from dptext_studio.components import links
@@ -45,8 +45,9 @@ def all_charts(at: AppTest) -> list[dict]:
 
 
 def charts(at: AppTest) -> list[dict]:
-    """Those of the points: charts of the reader's certainty and of totals stand above them."""
-    certain, totals, *of_points = all_charts(at)
+    """Those of the points: charts of anonymisers, of the reader's certainty and of totals stand above them."""
+    plane, certain, totals, *of_points = all_charts(at)
+    assert plane["layout"]["xaxis"]["title"]["text"] == "Meaning preserved (cosine to the original)"
     assert certain["layout"]["xaxis"]["title"]["text"] == "Certainty of the optimal reader, %"
     assert totals["layout"]["xaxis"]["title"]["text"] == "total ε of a text"
     return of_points
@@ -436,7 +437,29 @@ def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch)
     )
     monkeypatch.setattr(total_budget, "bundled", lambda: ())
     at = page()
-    assert not at.exception and len(all_charts(at)) == 3
+    assert not at.exception and len(all_charts(at)) == 4
+
+
+def test_all_anonymisers_are_on_one_plot_under_what_removing_names_protects(found, monkeypatch):
+    at = page()
+    rows = anonymisers.bundled()
+
+    def shown(data: str, fact: str) -> None:
+        chart = all_charts(at)[0]
+        own = [r for r in rows if r.data == data]
+        assert [t["name"] for t in chart["data"]] == list(dict.fromkeys(r.title for r in own))
+        (removed,) = (t for t in chart["data"] if t["name"] == "Redaction")
+        assert removed["y"] == [pytest.approx(100 * getattr(own[0], fact))] and own[0].mechanism == "redact"
+        text = " ".join(m.value for m in at.markdown).replace("\\", "")
+        assert all(sentence in text for sentence in anonymisers.finding(own))
+
+    shown("sst2", "identifying")
+    at.segmented_control(key="bench_anonymisers_data").set_value("notes")
+    at.segmented_control(key="bench_anonymisers_fact").set_value("other").run()
+    assert not at.exception
+    shown("notes", "other")
+    monkeypatch.setattr(anonymisers, "bundled", lambda: ())
+    assert len(all_charts(page())) == 4
 
 
 def test_what_is_preserved_over_the_certainty_of_the_optimal_reader(found, monkeypatch):
@@ -444,7 +467,7 @@ def test_what_is_preserved_over_the_certainty_of_the_optimal_reader(found, monke
     rows = belief.bundled()
 
     def shown(data: str, metric: str) -> None:
-        chart = all_charts(at)[0]
+        chart = all_charts(at)[1]
         systems = list(dict.fromkeys(r.mechanism for r in rows if r.data == data))
         traces = [t for t in chart["data"] if "customdata" in t]
         assert [t["name"] for t in traces] == [curves.title(m) for m in systems] and len(systems) > 5
@@ -460,4 +483,4 @@ def test_what_is_preserved_over_the_certainty_of_the_optimal_reader(found, monke
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
     assert all(reason in text for reason in belief.refusals().values())
     monkeypatch.setattr(belief, "bundled", lambda: ())
-    assert len(all_charts(page())) == 3
+    assert len(all_charts(page())) == 4

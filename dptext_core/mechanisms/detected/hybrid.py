@@ -37,7 +37,7 @@ from ..audit_support import AuditSupport
 from ..base import Mechanism
 from ..capabilities import Alignment, InputCoverage, PublicPrior, public_context
 from ..config import finished
-from ..likelihood import Likelihood, of_words
+from ..likelihood import Likelihood, differing_places, of_words
 from ..preparing import Prepared
 from ..words.word_trace import Constant
 from .flags import Flag, flag_tokens
@@ -356,10 +356,26 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
     def missing(self) -> str:
         return super().missing or self.m.inner.likelihood.missing
 
+    def deciding_places(self, texts: Sequence[Prepared]) -> Mapping[int, frozenset[int]] | None:
+        planned, found = [self.m.planned(text) for text in texts], {}
+        if len({(p.flags, p.plan.document.text) for p in planned}) == 1:
+            # They differ in flagged words alone, of which the plan has nothing.
+            return {len(planned[0].document.words): frozenset()}
+        if self.m.inner.by_word is None:
+            return None
+        for n, places in differing_places(texts).items():
+            flags = [p.flags for p in planned if len(p.document.words) == n]
+            tokens = {flag.token for every in flags for flag in every}
+            # Texts with the same flags draw the same stand-ins.
+            found[n] = places - tokens if all(every == flags[0] for every in flags) else places | tokens
+        return found
+
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
     ) -> np.ndarray:
         planned, out = self.m.planned(prepared), np.full(len(released), -np.inf)
+        if released and not planned.by_token.keys() & released[0].keys():
+            return self.m.inner.likelihood.in_places(planned.plan, released, task)
         alike: dict[tuple[str, ...], list[int]] = {}
         for j, words in enumerate(released):
             if all(words[f.token].casefold() == words[f.same].casefold() for f in planned.flags):

@@ -149,8 +149,9 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     """Show the verdict with its numbers."""
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
-    line, *more = report.lines()
-    banner("\n\n".join([f"**{line}**", *map(literal, more)]))
+    headline, why, *scope = report.lines()
+    # What a violation is, and why there is no verdict, belongs to it. What the audit cannot see is folded.
+    banner(f"**{literal(report.line)}**" + ("" if report.holds else f"  \n{literal(why)}"))
     released = report.verdict == "refuted" and report.witness is not None and report.witness.kind != "loss"
     released = released and report.measured <= report.claimed
     claimed, measured, shown_by, leak = st.columns(4)
@@ -175,15 +176,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         )
     else:
         chart(audit_figure(report, dark()), key="audit_figure", alt=report.sentence())
-    if report.witness is not None and report.verdict != "refuted":
-        st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
-    if report.unit:
-        st.caption(literal(f"Losses are per unit of distance: {report.unit}."))
-    if report.verdict != "refuted":
-        st.caption(
-            "“Holds” covers only what this audit tested: what follows from the stated distributions, and whole "
-            "rewrites, as far as samples can show it."
-        )
+    limits(report, [headline, why, *scope] if report.holds else scope)
     checks(report)
     if report.skipped:
         with st.expander(f"{len(report.skipped):,} inputs were left out"):
@@ -202,6 +195,19 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         help="It names the inputs: for their owner's eyes where they are private.",
     )
     methods_panel.expander(lambda: [(asked.make(), ())], "audit_methods")
+
+
+def limits(report: core.AuditReport, lines: list[str]) -> None:
+    """Show what was proven and tested, and what the audit cannot see, folded."""
+    if report.verdict == "refuted" and not report.unit:
+        return
+    with st.expander("What was tested, and what this audit cannot see"):
+        for line in lines:
+            st.markdown(literal(line))
+        if report.witness is not None and report.verdict != "refuted":
+            st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
+        if report.unit:
+            st.markdown(literal(f"Losses are per unit of distance: {report.unit}."))
 
 
 def checks(report: core.AuditReport) -> None:

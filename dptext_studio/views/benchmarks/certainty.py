@@ -1,4 +1,4 @@
-"""Benchmarks over the certainty of the optimal reader."""
+"""Benchmarks with the certainty of the optimal reader: all anonymisers, and mechanisms over that certainty."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ import streamlit as st
 
 from dptext_core.measure.metrics import measure
 from dptext_core.support.checks import pluralize
-from dptext_lab.results import belief
+from dptext_lab.results import anonymisers, belief
 from dptext_lab.results.data_titles import title as title_of_data
 
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...figures import certainty
+from ..compare.anonymisers import anonymisers_plot
 
 METRICS = ("cosine", "label_kept")
+
+
+def anonymisers_note() -> None:
+    """Show all anonymisers on one plot, where they are bundled."""
+    if anonymisers.bundled():
+        st.markdown("### Why not just remove the names?")
+        anonymisers_plot("bench_anonymisers")
 
 
 def certainty_note() -> None:

@@ -24,7 +24,7 @@ from ...components.text import literal
 from ...figures import benchmarks as figures
 from ...figures.glossary import definition
 from .authors import authors_note
-from .certainty import certainty_note
+from .certainty import anonymisers_note, certainty_note
 from .total_budget import total_budget_note
 
 #: So many are shown at first, as far as they were measured.
@@ -393,6 +393,7 @@ def main() -> None:
     if "bench_opened" in state:
         open_point(found)
     add_style(__file__, "page.css")
+    anonymisers_note()
     certainty_note()
     total_budget_note()
     authors_note()

@@ -1,4 +1,4 @@
-"""Benchmarks: what a total ε of a text buys."""
+"""Benchmarks at a total ε: what a whole text's budget buys."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dptext_core.privacy.sentences import NOTIONS
 from dptext_core.support.checks import pluralize
 from dptext_lab.results import data_titles, total_budget
 
-from ...components.charts import chart as plain_chart
-from ...components.charts import dark
+from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
 from ...figures import total_budget as budget_chart
 
@@ -52,7 +51,7 @@ def total_budget_note() -> None:
         f"draws ({of}). Bands: 95% intervals over the texts. Dotted: what each releases without looking at the text. "
         "The promises are not the same: see the table."
     )
-    plain_chart(
+    chart(
         budget_chart(rows, measure, dark=dark(), width=450),  # as a phone has room for
         key="bench_budget",
         alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each system",

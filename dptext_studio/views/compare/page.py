@@ -10,14 +10,15 @@ from ...components.sticky_widgets import stay
 from ...components.text import too_long
 from ...components.text_box import text_box
 from ...server.session import session
-from . import card_settings, cards, plot_settings, trade_off_plot
+from . import anonymisers, card_settings, cards, plot_settings, trade_off_plot
 from .card_settings import PAGE
 
 BOX, VIEW = "compare_text", "compare_view"
-VIEWS = {"cards": "Side by side", "map": "Trade-off plot"}
+VIEWS = {"cards": "Side by side", "map": "Trade-off plot", "tools": "All anonymisers"}
 ABOUT = {
     "cards": "Two to four mechanisms or settings. Underlined words differ from your text.",
     "map": "Utility and privacy of each mechanism at many ε, measured as you watch. Click a point to see its rewrites.",
+    "tools": "Redaction, surrogates and mechanisms on public texts. Add the rewrites of any other tool.",
 }
 
 state = st.session_state
@@ -41,6 +42,9 @@ def main() -> None:
     )
     view = view or "cards"
     st.caption(ABOUT[view])
+    if view == "tools":
+        anonymisers.anonymisers_view()
+        return
     (plot_settings if view == "map" else card_settings).follow_link()
     text = text_box(BOX, 110)
     work = mine.at("compare")

@@ -1,0 +1,115 @@
+"""Rows of `bench anonymisers`: redaction, surrogates, mechanisms and both together, on the same texts and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dptext_core.mechanisms.registry import mechanism_class
+from dptext_core.privacy.numbers import number, percent
+from dptext_core.support.statistics import NORMAL, standard_error
+from dptext_core.support.version import PROG
+
+from .curves import title
+from .measurement import Measurement
+from .paired_comparison import unpack
+
+#: What the optimal reader is asked about. Each is a column of a row.
+IDENTIFYING, OTHER = "identifying", "other"
+FACTS = (IDENTIFYING, OTHER)
+#: The certainty at which anonymisers are compared.
+LEVEL = 0.5
+#: Alternatives to each fact, with the original among them.
+ALTERNATIVES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymiserRow:
+    """An anonymiser at one ε on a data set. epsilon: None for one without. texts: the first of the data set's order,
+    which all anonymisers share. releases: the most that estimate a certainty in a text, 0 where all were enumerated.
+    seeds: rewrites of each text that are compared with it. identifying, other: expected success of the optimal reader
+    who asks about an identifying word, or about another word. cosine: to the original. Each of the three is a mean; its
+    plural has what every text has, as ``paired_comparison.pack`` writes it."""
+
+    mechanism: str
+    options: dict[str, Any]
+    data: str
+    epsilon: float | None
+    texts: int
+    releases: int
+    seeds: int
+    identifying: float
+    other: float
+    cosine: float
+    identifyings: str
+    others: str
+    cosines: str
+
+    @property
+    def surrogates(self) -> bool:
+        """Whether identifying words are replaced by stand-ins before the mechanism reads the text."""
+        return bool(self.options.get("surrogates"))
+
+    @property
+    def title(self) -> str:
+        """What people read, without the ε."""
+        return title(self.mechanism) + (" with surrogates" if self.surrogates else "")
+
+    def value(self, column: str) -> float:
+        """Return the mean of a column."""
+        return float(getattr(self, column))
+
+    def interval(self, column: str) -> tuple[float, float]:
+        """Return the 95% interval of the mean of a column, over the texts."""
+        half = NORMAL * (standard_error(unpack(getattr(self, f"{column}s"))) or 0.0)
+        return max(0.0, self.value(column) - half), min(1.0, self.value(column) + half)
+
+
+    @property
+    def command(self) -> str:
+        """The command that measures the rows of this data set."""
+        source = "--notes FILE" if self.data == "notes" else "--data DIR"
+        return f"{PROG} bench anonymisers {source} --sets {self.data} --texts {self.texts} --lines FILE"
+
+
+MEASUREMENT = Measurement("anonymisers", AnonymiserRow, "anonymisers.json")
+bundled = MEASUREMENT.bundled
+
+
+def redaction(rows: Iterable[AnonymiserRow]) -> AnonymiserRow | None:
+    """Return the first row that removes identifying words by a rule and samples nothing; None where there is none."""
+    return next((row for row in rows if row.epsilon is None), None)
+
+
+def preserves_most(rows: Iterable[AnonymiserRow], fact: str, at: float = LEVEL) -> AnonymiserRow | None:
+    """Return the row with a guarantee that preserves most where the reader is at most so certain of a fact."""
+    able = [r for r in rows if mechanism_class(r.mechanism).notion != "none" and r.value(fact) <= at]
+    return max(able, key=lambda r: r.cosine, default=None)
+
+
+def finding(rows: Iterable[AnonymiserRow]) -> tuple[str, ...]:
+    """Return what removing names protects, and what it does not: two sentences made from the rows of one data set.
+
+    Empty without a row of redaction.
+    """
+    rows = tuple(rows)
+    removed = redaction(rows)
+    if removed is None:
+        return ()
+    names, others = (removed.value(fact) for fact in FACTS)
+    verb = "protects" if names <= LEVEL else "does not protect"
+    first = (
+        f"{removed.title} {verb} identifying words: a reader who guesses one is right {percent(names)} of the time "
+        f"({100 / ALTERNATIVES:g}% by chance)."
+    )
+    verb = "also protects" if others <= LEVEL else "does not protect"
+    second = f"It {verb} other facts: there the reader is right {percent(others)} of the time"
+    if (best := preserves_most(rows, OTHER)) is not None:
+        second += f", and {percent(best.other)} under {best.title} at ε = {number(best.epsilon or 0.0)}"
+    return first, f"{second}."
+
+
+def data_sets(rows: Iterable[AnonymiserRow]) -> list[str]:
+    """Return the data sets of the rows, in their order."""
+    return list(dict.fromkeys(row.data for row in rows))

@@ -1,0 +1,93 @@
+"""Which setting preserves the most meaning where a reader is equally certain: the answer above the rewrites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure.equal_certainty import LEVEL, EqualCertainty, equal_certainty
+from dptext_core.privacy.numbers import number, percent
+
+from ...components.sticky_widgets import stay
+from ...components.text import literal
+from ...server.comparison import Column
+from ...server.session import session
+from .certainty import chosen_fact
+
+PLACE = "compare equal certainty"
+LEVEL_KEY = "compare_level"
+
+
+def equal_certainty_answer(text: str, columns: Sequence[Column]) -> None:
+    """Measure the settings on the text, beside the page, and show the answer with its table."""
+    place = st.container()
+    level = st.columns([1, 1])[0].slider(
+        "Reader’s certainty that all settings share",
+        15,
+        95,
+        round(100 * LEVEL),
+        step=5,
+        format="%d%%",
+        key=stay(LEVEL_KEY, round(100 * LEVEL)),
+        help="Each setting gets the largest ε at which the optimal reader is at most so certain of the fact below.",
+    )
+    fact = chosen_fact(text)
+    wanted = text, tuple(c.setting.at(None) for c in columns), level, fact
+    work = session().at(PLACE)
+    if work.asked != wanted:
+        start(wanted, partial(_measure, text, wanted[1], level / 100, fact.word, fact.alternatives))
+    with place:
+        if work.is_running(0.2):
+            work.show_progress("compare_level_stop")
+        elif said := work.failure_text("Stopped. Move the slider to start again."):
+            st.caption(literal(said))
+        elif isinstance(work.result, EqualCertainty):
+            show(work.result)
+
+
+def start(wanted: Any, measure: Callable[[dpt.Task], EqualCertainty]) -> None:
+    """Begin, in the place of what is under way, after what others wait for."""
+    session().at(PLACE).start(wanted, measure, "Measuring meaning at equal certainty", last=True)
+
+
+def _measure(
+    text: str,
+    settings: Sequence[dpt.Setting],
+    level: float,
+    word: str,
+    alternatives: Sequence[str] | None,
+    task: dpt.Task,
+) -> EqualCertainty:
+    mechanisms = [setting.at(1.0).make() for setting in settings]
+    return equal_certainty(mechanisms, text, level, word, alternatives, task=task)
+
+
+def show(found: EqualCertainty) -> None:
+    """Show the answer, the table, and a way to the rewrites at these ε."""
+    st.markdown(f"**{literal(found.sentence())}**")
+    st.dataframe(table(found), hide_index=True, key="compare_level_table")
+    for reason in dict.fromkeys(row.reason for row in found.rows if row.reason):
+        st.caption(literal(reason))
+    if not any(row.reason for row in found.rows) and st.button(
+        "Use these ε", icon=":material/sync_alt:", key="compare_level_use", help="Rewrite with each setting at its ε."
+    ):
+        session().compare([row.mechanism.setting for row in found.rows])
+        st.rerun()
+
+
+def table(found: EqualCertainty) -> dict[str, list[str]]:
+    """Return a row for each setting: the ε, the certainty there, and the meaning preserved."""
+    rows = found.rows
+    return {
+        "setting": [row.title for row in rows],
+        "meaning preserved (cosine)": [
+            "" if row.meaning is None else "{:.2f} ({:.2f} to {:.2f})".format(row.meaning.value, *row.meaning.interval)
+            for row in rows
+        ],
+        "reader’s certainty": ["not reached" if row.reason else percent(row.certainty) for row in rows],
+        "ε": ["" if row.epsilon is None else number(row.epsilon) for row in rows],
+    }
