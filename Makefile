@@ -6,7 +6,7 @@ OUT ?= build/gpu
 TRAIN ?=
 TEXT ?=
 
-.PHONY: setup app test test-fast lint docs gpu
+.PHONY: setup app test test-fast lint docs sbom gpu
 
 # Create the environment for the app and the tests, and install the Git hooks.
 setup:
@@ -37,6 +37,14 @@ docs:
 	python3 -m venv build/docs
 	build/docs/bin/python -m pip install -q -r requirements-docs.txt
 	build/docs/bin/python -m mkdocs build --strict
+
+# List what an installation of the wheel in dist/ is made of, with versions and licences (CycloneDX), in build/sbom.json.
+sbom:
+	python3 -m venv build/whole build/cyclonedx
+	build/whole/bin/python -m pip install -q "$$(echo dist/*.whl)[app,torch]"
+	build/cyclonedx/bin/python -m pip install -q cyclonedx-bom==7.5.0
+	build/cyclonedx/bin/python -m cyclonedx_py environment build/whole/bin/python --pyproject pyproject.toml \
+		--output-reproducible --output-file build/sbom.json
 
 # Check and measure on a GPU: see docs/measurements/performance.md.
 gpu:

@@ -45,6 +45,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the licence of ONNX Runtime Web, which computes the model in a browser",
         "the text of the licence itself",
     ),
+    "licences/ONNX-Runtime-third-party-notices.txt": (
+        "copied from onnxruntime 1.30.0 (ThirdPartyNotices.txt)",
+        "the licences of what ONNX Runtime is built with",
+        "the text of the licence itself",
+    ),
     "licences/cuss-MIT.txt": (
         "copied",
         "the licence of cuss, the list of profanities",

@@ -120,14 +120,7 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
         with safe_open(trunk / "model.safetensors", "pt") as f:
             base = {k.removeprefix("bert."): f.get_tensor(k).float() for k in f.keys()}  # noqa: SIM118 (no mapping)
         base.pop("embeddings.position_ids", None)  # a plain count, which older files hold
-        state = {f"bert.{k}": v for k, v in base.items() if k.startswith("embeddings.")}
-        state |= {f"bert.{k.removeprefix('decoder.')}": v for k, v in weights.items() if k.startswith("decoder.")}
-        head = "cls.predictions."
-        state[head + "bias"] = state[head + "decoder.bias"] = weights["bias"]
-        state[head + "decoder.weight"] = base["embeddings.word_embeddings.weight"]
-        for end in ("weight", "bias"):
-            state[f"{head}transform.dense.{end}"] = weights[f"dense.{end}"]
-            state[f"{head}transform.LayerNorm.{end}"] = weights[f"norm.{end}"]
+        state = _decoder_state(base, weights)
         layers = 1 + max(int(k.split(".")[3]) for k in weights if k.startswith("decoder.encoder.layer."))
         tokenizer = AutoTokenizer.from_pretrained(trunk, local_files_only=True)
         crosses = spec.kind == "encoder-decoder"
@@ -136,18 +129,22 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
             trunk, is_decoder=True, add_cross_attention=crosses, num_hidden_layers=layers, **ends
         )
         config._attn_implementation = "eager"
-        decoder: Any = BertLMHeadModel(config)
-        _take(decoder, state)
+        with torch.device("meta"):  # no random numbers are drawn for what the files hold
+            decoder: Any = BertLMHeadModel(config)
         if not crosses:
+            _take(decoder, state)
             return decoder, tokenizer
         short = BertConfig.from_pretrained(trunk, num_hidden_layers=int(notes["encoder_layers"]))
         short._attn_implementation = "eager"
-        encoder = BertModel(short, add_pooling_layer=False)
-        _take(encoder, {k: v for k, v in base.items() if k in encoder.state_dict()})
         both = EncoderDecoderConfig.from_encoder_decoder_configs(short, config)
         both.decoder_start_token_id, both.eos_token_id = tokenizer.cls_token_id, tokenizer.sep_token_id
         both.pad_token_id = tokenizer.pad_token_id
-        return EncoderDecoderModel(config=both, encoder=encoder, decoder=decoder), tokenizer
+        with torch.device("meta"):
+            encoder = BertModel(short, add_pooling_layer=False)
+            model = EncoderDecoderModel(config=both, encoder=encoder, decoder=decoder)
+        _take(decoder, state)
+        _take(encoder, {k: v for k, v in base.items() if k in encoder.state_dict()})
+        return model, tokenizer
     except (SafetensorError, OSError, KeyError, RuntimeError, IndexError, torch.OutOfMemoryError) as error:
         raise ModelUnavailable(
             f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {first_line(error)}). Take the "
@@ -155,10 +152,30 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
         ) from error
 
 
+def _decoder_state(base: dict[str, Any], weights: dict[str, Any]) -> dict[str, Any]:
+    """Return the decoder's weights by their names in transformers: the trunk's embeddings, and what was trained."""
+    state = {f"bert.{k}": v for k, v in base.items() if k.startswith("embeddings.")}
+    state |= {f"bert.{k.removeprefix('decoder.')}": v for k, v in weights.items() if k.startswith("decoder.")}
+    head = "cls.predictions."
+    state[head + "bias"] = state[head + "decoder.bias"] = weights["bias"]
+    state[head + "decoder.weight"] = base["embeddings.word_embeddings.weight"]
+    for end in ("weight", "bias"):
+        state[f"{head}transform.dense.{end}"] = weights[f"dense.{end}"]
+        state[f"{head}transform.LayerNorm.{end}"] = weights[f"norm.{end}"]
+    return state
+
+
 def _take(model: Any, state: dict[str, Any]) -> None:
-    missing, unexpected = model.load_state_dict(state, strict=False)
+    """Give a model that was built on the meta device its weights."""
+    import torch
+
+    missing, unexpected = model.load_state_dict(state, strict=False, assign=True)
     if missing or unexpected:
         raise KeyError(f"{len(missing)} weights are missing, {len(unexpected)} are of another model")
+    model.tie_weights()
+    embeddings = model.base_model.embeddings  # what files do not hold
+    embeddings.position_ids = torch.arange(embeddings.position_ids.shape[-1])[None]
+    embeddings.token_type_ids = torch.zeros(embeddings.token_type_ids.shape, dtype=torch.int64)
 
 
 def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..errors import Busy, Cancelled, DPTextError
+from ..support.exit_threads import join_at_exit
 from ..support.task import UNWATCHED, Task
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -200,6 +201,7 @@ class Engine:
             thread = threading.Thread(target=self._work, name=f"dptext engine {self.name}", daemon=True)
             self._threads.add(thread)
             thread.start()
+            join_at_exit(thread)
 
     def _work(self) -> None:
         try:

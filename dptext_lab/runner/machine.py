@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import platform
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 
 @cache
 def describe_machine() -> str:
-    """Processor, cores, Python and torch."""
-    import torch
-
+    """Return the processor, its cores, and the versions of Python and, where it is installed, torch."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():
         lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    made = f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}"
+    made = f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    with suppress(importlib.metadata.PackageNotFoundError):
+        made += f", torch {importlib.metadata.version('torch')}"
     return f"{made}, embeddings in float32"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,7 @@ import streamlit as st
 
 from dptext_core import Busy, Cancelled, DPTextError, Task
 from dptext_core.support.checks import pluralize
+from dptext_core.support.exit_threads import join_at_exit
 from dptext_core.support.task import Listener
 
 from . import sessions
@@ -84,6 +87,8 @@ class Job:
         self._turn = Turn(self._visitor or self, self.task, last=last)
         self._thread = threading.Thread(target=self._run, args=(work, after), daemon=True)
         self._thread.start()
+        join_at_exit(self._thread)
+        _jobs.add(self)
         if not stays:
             sessions.watch(self)
 
@@ -160,6 +165,17 @@ class Job:
     def jobs_ahead(self) -> int:
         """How much other work is to be done before it goes on."""
         return all_turns.before(self._turn)
+
+
+_jobs: weakref.WeakSet[Job] = weakref.WeakSet()
+
+
+def _cancel_all() -> None:
+    for job in list(_jobs):
+        job.task.cancel()
+
+
+atexit.register(_cancel_all)
 
 
 @dataclass(eq=False)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
-import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from dptext_core import Document, DPTextError, models
 from dptext_core.mechanisms import recommended
 from dptext_core.models.worker import Engine
 from dptext_core.support.assets import examples
+from dptext_core.support.exit_threads import join_at_exit
 
 from . import heap, streamlit_patches
 
@@ -18,6 +21,8 @@ SOON = recommended.ORDER[1:4]
 #: Seconds after which gauges of a first visit are loaded too.
 SETTLE = 5.0
 _done = {"words": False, "soon": False}
+_ending = threading.Event()
+atexit.register(_ending.set)
 
 
 def warm() -> Engine:
@@ -26,23 +31,32 @@ def warm() -> Engine:
     if not _done["words"]:
         _done["words"] = True
         # The first text to be cut into words imports NLTK.
-        threading.Thread(target=Document.parse, args=("@ ready.",), daemon=True).start()
+        _begin(Document.parse, "@ ready.")
     if not _done["soon"] and streamlit_patches.is_serving():
         _done["soon"] = True
-        threading.Thread(target=_read_vocabularies, args=(engine,), daemon=True).start()
+        _begin(_read_vocabularies, engine)
     engine.warm()
     return engine
+
+
+def _begin(work: Callable[..., object], *given: Any) -> None:
+    thread = threading.Thread(target=work, args=given, daemon=True)
+    thread.start()
+    join_at_exit(thread)
 
 
 def _read_vocabularies(engine: Engine) -> None:
     """Rewrite an example with each of them, once nothing else is being loaded."""
     while not engine.ready and engine.error is None:
-        time.sleep(0.2)
+        if _ending.wait(0.2):
+            return
     for name in SOON:
-        time.sleep(0.5)  # who is at work comes first
+        if _ending.wait(0.5):  # who is at work comes first
+            return
         with suppress(DPTextError):
             recommended.recommended(name).rewrite(examples()[0].text)
-    time.sleep(SETTLE)
+    if _ending.wait(SETTLE):
+        return
     heap.settle()  # all that a first visit loads is loaded
     heap.give_back()
 

@@ -20,8 +20,9 @@ import dptext_core as dpt
 from dptext_core.measure.coverage import coverage_note
 from dptext_core.mechanisms.writing import generation
 from dptext_core.mechanisms.writing.dp_prompt import AFTER, BEFORE
+from dptext_core.models.generator import Generator
 from dptext_core.models.generator_parts import END, _past_key_name, _word_pieces
-from dptext_core.models.generators import generator_spec, list_generators
+from dptext_core.models.generators import PARAPHRASER, PROMPTED, generator_spec, list_generators
 from dptext_core.models.loaded_generators import load_generator
 from dptext_core.privacy.distribution import ScoreTable
 
@@ -530,6 +531,16 @@ def test_the_bundled_models_score_as_a_plain_pass_does(name):
         p = np.exp(x - x.max())
         assert np.allclose(d.probs, p / p.sum(), rtol=1e-9) and p[tokens[k]] > 0
     assert k == len(tokens) - 1
+
+
+@pytest.mark.parametrize("name", [PROMPTED, PARAPHRASER])
+def test_no_random_weights_are_drawn_for_a_bundled_model(name):
+    import torch
+
+    before = torch.get_rng_state()
+    model = Generator(generator_spec(bundled=name), "cpu")._model
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not any(t.is_meta for t in [*model.parameters(), *model.buffers()])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

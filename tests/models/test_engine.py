@@ -18,6 +18,7 @@ from dptext_core.models import MaskRequest
 from dptext_core.models.masked_lm import MaskedLM, rows_for
 from dptext_core.models.windows import ModelInput
 from dptext_core.models.worker import Engine, _Job
+from dptext_core.support import exit_threads
 from dptext_core.text.document import Document
 from dptext_lab.speed import engine as speed
 
@@ -422,6 +423,18 @@ def test_a_process_embeds_without_large_libraries_and_ends_in_the_middle_of_work
     argv = [sys.executable, "-c", ENDS, str(folder)]
     done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout.split()) == (0, ["[]", "end", "2", "alive:", "0"]), done.stderr
+
+
+def test_the_end_of_the_process_waits_for_a_model_that_is_being_loaded(monkeypatch):
+    loaded = threading.Event()
+    monkeypatch.setattr("dptext_core.models.masked_lm.load", lambda *_: loaded.wait(30) and FakeLM())
+    worker = Engine("loading")
+    worker.warm()
+    worker.stop(wait=0)
+    assert worker._threads and worker._threads <= set(exit_threads._threads)
+    loaded.set()
+    exit_threads._join_all()
+    assert not worker._threads
 
 
 def test_the_plain_loop_and_the_engine_compute_the_same(folder):

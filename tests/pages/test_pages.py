@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 
+import foreign
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -422,14 +423,22 @@ def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
         assert word() == expected
 
 
+plugins = pytest.fixture(foreign.registered)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("plugins")
 def test_a_card_chooses_a_mechanism_and_more_has_all_others():
     at = settle(app("play_others"))
     cards = {b.key.removeprefix("play_family_") for b in at.button if (b.key or "").startswith("play_family_")}
     assert cards == {s.name for s in dpt.mechanisms()}
-    for name in ("custext", "dp-mlm"):
+    for name in ("custext", "foreign-swap", "dp-mlm"):
         at.button(key=f"play_family_{name}").click()
         settle(at)
+        kinds = {b.key.removeprefix("play_family_"): b.proto.type for b in at.button if "play_family_" in (b.key or "")}
+        assert [n for n, kind in kinds.items() if kind == "primary"] == [name]
+        (named,) = {b.proto.popover.label for b in at.get("popover") if b.proto.popover.id.endswith("play_others")}
+        assert (dpt.mechanism_class(name).title in named) == (name == "foreign-swap")
         assert at.selectbox(key="play_mechanism").value == name
         assert at.session_state["session"].run.inputs.mechanism == name
     assert at.text_area(key="play_text").value == examples()[0].text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -207,6 +208,18 @@ print(sorted({"torch", "transformers"} & set(sys.modules)))
     )
     *rewrites, verdict, loaded = without(code).splitlines()
     assert rewrites == ["My  doctors", *["1"] * 2] and verdict == "holds" and loaded == "[]"
+
+
+def test_the_benchmark_measures_a_plugin_without_torch(tmp_path):
+    code = f"""
+from dptext_core.cli import main
+argv = ["--plugin", "docs/examples/randomised_response.py", "bench", "run", "--setting", "randomised-response:size=300"]
+argv += ["--epsilon", "8", "--seeds", "1", "--max-texts", "10", "--out", {str(tmp_path / "mine.jsonl")!r}]
+print(main(argv), "torch" in sys.modules)
+"""
+    assert without(code, ()).splitlines()[-1] == "0 False"
+    points = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {p["mechanism"] for p in points} == {"baseline", "randomised-response"}
 
 
 def test_what_is_missing_is_said_with_the_extra_that_has_it():

@@ -48,10 +48,17 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
             )
         with out, st.container(key="play_does"):
             share.popover(run, result, epsilon, void)
-        others = further.popover("More", width="stretch", key="play_others", on_change="rerun")
+        carded = run.inputs.mechanism in FAMILIES
+        others = further.popover(
+            "More" if carded else f"**{literal(dpt.mechanism_class(run.inputs.mechanism).title)}**",
+            width="stretch",
+            type="secondary" if carded else "primary",
+            key="play_others",
+            on_change="rerun",
+        )
         if "play_tools" in state:
             state.play_tools = state.play_tools  # Streamlit forgets what is not drawn
-        draw_when_open(others, WIDE, partial(more, result))
+        draw_when_open(others, WIDE, partial(more, run, result))
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")
     hide_until_open("play_options", "play_options_open")
@@ -59,7 +66,7 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
         st.rerun(scope="app")
 
 
-def more(result: dpt.RewriteResult) -> None:
+def more(run: runs.Run, result: dpt.RewriteResult) -> None:
     """Show what few need at first: the text's own tools, the drawers, and the mechanisms without a card."""
     with st.container(key="play_does_more"):
         download_button(result)
@@ -69,8 +76,13 @@ def more(result: dpt.RewriteResult) -> None:
         drawer_button("Analyses", "play_far_button", "play_far_open")
     for spec in dpt.mechanisms():
         if spec.name not in FAMILIES:
-            key = f"play_family_{spec.name}"
-            st.button(offer_title(spec), key=key, on_click=choose_mechanism, args=(spec.name,), type="tertiary")
+            st.button(
+                offer_title(spec),
+                key=f"play_family_{spec.name}",
+                type="primary" if spec.name == run.inputs.mechanism else "tertiary",
+                on_click=choose_mechanism,
+                args=(spec.name,),
+            )
             st.caption(spec.summary)
 
 
