@@ -15,7 +15,7 @@ import numpy as np
 
 from dptext_core.errors import InputError
 
-from ..lessons.base import Bars, Curves, Facts, Lane, Marked, Part
+from ..lessons.base import Bars, Curves, Facts, Marked, Part
 from .theme import DARK, DASHES, LIGHT, epsilon_ticks
 
 _DASH = {"solid": "", "dash": "8 4", "dot": "2 3", "dashdot": "8 3 2 3", "longdash": "12 4"}
@@ -72,26 +72,6 @@ def _marked(part: Marked) -> str:
     return f'<figure class="part marked"><figcaption>{escape(part.title)}</figcaption><p>{message}</p>{legend}</figure>'
 
 
-@draw.register(Lane)
-def _lane(part: Lane) -> str:
-    top = max(part.probs, default=0.0) or 1.0
-    bars, names = [], []
-    for word, offset, p in zip(part.words, part.offsets, part.probs, strict=True):
-        own = "original" if offset == 0 else ""
-        height = max(0.4, 100 * p / top)
-        bars.append(
-            f'<svg class="{own}" viewBox="0 0 10 100" preserveAspectRatio="none">'
-            f'<rect x="1.4" width="7.2" height="{height:.2f}" y="{100 - height:.2f}"/></svg>'
-        )
-        dot = "●" if word in part.near else ""
-        names.append(f'<li class="{own}"><i>{dot}</i><span>{escape(word)}</span></li>')
-    key = f"<small>{escape(part.key)}</small>" if part.key else ""
-    return (
-        f'<figure class="part lane"><figcaption>{escape(part.title)}</figcaption>'
-        f'<div class="row" aria-hidden="true">{"".join(bars)}</div><ol>{"".join(names)}</ol>{key}</figure>'
-    )
-
-
 #: Colours of lines and dots, one after the other.
 _PAINT = ("var(--keep)", "var(--new)", "var(--ink)")
 _SIZE = 440.0, 250.0
@@ -118,7 +98,7 @@ class _Axes:
 @draw.register(Curves)
 def _curves(part: Curves) -> str:
     axes, (width, height) = _Axes(part), _SIZE
-    out = _grid(axes)
+    out = _grid(axes, part.x_title)
     for k, (xs, ys) in enumerate(part.lines.values()):
         points = " ".join(f"{axes.across(x):.1f},{axes.up(y):.1f}" for x, y in zip(xs, ys, strict=True))
         out.append(f'<polyline points="{points}" {_line_look(k)}/>')
@@ -135,7 +115,7 @@ def _curves(part: Curves) -> str:
             f'<text x="{at - 5:.1f}" y="{_ABOVE + 12:.1f}" text-anchor="end" fill="var(--ink)">{escape(said)}</text>'
         )
     message = "; ".join(
-        f"{label}: {100 * ys[0]:.0f}% at ε = {xs[0]:g}, {100 * ys[-1]:.0f}% at ε = {xs[-1]:g}"
+        f"{label}: {100 * ys[0]:.0f}% at {part.x_title} = {xs[0]:g}, {100 * ys[-1]:.0f}% at {part.x_title} = {xs[-1]:g}"
         for label, (xs, ys) in (*part.lines.items(), *part.dots.items())
         if xs
     )
@@ -146,7 +126,7 @@ def _curves(part: Curves) -> str:
     )
 
 
-def _grid(axes: _Axes) -> list[str]:
+def _grid(axes: _Axes, x_title: str) -> list[str]:
     """Return the lines of the values, and the labels of both axes."""
     width, height = _SIZE
     out = []
@@ -156,7 +136,7 @@ def _grid(axes: _Axes) -> list[str]:
         out.append(f'<text x="{_LEFT - 6:.1f}" y="{y + 5:.1f}" text-anchor="end">{100 * share * axes.top:.0f}%</text>')
     for x in epsilon_ticks(axes.low, axes.high):
         out.append(f'<text x="{axes.across(x):.1f}" y="{height - _BELOW + 19:.1f}" text-anchor="middle">{x:g}</text>')
-    out.append(f'<text x="{(_LEFT + width - _RIGHT) / 2:.1f}" y="{height - 6:.1f}" text-anchor="middle">ε</text>')
+    out.append(f'<text x="{(_LEFT + width - _RIGHT) / 2:.1f}" y="{height - 6:.1f}" text-anchor="middle">{escape(x_title)}</text>')
     return out
 
 

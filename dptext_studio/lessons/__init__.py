@@ -15,21 +15,24 @@ from dataclasses import dataclass
 
 from dptext_core.errors import InputError
 
-from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
+from .base import Bars, Control, Curves, Facts, Lesson, Marked, Part, Question, Reveal, Row
 from .beat_reader import BeatReader
+from .broken_audit import BrokenAudit
 from .coin import Coin
 from .equal_epsilon import EqualEpsilon
 from .group import Group
+from .many_texts import ManyTexts
 from .memorisation import Memorisation
 from .odds import Odds
-from .original_returns import OriginalReturns
+from .paper_claim import PaperClaim
+from .polish import Polish
 from .redaction import Redaction
 from .remaining_leaks import RemainingLeaks
 from .repeated_answers import RepeatedAnswers
 from .sentence_bank import SentenceBank
 from .single_word import SingleWord
 from .temperature import Temperature
-from .word_lines import WordLines
+from .vectors import Vectors
 
 
 @dataclass(frozen=True)
@@ -53,19 +56,19 @@ COURSE: tuple[CoursePart, ...] = (
     ),
     CoursePart(
         "How it works",
-        (SingleWord(), Temperature(), WordLines(), Group(), SentenceBank()),
+        (SingleWord(), Temperature(), Group(), Vectors(), SentenceBank()),
         25,
         "Each group takes one lesson, and explains one rewrite to the others.",
     ),
     CoursePart(
         "What can go wrong",
-        (OriginalReturns(), RepeatedAnswers(), RemainingLeaks(), Memorisation()),
+        (RepeatedAnswers(), ManyTexts(), RemainingLeaks(), Polish(), Memorisation()),
         20,
         "Half of the groups rewrite a note. The others list what they can still read.",
     ),
     CoursePart(
         "Judge for yourself",
-        (BeatReader(), EqualEpsilon()),
+        (EqualEpsilon(), BrokenAudit(), PaperClaim(), BeatReader()),
         20,
         "Play the game together, and compare the dots of the class with the ceiling.",
     ),
@@ -80,7 +83,6 @@ __all__ = [
     "CoursePart",
     "Curves",
     "Facts",
-    "Lane",
     "Lesson",
     "Marked",
     "Part",

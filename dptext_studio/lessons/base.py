@@ -44,7 +44,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curves:
-    """Values over ε, on a logarithmic axis. at: ε where a line is drawn, with what it says. dots: single points by
+    """Values over ε, or over what x_title names, on a logarithmic axis. at: ε where a line is drawn, with what it says. dots: single points by
     their label, the first kind filled and the others hollow. With several lines or with dots a legend names them."""
 
     title: str
@@ -53,18 +53,7 @@ class Curves:
     top: float = 1.0
     at: tuple[float, str] | None = None
     dots: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Lane:
-    """Words side by side on a line with the chance of each; the original at offset 0. near: words to be marked."""
-
-    title: str
-    words: tuple[str, ...]
-    offsets: tuple[int, ...]
-    probs: tuple[float, ...]
-    near: frozenset[str] = frozenset()
-    key: str = ""
+    x_title: str = "ε"
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,7 @@ class Facts:
     rows: tuple[tuple[str, ...], ...]
 
 
-Part: TypeAlias = Bars | Curves | Lane | Marked | Facts
+Part: TypeAlias = Bars | Curves | Marked | Facts
 
 
 @dataclass(frozen=True)

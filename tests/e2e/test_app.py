@@ -838,7 +838,7 @@ def number(name: str) -> int:
 
 @pytest.mark.slow
 def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callable) -> None:
-    seen = open_app(APP, query=f"/learn?lesson={number('line')}", viewport={"width": 390, "height": 844})
+    seen = open_app(APP, query=f"/learn?lesson={number('vectors')}", viewport={"width": 390, "height": 844})
     page = seen.page
     answer = page.locator("[role=radiogroup] label")
     answer.first.wait_for(timeout=LONG)
@@ -850,7 +850,7 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
     page.get_by_text("one English word").wait_for(timeout=LONG)
     word.fill("river")
     word.press("Enter")
-    page.locator(".lane li.original", has_text="river").wait_for(timeout=LONG)
+    page.locator(".bars li.original", has_text="river").wait_for(timeout=LONG)
     assert page.locator("img[src=x]").count() == 0 and "river" not in page.url
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     calm(page)
@@ -872,9 +872,9 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
     page.get_by_role("heading", level=1).wait_for(timeout=LONG)
     calm(page)
     assert not page.get_by_test_id("stHeader").is_visible() and "present=1" in page.url
-    turn(page, "ArrowRight", page.locator(".lane li.original"))
+    turn(page, "ArrowRight", page.locator(".bars li.original"))
     turn(page, "PageDown", page.get_by_role("heading", level=3))
-    turn(page, "ArrowLeft", page.locator(".lane li.original"))
+    turn(page, "ArrowLeft", page.locator(".bars li.original"))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Present").wait_for(timeout=LONG)
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
@@ -885,7 +885,8 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
 @pytest.mark.slow
 def test_the_highest_slides_fit_on_a_small_wall(open_app: Callable) -> None:
     """Those with the least room left: 15 to 33 of 720 pixels. All others have 48 and more."""
-    high_ones = [number(name) for name in ("redaction", "coin", "odds", "temperature", "line", "whole-sentence")]
+    names = ("redaction", "coin", "odds", "temperature", "vectors", "whole-sentence", "audit", "paper")
+    high_ones = [number(name) for name in names]
     seen = open_app(APP, query=f"/learn?lesson={high_ones[0]}&present=1", viewport={"width": 1280, "height": 720})
     page, high = seen.page, {}
 

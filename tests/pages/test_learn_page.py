@@ -92,15 +92,15 @@ def test_a_lesson_goes_from_its_question_to_its_answer(learn):
 
 def test_a_word_that_is_typed_is_literal_and_stays_in_the_session(learn):
     at = learn
-    at.pills(key="learn_lesson").set_value(number("line") - 1)
+    at.pills(key="learn_lesson").set_value(number("vectors") - 1)
     settle(at)
     for typed in ("<img src=x onerror=alert(1)>", "**bold** $x$", ""):
-        at.text_input(key="learn_value_line").set_value(typed)
+        at.text_input(key="learn_value_vectors").set_value(typed)
         settle(at)
-        assert at.info and not at.radio and query(at) == {"lesson": str(number("line"))}
-    at.text_input(key="learn_value_line").set_value(" River ")
+        assert at.info and not at.radio and query(at) == {"lesson": str(number("vectors"))}
+    at.text_input(key="learn_value_vectors").set_value(" River ")
     settle(at)
-    assert "Around “river” on the line" in shown(at) and not at.info
+    assert "Distance from “river”" in shown(at) and not at.info
     assert "river" not in str(query(at))
 
 
@@ -159,10 +159,10 @@ def test_the_list_has_every_lesson_with_its_goal_and_leads_there_and_back():
 
 def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch):
     at = learn
-    at.pills(key="learn_lesson").set_value(number("line") - 1)
+    at.pills(key="learn_lesson").set_value(number("vectors") - 1)
     settle(at)
     at.session_state["learn_for_class"] = True
-    at.text_input(key="learn_value_line").set_value("garden")
+    at.text_input(key="learn_value_vectors").set_value("garden")
     settle(at)
     at.multiselect(key="learn_hide_True").set_value(
         [hidden_controls.KNOWN["door"][1], hidden_controls.KNOWN["answer"][1]]
@@ -171,7 +171,7 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
     assert at.code[0].value.endswith(f"/learn?lesson={number('line')}&hide=door%2Canswer")
     at.radio(key="learn_target").set_value("Explore with its setting")
     settle(at)
-    assert "/explore?mechanism=diffractor&epsilon=0.5" in at.code[0].value and "garden" not in at.code[0].value
+    assert "/explore?mechanism=mvc&epsilon=" in at.code[0].value and "garden" not in at.code[0].value
     assert classroom.ONLY_HERE in [w.value for w in at.warning] and not svgs(at), "no code that leads nowhere"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from html.parser import HTMLParser
 
@@ -11,9 +12,13 @@ from marks import slow_but
 from small_spaces import on, random_space
 
 import dptext_core as dpt
-from dptext_core.mechanisms.blocklist import public_blocklist
+from dptext_core.auditing.broken_mechanisms import broken
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.privacy.numbers import odds_text
+from dptext_lab.findings import verdicts
+from dptext_lab.findings.base import OURS
+from dptext_lab.findings.evidence import VERDICTS
 from dptext_studio import lessons
 from dptext_studio.components import links
 from dptext_studio.figures import lessons as drawn
@@ -22,25 +27,28 @@ from dptext_studio.lessons import (
     LESSONS,
     base,
     beat_reader,
+    broken_audit,
     coin,
     equal_epsilon,
     example_text,
     group,
+    many_texts,
     memorisation,
     odds,
-    original_returns,
+    paper_claim,
+    polish,
     reader_game,
     redaction,
     remaining_leaks,
     repeated_answers,
     sentence_bank,
     single_word,
-    word_lines,
+    vectors,
 )
 from dptext_studio.lessons import temperature as temperature_of
 
 #: The others take a second or two each.
-QUICK = ("one-word", "come-back", "temperature", "line", "leaks", "reader", "coin", "odds")
+QUICK = ("one-word", "polish", "temperature", "vectors", "leaks", "reader", "coin", "odds", "many-texts", "paper")
 HOSTILE = "<script>alert('x')</script> & \" <img src=x onerror=y> http://example.org/a.css"
 
 
@@ -96,13 +104,17 @@ def test_half_of_the_words_stay_at_the_epsilon_of_the_core():
     assert example_text.kept_shares(single_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
 
 
-def test_a_banned_original_is_told_apart_by_what_cannot_come_out():
-    stays, other, loss = original_returns.odds(15.0, False)
+def test_a_clean_up_that_looks_at_the_original_breaks_the_guarantee_and_one_of_the_release_cannot():
     m = recommended("santext", epsilon=15.0)
-    assert stays == pytest.approx(m.distribution("doctor", 0).p("doctor"))
+    own, other, loss = polish.odds(15.0, "none")
+    assert own == pytest.approx(m.distribution("doctor", 0).p("doctor"))
     assert other == pytest.approx(m.distribution("nurse", 0).p("doctor"))
     assert loss <= 15.0 * m.audit_support.distances(["doctor", "nurse"])[0, 1] * (1 + 1e-9)
-    assert original_returns.odds(15.0, True)[0] == 0.0 and original_returns.odds(15.0, True)[2] == float("inf")
+    banned = polish.odds(15.0, "no original")
+    assert banned[0] == 0.0 and banned[2] == float("inf")
+    merged = polish.odds(15.0, "singular")
+    both = m.distribution("doctor", 0).p("doctor") + m.distribution("doctor", 0).p("doctors")
+    assert merged[0] == pytest.approx(both) and merged[2] <= loss
 
 
 def test_clipping_and_temperature_are_what_the_mechanism_draws_from():
@@ -112,17 +124,58 @@ def test_clipping_and_temperature_are_what_the_mechanism_draws_from():
     assert own.probs == pytest.approx(soft.probs, abs=1e-12)
 
 
-def test_a_word_of_ones_own_walks_the_list():
-    there = word_lines.places("river")
-    words = [w for w in dpt.word_list(dpt.word_lists()[0]) if w.lower() not in public_blocklist()]
-    assert there and all(words.index(w) - words.index("river") == k for w, k in there.items())
-    beside = sum(abs(k) <= word_lines.BESIDE for k in there.values())
-    found = lessons.lesson("line").reveal("river")
-    assert found.right == (0 if beside >= 8 else 1 if beside >= 4 else 2) and f"{beside} of the 10" in found.found[0]
-    (lane,) = lessons.lesson("line").show("river")
-    m = dpt.get_mechanism("diffractor", epsilon=word_lines.EPSILON)
-    at = lane.offsets.index(0)
-    assert lane.words[at] == "river" and lane.probs[at] == pytest.approx(m.distribution("river", 0).p("river"))
+@pytest.mark.parametrize("word", ["river", "banana"])
+def test_the_limit_of_two_words_is_epsilon_times_their_distance(word):
+    m, found = dpt.get_mechanism("mvc"), vectors.distances(word)
+    vector = {w: m.vocabulary.vectors[m.vocabulary.index(w)].astype(float) for w in (word, *found)}
+    assert list(found.values()) == sorted(found.values()) and word not in found
+    assert all(d == pytest.approx(np.linalg.norm(vector[w] - vector[word]), rel=1e-5) for w, d in found.items())
+    one = lessons.lesson("vectors")
+    question, reveal = one.ask(word), one.reveal(word)
+    times = math.exp(vectors.EPSILON * next(iter(found.values())))
+    assert question.answers[reveal.right] == f"Up to {odds_text(math.log(times))}"
+    assert len(set(question.answers)) == 3
+
+
+def test_many_texts_of_an_author_need_the_sum_of_their_budgets():
+    one, k = lessons.lesson("many-texts"), reader_game.rules().k
+    found, words = many_texts.read_all(many_texts.EPSILON)
+    assert len(words) == many_texts.TEXTS[-1] and found.releases == (1, *many_texts.TEXTS)
+    success = [e.value for e in found.expected]
+    assert success == sorted(success) and 1 / k < success[0]
+    for row, n in enumerate(found.releases):
+        limit = reader_game.ceiling(many_texts.total(many_texts.EPSILON, n), k)
+        assert found.ceiling[row] == pytest.approx(limit) and success[row] <= limit
+    for n in many_texts.TEXTS:
+        reveal = one.reveal(n)
+        assert many_texts.total(many_texts.budgets(n)[reveal.right], n) == pytest.approx(many_texts.EPSILON)
+        bars = one.show(n)[1]
+        assert [r.value for r in bars.rows] == pytest.approx(found.posterior[found.releases.index(n)])
+
+
+@pytest.mark.parametrize("name", broken_audit.BROKEN)
+def test_the_audit_finds_each_planted_fault_by_the_check_that_is_right(name):
+    one, report = lessons.lesson("audit"), broken_audit.report(name)
+    assert report.verdict == "refuted" and report.mechanism == broken(name).name
+    right = one.reveal(name).right
+    assert [c.status for c in report.checks if c.name == broken_audit.CHECKS[right]] == ["refuted"]
+
+
+def test_the_broken_mechanisms_differ_in_where_their_fault_shows():
+    assert {broken_audit.found_by(name) for name in broken_audit.BROKEN} == set(broken_audit.CHECKS)
+
+
+def test_the_claims_of_the_lesson_have_all_four_verdicts_and_the_right_one_is_that_of_the_findings(monkeypatch):
+    one, bundled = lessons.lesson("paper"), {f.name: f for f in verdicts.bundled()}
+    for name in paper_claim.CLAIMS:
+        assert VERDICTS[one.reveal(name).right] == bundled[name].verdict
+        text = " ".join(cell for row in one.show(name)[0].rows for cell in row)
+        assert bundled[name].numbers[0] in text and bundled[name].of.claim in text and bundled[name].of.paper != OURS
+    assert {bundled[name].verdict for name in paper_claim.CLAIMS} == set(VERDICTS)
+    first = paper_claim.CLAIMS[0]
+    other = {first: dataclasses.replace(bundled[first], verdict=VERDICTS[1])}
+    monkeypatch.setattr(paper_claim, "findings", lambda: other)
+    assert one.reveal(first).right == 1
 
 
 def test_the_coin_has_the_odds_of_randomised_response_and_its_estimate_is_unbiased():
@@ -166,7 +219,7 @@ def test_crossing_out_names_leaves_the_fact(monkeypatch):
 @pytest.mark.parametrize("typed", ["", "  ", "two words", "x" * 41, "qqqqzz", "<b>", "doctor,"])
 def test_what_is_no_word_of_the_list_is_refused_in_plain_words(typed):
     with pytest.raises(dpt.InputError, match="word"):
-        lessons.lesson("line").checked(typed)
+        lessons.lesson("vectors").checked(typed)
 
 
 def test_a_value_that_a_control_does_not_have_is_refused():
@@ -204,12 +257,15 @@ def test_no_answer_is_written_down(monkeypatch):
     """With other chances another answer is right."""
     monkeypatch.setattr(example_text, "kept_shares", lambda epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0))
     assert told("one-word")[2].right == 0
-    monkeypatch.setattr(original_returns, "odds", lambda epsilon, banned: (0.2, 0.1, 1.0 if banned else 2.0))
-    assert told("come-back")[2].right == 0
+    losses = {"none": 2.0, "singular": 3.0, "no original": 1.0}
+    monkeypatch.setattr(polish, "odds", lambda epsilon, clean_up: (0.2, 0.1, losses[clean_up]))
+    assert told("polish")[2].right == 1
     monkeypatch.setattr(temperature_of, "distribution_at", lambda width: (sure(width / 5), sure(width / 5), 1.0))
     assert told("temperature")[2].right == 0
-    monkeypatch.setattr(word_lines, "places", lambda word: dict.fromkeys(word_lines.nearest(word), 500))
-    assert told("line")[2].right == 2
+    monkeypatch.setattr(many_texts, "total", lambda epsilon, texts: epsilon)
+    assert told("many-texts")[2].right == 0
+    monkeypatch.setattr(broken_audit, "found_by", lambda name: "")
+    assert lessons.lesson("audit").reveal(broken_audit.BROKEN[0]).right == len(broken_audit.CHECKS)
     monkeypatch.setattr(remaining_leaks, "words", lambda result: {"kept": 1, "same": 0, "changed": 99})
     assert told("leaks")[2].right == 0
     monkeypatch.setattr(repeated_answers, "guess_rates", lambda: np.full(repeated_answers.MANY, 0.5))
@@ -294,7 +350,6 @@ PARTS = (
     base.Bars(HOSTILE, (base.Row(HOSTILE, 0.5, HOSTILE, "original"), base.Row("b", 0.0, "0%"))),
     base.Curves(HOSTILE, HOSTILE, {HOSTILE: ((1.0, 10.0), (0.1, 0.9))}, at=(2.0, HOSTILE)),
     base.Curves("", "", {HOSTILE: ((1.0, 10.0), (0.1, 0.9))}, dots={HOSTILE: ((2.0,), (0.5,))}),
-    base.Lane(HOSTILE, (HOSTILE, "b"), (0, 1), (0.7, 0.3), frozenset({"b"}), HOSTILE),
     base.Marked(HOSTILE, ((HOSTILE, ""), (HOSTILE, "kept")), {"kept": HOSTILE}),
     base.Facts((HOSTILE,), ((HOSTILE,),)),
 )

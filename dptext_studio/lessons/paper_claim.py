@@ -1,0 +1,101 @@
+"""Read a paper's claim: the measurements first, then the verdict."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from dptext_core.errors import InputError
+from dptext_core.mechanisms.setting import Setting
+from dptext_lab.findings import verdicts
+from dptext_lab.findings.evidence import CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE, REPLICATED, VERDICTS
+from dptext_lab.findings.verdicts import ClaimFinding
+
+from .base import Control, Facts, Lesson, Part, Question, Reveal
+
+#: Claims of papers, in the order of the control.
+CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "sixty_percent", "dp_mlm_speed")
+#: Sentences of measurements that are shown before the question, and after it.
+SHOWN, MORE = 2, 2
+MEANING = {
+    REPLICATED: "At least half of the comparisons are significant and agree with the claim.",
+    CONTRADICTED: "Comparisons are significantly against the claim, or show that the effect is too small to matter.",
+    INCONCLUSIVE: "There are too few comparisons, or too few texts, to decide.",
+    NOT_COMPARABLE: "The paper measured something else, or the setting decides and not the mechanism.",
+}
+REPLIES = {
+    REPLICATED: "That takes significant differences in at least half of the comparisons.",
+    CONTRADICTED: "That takes significant differences against the claim. Missing evidence does not contradict it.",
+    INCONCLUSIVE: "More texts would not change this. Look at what was compared, and how far the numbers are apart.",
+    NOT_COMPARABLE: "Here the paper's quantity was measured, so its claim can be tested.",
+}
+
+
+@lru_cache(maxsize=1)
+def findings() -> dict[str, ClaimFinding]:
+    """Return the bundled findings by the name of their claim."""
+    found = {one.name: one for one in verdicts.bundled()}
+    if missing := [name for name in CLAIMS if name not in found]:
+        raise InputError(f"The bundled findings lack {', '.join(missing)}. Take the folder 'assets' again.")
+    return found
+
+
+def number_of(name: str) -> str:
+    """Return what the control calls a claim."""
+    return f"Claim {CLAIMS.index(name) + 1}" if name in CLAIMS else name
+
+
+class PaperClaim(Lesson):
+    name = "paper"
+    title = "Read a paper's claim"
+    goal = "Decide from measurements whether a claim was replicated."
+    minutes = 4
+    across = True
+    said = (
+        "A paper says that one mechanism is better. A second measurement can agree, disagree, or leave it open.",
+        "The test is fixed before anyone looks at the numbers: what is compared, and how large a difference matters.",
+    )
+    task = "Choose a claim. Read the test and the numbers, and decide for yourself."
+    take_home = "A claim that was not replicated is not refuted: ask what was measured, and with how many texts."
+    control = Control("Claim", CLAIMS, CLAIMS[0], number_of)
+    door: ClassVar[Setting] = Setting("diffractor", {}, 1.0)
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        found = findings()[value]
+        claim = found.of
+        return (
+            Facts(
+                (),
+                (
+                    ("claim", claim.claim),
+                    ("source", claim.source),
+                    ("test", claim.test.quantity),
+                    ("expected by the claim", claim.test.direction),
+                    ("smallest effect that matters", claim.test.least),
+                    *(("measured here", line) for line in found.numbers[:SHOWN]),
+                ),
+            ),
+        )
+
+    def ask(self, value: Any) -> Question:
+        return Question("Which verdict do these measurements support?", tuple(v[:1].upper() + v[1:] for v in VERDICTS))
+
+    def reveal(self, value: Any) -> Reveal:
+        found = findings()[value]
+        if found.verdict not in VERDICTS:
+            raise InputError("This claim was not measured. Choose another one.")
+        rest = tuple(("measured here", line) for line in found.numbers[SHOWN : SHOWN + MORE])
+        because = tuple(filter(None, (found.reason, found.of.differences)))
+        return Reveal(
+            VERDICTS.index(found.verdict),
+            (
+                f"Verdict: {found.verdict}. Effect: {found.effect}.",
+                f"What would change the verdict: {found.of.turns}",
+            ),
+            because or (MEANING[found.verdict],),
+            (
+                Facts(("verdict", "meaning"), tuple(MEANING.items())),
+                *((Facts((), rest),) if rest else ()),
+            ),
+            tuple(REPLIES[v] for v in VERDICTS),
+        )
