@@ -18,6 +18,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
@@ -26,9 +27,12 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import dptext_core as dpt
+from dptext_core.measure.detection import read_marked
+from dptext_core.mechanisms.detected.flags import flag_tokens
 from dptext_core.support.assets import assets_folder
 from dptext_core.text.document import Document
 from dptext_studio.browser import serve, write_site
+from dptext_studio.browser.detection import DETECTORS
 from dptext_studio.browser.site import MECHANISMS
 
 #: The law of a word: SHA-256 of the candidates in their order, and ln p as bytes, which travel faster than numbers.
@@ -44,6 +48,7 @@ LAW = """async ([text, i, how]) => {
     log_probs: btoa(packed),
   };
 }"""
+NOTES = Path(__file__).resolve().parents[1] / "detectors" / "notes.txt"
 WORDS = ["doctor", "hospital", "garden", "sister", "letter", "winter", "money", "street", "village", "teacher"]
 
 
@@ -79,9 +84,46 @@ def compare(page: Page, name: str, texts: list[str], seed: int) -> None:
         )
 
 
+def compare_flags(page: Page, notes: list[str]) -> None:
+    """Compare the flags of each detector, with their types, forms and repetitions."""
+    call = """async ([text, name]) =>
+      (await window.dptext.flags(text, name)).map(({ token, kind, form, same }) => [token, kind, form, same])"""
+    for name in DETECTORS:
+        ours = [[[f.token, f.kind, f.form, f.same] for f in flag_tokens(Document.parse(n), name)] for n in notes]
+        same = sum(page.evaluate(call, [note, name]) == flags for note, flags in zip(notes, ours, strict=True))
+        print(f"detector {name}: {sum(map(len, ours))} flags, the same in {same} of {len(notes)} notes")
+
+
+def compare_stand_ins(page: Page, name: str, notes: list[str]) -> None:
+    """Compare one word of each note where a mechanism reads stand-ins, the same ones in both."""
+    m: Any = dpt.get_mechanism(name, surrogates=True)
+    epsilon, rng, off = m.epsilon_range()[2], np.random.default_rng(1), []
+    for k, note in enumerate(notes):
+        prepared = m.planned(note)
+        words = m.draw(prepared, dpt.NoiseStream(k))
+        given = prepared.with_words(words)
+        places = [i for i, reason in enumerate(given.reasons) if reason is None]
+        if not places:
+            continue
+        i = int(rng.choice(places))
+        how = {"mechanism": name, "epsilon": epsilon, "options": {"surrogates": True}}
+        theirs = page.evaluate(LAW, [note, i, {**how, "standIns": {str(t): w for t, w in words.items()}}])
+        ours = m.inner.distribution(given, i)
+        log_p = np.frombuffer(base64.b64decode(theirs["log_probs"]), np.float64)
+        off.append(np.abs(log_p - ours.log_probs).max())
+    print(f"{name} with stand-ins, ε = {epsilon:g}, {len(off)} notes: |Δ ln p| at most {max(off):.2g}")
+
+
+def renderer() -> psutil.Process:
+    """Return the process of the page: the one of Chromium's renderers that holds most."""
+    found = [p for p in psutil.Process().children(recursive=True) if "--type=renderer" in " ".join(p.cmdline())]
+    return max(found, key=lambda p: p.memory_info().rss)
+
+
 def timed(page: Page, words: int, repeats: int) -> None:
     m = dpt.get_mechanism("dp-mlm", epsilon=50.0)
-    model, whole, core = [], [], []
+    model, whole, core, spent = [], [], [], []
+    process = renderer()
     for k in range(repeats):
         text = " ".join(WORDS[(k + 3 * i) % len(WORDS)] for i in range(words)) + f" {k}."
         call = """async (text) => {
@@ -89,12 +131,15 @@ def timed(page: Page, words: int, repeats: int) -> None:
           const made = await window.dptext.rewrite(text, { mechanism: "dp-mlm", epsilon: 50 });
           return [made.ms, performance.now() - start];
         }"""
+        before = sum(process.cpu_times()[:2])
         a, b = page.evaluate(call, text)
+        spent.append(1000 * (sum(process.cpu_times()[:2]) - before))
         start = time.perf_counter()
         m.rewrite(text)
         core.append(1000 * (time.perf_counter() - start))
         model.append(a)
         whole.append(b)
+    print(f"{words} words, processor time of the page: {statistics.mean(spent):.0f} ms on average of {repeats}")
     for what, ms in (("the model in the browser", model), ("the rewrite in the browser", whole), ("the core", core)):
         print(f"{words} words, {what}: least {min(ms):.0f} ms, median {statistics.median(ms):.0f} ms of {repeats}")
 
@@ -126,6 +171,8 @@ def main(argv: list[str] | None = None) -> None:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             browser = playwright.chromium.launch(executable_path=args.chromium, args=["--no-sandbox"])
             page = browser.new_page()
+            asked: set[str] = set()
+            page.on("request", lambda r: asked.add(urlsplit(r.url).path.strip("/") or "index.html"))
             start = time.perf_counter()
             page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
             page.locator(".strip .slider").wait_for(state="visible")
@@ -134,12 +181,11 @@ def main(argv: list[str] | None = None) -> None:
             ask: dict[str, Any] = {"mechanism": "dp-mlm", "epsilon": 50.0}
             page.evaluate("([text, how]) => window.dptext.rewrite(text, how)", [texts[0], ask])
             print(f"from then to the first rewrite by the model: {time.perf_counter() - start:.1f} s")
+            page.wait_for_timeout(2000)
+            print(f"on the wire by then: {sum(files.get(path, 0) for path in asked) / 1e6:.1f} MB")
             for words in (20, 60) if args.repeats else ():
                 timed(page, words, args.repeats)
-            renderers = [
-                p for p in psutil.Process().children(recursive=True) if "--type=renderer" in " ".join(p.cmdline())
-            ]
-            print(f"memory of the page's process: {max(p.memory_info().rss for p in renderers) / 1e6:.0f} MB")
+            print(f"memory of the page's process: {renderer().memory_info().rss / 1e6:.0f} MB")
             cut = sum(
                 page.evaluate("(text) => window.dptext.tokens(text)", t)
                 == [list(pair) for pair in zip(Document.parse(t).words, Document.parse(t).kinds, strict=True)]
@@ -147,7 +193,11 @@ def main(argv: list[str] | None = None) -> None:
             )
             print(f"the same tokens: {cut} of {len(texts)} texts")
             sys.stdout.flush()
+            notes = [note.text for note in read_marked(NOTES.read_text(encoding="utf-8").splitlines())]
+            compare_flags(page, notes)
             for name in args.mechanism or MECHANISMS:
+                if hasattr(dpt.get_mechanism(name).config, "surrogates"):
+                    compare_stand_ins(page, name, notes)
                 compare(page, name, mixed if name == "dp-sentence" else texts, seed=1)
                 sys.stdout.flush()
             browser.close()

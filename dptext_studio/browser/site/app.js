@@ -167,6 +167,7 @@ function offer() {
     label.append(select);
     return label;
   }));
+  get("drag").hidden = Boolean(spec.no_epsilon);
   ui.blocklist_label.hidden = !spec.takes_never;
   ui.blocklist_note.textContent = spec.takes_never
     ? "These words are taken out of what can be drawn, and none of them is kept. List each form. The guarantee holds as long as you made the list without looking at the text."

@@ -154,7 +154,7 @@ export class BeliefPage {
       const index = flips.map((f) => (f ? released(f, epsilon) : -1));
       const posterior = question.given(epsilon, { of: 0, index }, true);
       const expected = await question.expected(epsilon, signal);
-      if (!signal.aborted) this.say(`${inWords(question, posterior)} ${onAverage(expected)}`);
+      if (!signal.aborted) this.say(`${inWords(question, posterior)} ${onAverage(expected, shown.prepared)}`);
     } catch (problem) {
       if (!signal.aborted) this.say(String(/** @type {any} */ (problem)?.message ?? problem));
     }
@@ -179,9 +179,13 @@ function inWords(/** @type {BeliefQuestion} */ question, /** @type {import("./be
   );
 }
 
-/** As ExpectedSuccess.sentence of the core. */
-function onAverage(/** @type {{value: number, standard_error: number, draws: number}} */ { value, standard_error: error, draws }) {
-  const said = `Over all releases such a reader is right ${percent(Math.min(value, 1))} of the time`;
+/** As ExpectedSuccess.sentence of the core, but that a model has read one set of stand-ins. */
+function onAverage(
+  /** @type {{value: number, standard_error: number, draws: number}} */ { value, standard_error: error, draws },
+  /** @type {Prepared} */ { flagged, table, spec },
+) {
+  const given = flagged && !table && !spec.replaces ? " with these stand-ins" : "";
+  const said = `Over all releases${given} such a reader is right ${percent(Math.min(value, 1))} of the time`;
   if (!draws) return `${said}.`;
   const [low, high] = [Math.max(0, value - 1.96 * error), Math.min(1, value + 1.96 * error)];
   return `${said} (95% CI ${percent(low)} to ${percent(high)}, ${draws} releases).`;

@@ -146,6 +146,14 @@ export function scored(
   };
 }
 
+/** Scores cut at the two ends, as values from −1/2 to 0. By a loop: Float64Array.from takes ten times as long. */
+export function clipped(/** @type {Float32Array} */ scores, /** @type {number} */ low, /** @type {number} */ high) {
+  const out = new Float64Array(scores.length);
+  const width = 2 * (high - low);
+  for (let j = 0; j < out.length; j += 1) out[j] = (Math.min(Math.max(scores[j], low), high) - high) / width;
+  return out;
+}
+
 function first(/** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ epsilon) {
   let best = 0;
   let most = -Infinity;

@@ -5,7 +5,7 @@ import { Blocklist } from "./blocklist.js";
 import { breather } from "./work_slices.js";
 import { replaced, standInsFor, substitute } from "./detected.js";
 import { content } from "./files.js";
-import { alike, constant, scored, shifted } from "./distributions.js";
+import { alike, clipped, constant, scored, shifted } from "./distributions.js";
 import { StandIns } from "./flags.js";
 import { Model } from "./model.js";
 import { namesAndNumbers } from "./names_and_numbers.js";
@@ -389,8 +389,7 @@ export class Engine {
         const proposal = before?.proposal && unchanged("proposals", t) ? before.proposal : Float64Array.from(proposed.get(t) ?? []);
         return shifted(few, proposal, proposal.map((b, j) => row[j] - b), spec.shape, source, spec.axis);
       }
-      const clipped = Float64Array.from(row, (x) => (Math.min(Math.max(x, low), high) - high) / (2 * (high - low)));
-      return scored(few, clipped, source);
+      return scored(few, clipped(row, low, high), source);
     };
     return { distributions: await each(document, drawn, distribution, { signal, slice }), asked, ms };
   }
@@ -404,7 +403,8 @@ export class Engine {
       const of = r ?? (prepared.known[i] ? null : "unknown");
       if (of) kept[of] = (kept[of] ?? 0) + 1;
     });
-    return stateGuarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept, prepared.blocklist.size > 0);
+    const spent = prepared.spec.replaces && !prepared.reasons.length ? 0 : epsilon;
+    return stateGuarantee(prepared.spec, spent, prepared.known.filter(Boolean).length, kept, prepared.blocklist.size > 0);
   }
 
   /** The text with other stand-ins, where it has any. */

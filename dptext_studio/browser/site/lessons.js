@@ -54,7 +54,7 @@ function list(/** @type {{title: string, lessons: Lesson[]}[]} */ parts) {
     const all = document.createElement("ul");
     all.append(...lessons.map((lesson) => {
       const item = element("li", "");
-      item.append(link(`?lesson=${lesson.name}`, lesson.title), ` ${lesson.goal} ${lesson.minutes} min`);
+      item.append(link(`?lesson=${lesson.name}`, lesson.title), ` ${lesson.goal} ${lesson.minutes}\u00a0min`);
       return item;
     }));
     return [element("h2", title), all];
