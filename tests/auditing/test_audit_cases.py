@@ -939,7 +939,7 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
     fresh = lambda m, p, n, noise: [SimpleNamespace(text="t")] * n  # noqa: E731
     subject = SimpleNamespace(
         m=m,
-        promise=guarantee,
+        guarantee=guarantee,
         claim=None,
         thorough=False,
         stream=STREAM,
