@@ -32,7 +32,8 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from train_masked_lm import Data, MaskedLM, Shares, evaluate, lines_of, next_batch, optimizer_of, take_step, weights_in
+from evaluate_masked_lm import evaluate
+from train_masked_lm import Data, MaskedLM, Shares, lines_of, next_batch, optimizer_of, take_step, weights_in
 
 import dptext_core as dpt
 from dptext_core.errors import InputError, ModelUnavailable

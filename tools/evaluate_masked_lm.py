@@ -21,8 +21,11 @@ import json
 import statistics
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -37,11 +40,70 @@ from dptext_core.support.statistics import half_width
 from dptext_core.text.document import Document
 
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
+#: Word pieces that the model was trained on at a time.
+WINDOW = 64
+
+
+@torch.no_grad()
+def evaluate(model, tok, lines: list[str], device: str, limit: int | None = None, seed: int = 0):
+    flat = np.array([i for x in tok(lines, add_special_tokens=False)["input_ids"] for i in x])
+    n = len(flat) // (WINDOW - 2)
+    body = flat[: n * (WINDOW - 2)].reshape(n, -1)
+    rng = np.random.default_rng(seed)
+    if limit and limit < n:
+        body = body[rng.permutation(n)[:limit]]
+    words = model.embeddings().float()
+    top1 = top5 = total = 0
+    nll = 0.0
+    for i in range(0, len(body), 64):
+        ids = np.full((len(body[i : i + 64]), WINDOW), tok.cls_token_id)
+        ids[:, 1:-1], ids[:, -1] = body[i : i + 64], tok.sep_token_id
+        hit = rng.random(ids.shape) < 0.15
+        hit[:, 0] = hit[:, -1] = False
+        rows, cols = np.nonzero(hit)
+        labels = torch.as_tensor(ids[rows, cols], device=device)
+        ids[rows, cols] = tok.mask_token_id
+        t = lambda a: torch.as_tensor(a, device=device)  # noqa: E731
+        with torch.autocast(device, dtype=torch.bfloat16):
+            h = model.hidden(t(ids), t(np.zeros_like(ids)), t(rows), t(cols))
+        logits = h.float() @ words.T + model.bias
+        loss = F.cross_entropy(logits, labels)
+        best = logits.topk(5).indices
+        top1 += (best[:, 0] == labels).sum().item()
+        top5 += (best == labels[:, None]).any(1).sum().item()
+        nll += loss.item() * len(rows)
+        total += len(rows)
+    return {"top1": top1 / total, "top5": top5 / total, "nll": nll / total, "masked": total}
+
+
+@torch.no_grad()
+def evaluate_skeletons(model, data: Any, lines: list[str], device: str, limit: int = 400):
+    """Top-1, top-5 and mean negative log-likelihood of single-piece words that are masked with all others but stop
+    words; ``half``: where the first half of them stands again."""
+    lines = [s for s in lines if 8 <= len(s.split()) <= 60]
+    words = model.embeddings().float()
+    out = {}
+    for name, density in (("none", 0.0), ("half", 0.5)):
+        hits, nll = np.zeros(2), []
+        for line in lines[:limit]:
+            pieces = np.array(data.tok(line, add_special_tokens=False)["input_ids"])
+            ids, _, there, rows, cols, labels, _ = data.padded([data.skeleton(pieces, density, noise=False)])
+            if not len(labels):
+                continue
+            t = lambda a: torch.as_tensor(a, device=device)  # noqa: E731
+            with torch.autocast(device, dtype=torch.bfloat16):
+                h = model.hidden(t(ids), t(np.zeros_like(ids)), t(rows), t(cols), t(there))
+            logits = h.float() @ words.T + model.bias
+            best = logits.topk(5).indices == t(labels)[:, None]
+            hits += [best[:, 0].sum().item(), best.sum().item()]
+            nll += F.cross_entropy(logits, t(labels), reduction="none").tolist()
+        out[name] = {"top1": hits[0] / len(nll), "top5": hits[1] / len(nll), "nll": float(np.mean(nll)), "n": len(nll)}
+    return out
 
 
 def accuracy(model: str, heldout: Path) -> dict[str, float]:
     """Top-1, top-5 and mean negative log-likelihood of the masked word pieces."""
-    from train_masked_lm import MaskedLM, evaluate, lines_of, trunk_model, weights_in
+    from train_masked_lm import MaskedLM, lines_of, trunk_model, weights_in
     from transformers import AutoTokenizer
 
     from dptext_core.words.vocabulary import verified_trunk_folder

@@ -37,13 +37,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from evaluate_masked_lm import WINDOW, evaluate, evaluate_skeletons
 
 from dptext_core.models.eight_bits import in_floats
 from dptext_core.text.lexicons import stop_words
 from dptext_core.words.vocabulary import verified_trunk_folder
 
-WINDOW = 64
 RANK = 32
 
 
@@ -308,63 +310,6 @@ def loss_of(model, batch, device):
     return SoftCrossEntropy.apply(h.bfloat16(), model.embeddings(), model.bias, target, w)
 
 
-@torch.no_grad()
-def evaluate(model, tok, lines: list[str], device: str, limit: int | None = None, seed: int = 0):
-    flat = np.array([i for x in tok(lines, add_special_tokens=False)["input_ids"] for i in x])
-    n = len(flat) // (WINDOW - 2)
-    body = flat[: n * (WINDOW - 2)].reshape(n, -1)
-    rng = np.random.default_rng(seed)
-    if limit and limit < n:
-        body = body[rng.permutation(n)[:limit]]
-    words = model.embeddings().float()
-    top1 = top5 = total = 0
-    nll = 0.0
-    for i in range(0, len(body), 64):
-        ids = np.full((len(body[i : i + 64]), WINDOW), tok.cls_token_id)
-        ids[:, 1:-1], ids[:, -1] = body[i : i + 64], tok.sep_token_id
-        hit = rng.random(ids.shape) < 0.15
-        hit[:, 0] = hit[:, -1] = False
-        rows, cols = np.nonzero(hit)
-        labels = torch.as_tensor(ids[rows, cols], device=device)
-        ids[rows, cols] = tok.mask_token_id
-        t = lambda a: torch.as_tensor(a, device=device)  # noqa: E731
-        with torch.autocast(device, dtype=torch.bfloat16):
-            h = model.hidden(t(ids), t(np.zeros_like(ids)), t(rows), t(cols))
-        logits = h.float() @ words.T + model.bias
-        loss = F.cross_entropy(logits, labels)
-        best = logits.topk(5).indices
-        top1 += (best[:, 0] == labels).sum().item()
-        top5 += (best == labels[:, None]).any(1).sum().item()
-        nll += loss.item() * len(rows)
-        total += len(rows)
-    return {"top1": top1 / total, "top5": top5 / total, "nll": nll / total, "masked": total}
-
-
-@torch.no_grad()
-def evaluate_skeletons(model, data: Data, lines: list[str], device: str, limit: int = 400):
-    """Top-1, top-5 and mean negative log-likelihood of single-piece words that are masked with all others but stop
-    words; ``half``: where the first half of them stands again."""
-    lines = [s for s in lines if 8 <= len(s.split()) <= 60]
-    words = model.embeddings().float()
-    out = {}
-    for name, density in (("none", 0.0), ("half", 0.5)):
-        hits, nll = np.zeros(2), []
-        for line in lines[:limit]:
-            pieces = np.array(data.tok(line, add_special_tokens=False)["input_ids"])
-            ids, _, there, rows, cols, labels, _ = data.padded([data.skeleton(pieces, density, noise=False)])
-            if not len(labels):
-                continue
-            t = lambda a: torch.as_tensor(a, device=device)  # noqa: E731
-            with torch.autocast(device, dtype=torch.bfloat16):
-                h = model.hidden(t(ids), t(np.zeros_like(ids)), t(rows), t(cols), t(there))
-            logits = h.float() @ words.T + model.bias
-            best = logits.topk(5).indices == t(labels)[:, None]
-            hits += [best[:, 0].sum().item(), best.sum().item()]
-            nll += F.cross_entropy(logits, t(labels), reduction="none").tolist()
-        out[name] = {"top1": hits[0] / len(nll), "top5": hits[1] / len(nll), "nll": float(np.mean(nll)), "n": len(nll)}
-    return out
-
-
 def weights_in(file: Path) -> dict[str, torch.Tensor]:
     """The state of a `MaskedLM` in a checkpoint of this tool, or in weights that tools/export_models.py wrote: of these
     the word embeddings are whole, and no update of low rank is left."""
@@ -456,8 +401,8 @@ def save(model, out: Path, log: dict):
     (out / "training.json").write_text(json.dumps(log, indent=1))
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def parser() -> argparse.ArgumentParser:
+    ap = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     ap.add_argument("--corpus", type=Path, required=True)
     ap.add_argument("--heldout", type=Path)
     ap.add_argument("--out", type=Path, required=True)
@@ -474,7 +419,12 @@ def main():
     ap.add_argument("--mask-share", type=float, default=0.2)
     ap.add_argument("--seed", type=int, default=7)
     ap.add_argument("--eval-every", type=int, default=500)
-    a = ap.parse_args()
+    return ap
+
+
+def main():
+    a = parser().parse_args()
+    args = {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()}
 
     from transformers import AutoTokenizer
 
@@ -515,18 +465,14 @@ def main():
             if a.heldout and step % a.eval_every == 0:
                 row |= evaluate(model, data.tok, heldout, device, limit=512)
                 row["skeletons"] = evaluate_skeletons(model, data, heldout, device)
-                save(
-                    model,
-                    a.out,
-                    {"args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()}, "history": history},
-                )
+                save(model, a.out, {"args": args, "history": history})
             history.append(row)
             print(json.dumps(row), flush=True)
     final: dict = evaluate(model, data.tok, heldout, device) if a.heldout else {}
     if a.heldout:
         final["skeletons"] = evaluate_skeletons(model, data, heldout, device)
     log = {
-        "args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()},
+        "args": args,
         "seconds": time.time() - start,
         "steps": step,
         "tokens": tokens,

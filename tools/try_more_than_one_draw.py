@@ -128,12 +128,47 @@ class Writer:
         return self.known[code]
 
 
-def main() -> None:
+def together(
+    way: str,
+    total: float,
+    draws: int,
+    x: np.ndarray,
+    cosines: np.ndarray,
+    vectors: np.ndarray,
+    rng: np.random.Generator,
+) -> list[list[int]]:
+    """Return the sentences that are drawn for each text so often, each after the first to add what is missing."""
+    n = MORE[way]
+    epsilon = total / n
+    chosen = [[int(rng.choice(len(c), p=chances(c, epsilon, None)))] for c in cosines for _ in range(draws)]
+    for _ in range(n - 1):
+        now = [added(x[k // draws], vectors[c].sum(axis=0), vectors) for k, c in enumerate(chosen)]
+        ends = best(now[::draws], epsilon)
+        print(f"total {total:g}, {way}: range {ends[0]:g} to {ends[1]:g}", file=sys.stderr, flush=True)
+        for c, row in zip(chosen, now, strict=True):
+            c.append(int(rng.choice(len(row), p=chances(row, epsilon, ends))))
+    return chosen
+
+
+def cells_of(total: float, base: np.ndarray, likenesses: Sequence[np.ndarray]) -> list[str]:
+    """Return a row of the table: the mean of one draw, and of each other way its mean and its gain."""
+    cells = [f"{total:g}", f"{base.mean():.3f} ± {half_width(base.tolist()):.3f}"]
+    for values in likenesses:
+        gain = values - base
+        cells += [f"{values.mean():.3f}", f"{gain.mean():+.3f} ± {half_width(gain.tolist()):.3f}"]
+    return cells
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True, metavar="DIR")
     parser.add_argument("--max-texts", type=int, default=40, help="texts")
     parser.add_argument("--draws", type=int, default=3, help="of each text at each total (of codes: one)")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments()
     data_set = data_sets.load("sst2", args.data, n_train=3 * args.max_texts, n_test=1, max_words=40)
     one = dpt.get_mechanism("dp-sentence")
     texts = [t for i in data_set.train if len((t := data_set.texts[i][0]).split()) > 5 and one.guarantee(t).draws == 1]
@@ -152,19 +187,7 @@ def main() -> None:
     rows, ceilings = [], []
     for total in TOTALS:
         released: dict[str, list[list[str]]] = {way: [] for way in ways}
-        pairs: dict[str, list[list[int]]] = {}
-        for way, n in MORE.items():
-            epsilon = total / n
-            chosen = [
-                [int(rng.choice(len(c), p=chances(c, epsilon, None)))] for c in cosines for _ in range(args.draws)
-            ]
-            for _ in range(n - 1):
-                now = [added(x[k // args.draws], vectors[c].sum(axis=0), vectors) for k, c in enumerate(chosen)]
-                ends = best(now[:: args.draws], epsilon)
-                print(f"total {total:g}, {way}: range {ends[0]:g} to {ends[1]:g}", file=sys.stderr, flush=True)
-                for c, row in zip(chosen, now, strict=True):
-                    c.append(int(rng.choice(len(row), p=chances(row, epsilon, ends))))
-            pairs[way] = chosen
+        pairs = {way: together(way, total, args.draws, x, cosines, vectors, rng) for way in MORE}
         ends = best(to_codes, total)
         drawn_codes = []
         for k in range(len(texts)):
@@ -182,21 +205,18 @@ def main() -> None:
             drawn_codes.append(float(to_codes[k][code]))
             released["code"].append([writer(code)])
         released["words"] = words_of(prepared, total, args.draws)
-        between = {}
-        for share in SHARES:
-            both = zip(cosines, words_of(prepared, total * (1 - share), args.draws), strict=True)
-            p_of = [(chances(c, total * share, None), own) for c, own in both]
-            between[share] = [[f"{bank.sentences[rng.choice(len(p), p=p)]} {text}" for text in own] for p, own in p_of]
+        between = {
+            share: [
+                [f"{bank.sentences[rng.choice(len(c), p=chances(c, total * share, None))]} {text}" for text in own]
+                for c, own in zip(cosines, words_of(prepared, total * (1 - share), args.draws), strict=True)
+            ]
+            for share in SHARES
+        }
         share = max(SHARES, key=lambda s: float(likeness(between[s], x).mean()))
         print(f"total {total:g}, between: {share:g} for the sentence", file=sys.stderr, flush=True)
         released["between"] = between[share]
         base = np.array([float(chances(c, total, None) @ c) for c in cosines])
-        cells = [f"{total:g}", f"{base.mean():.3f} ± {half_width(base.tolist()):.3f}"]
-        for way in ways:
-            values = likeness(released[way], x)
-            gain = values - base
-            cells += [f"{values.mean():.3f}", f"{gain.mean():+.3f} ± {half_width(gain.tolist()):.3f}"]
-        rows.append(cells)
+        rows.append(cells := cells_of(total, base, [likeness(released[way], x) for way in ways]))
         ceilings.append(f"{total:g}: {np.mean(drawn_codes):.3f}")
         print(" | ".join(cells), file=sys.stderr, flush=True)
     print(markdown(["total ε", "one draw", *(cell for way in ways for cell in (way, "gain"))], rows))

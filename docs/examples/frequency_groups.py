@@ -63,10 +63,10 @@ class FrequencyGroups(WordMechanism):
         scores[row - start] = 1.0
         return dpt.ScoreTable(words, scores, words[row - start], np.array([row - start]))
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         size = self.config.size
         crowd = f"the {size} words that are about as frequent ({self.config.space})"
-        return super().promise(epsilon) | {"group": Group("custom", text=crowd, size=size)}
+        return super().guarantee_fields(epsilon) | {"group": Group("custom", text=crowd, size=size)}
 
     def leaks(self) -> tuple[str, ...]:
         return ("the group of each word: about how frequent it is",)

@@ -35,7 +35,7 @@ from ..text.document import Document
 from .alternatives import suggest_alternatives
 from .base import as_rewrites, made_by
 from .expected_belief import ExpectedSuccess, _log_likelihood, _posterior, expected_success
-from .which_text import promised_losses
+from .which_text import guaranteed_losses
 
 #: Alternatives at most, the original among them: each is read by the mechanism.
 MOST = 100
@@ -304,7 +304,7 @@ class BeliefQuestion(Private):
         v = m if config == m.config else m.replace(epsilon=config.epsilon)
         posterior = _posterior(_log_likelihood(v, self, seen, task).sum(axis=1), self.prior)
         promises = [v.guarantee(p) for p in self.prepared]
-        losses = promised_losses(v, self.prepared, promises) * len(seen)
+        losses = guaranteed_losses(v, self.prepared, promises) * len(seen)
         # A δ allows any posterior, with a small probability.
         exact = not any(g.total_delta for g in promises)
         ceiling = np.minimum(_ceiling(losses, self.prior), 1.0) if exact else np.ones(len(self.prior))

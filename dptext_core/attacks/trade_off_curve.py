@@ -32,7 +32,7 @@ from ..privacy.numbers import percent
 from ..support.checks import real, to_list
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
-from .which_text import promised_losses
+from .which_text import guaranteed_losses
 
 #: Rates of false alarms at which the curve is given by default.
 FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -400,7 +400,7 @@ def _kernel(a: np.ndarray, b: np.ndarray, step: float, up: bool) -> tuple[np.nda
 def _stated_loss(m: Mechanism, prepared: Sequence[Prepared]) -> tuple[float, float]:
     """Return the largest log-ratio between the two texts that the guarantee allows, and its δ."""
     guarantees = [m.guarantee(p) for p in prepared]
-    return float(promised_losses(m, prepared, guarantees)[0, 1]), max(g.total_delta for g in guarantees)
+    return float(guaranteed_losses(m, prepared, guarantees)[0, 1]), max(g.total_delta for g in guarantees)
 
 
 def _ceiling(rates: np.ndarray, loss: float, delta: float) -> np.ndarray:

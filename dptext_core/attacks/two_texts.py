@@ -366,7 +366,7 @@ def guaranteed_loss(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float
     """Return the largest loss that is promised between two texts; ∞ where nothing is."""
     if any(mechanism.guarantee(p).notion == "none" for p in prepared):
         return math.inf
-    return which_text.promised_loss(mechanism, *prepared)
+    return which_text.guaranteed_loss(mechanism, *prepared)
 
 
 @register

@@ -371,7 +371,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     if broken := next((g.reason for g in promises if g.notion == "none"), ""):
         return Limit(1.0, f"Nothing limits such a guess, since nothing is promised: {broken}")
     n, delta = len(prepared), max(g.total_delta for g in promises) * answers
-    losses = promised_losses(mechanism, prepared, promises) * answers
+    losses = guaranteed_losses(mechanism, prepared, promises) * answers
     if not np.isfinite(losses[~np.eye(n, dtype=bool)]).any():
         return Limit(
             1.0,
@@ -398,13 +398,13 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     return Limit(value, f"{whence}: no guess of anyone is right more than {_round_up(value)} of the time.")
 
 
-def promised_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
+def guaranteed_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
     """Return the largest ln of the ratio of any release's chances under two texts that is promised, and for noise on a
     vector of the whole text follows from it; ∞ where nothing is stated of them."""
-    return float(promised_losses(mechanism, (a, b))[0, 1])
+    return float(guaranteed_losses(mechanism, (a, b))[0, 1])
 
 
-def promised_losses(
+def guaranteed_losses(
     mechanism: Mechanism, prepared: Sequence[Prepared], promises: Sequence[Guarantee] | None = None
 ) -> np.ndarray:
     """Return :func:`promised_loss` of every pair of texts, float64 (n, n), 0 on the diagonal.
@@ -415,11 +415,11 @@ def promised_losses(
     losses = np.zeros((len(prepared), len(prepared)))
     for i in range(len(prepared)):
         for j in range(i):
-            losses[i, j] = losses[j, i] = _promised_loss(mechanism, prepared, promises, i, j)
+            losses[i, j] = losses[j, i] = _guaranteed_loss(mechanism, prepared, promises, i, j)
     return losses
 
 
-def _promised_loss(
+def _guaranteed_loss(
     mechanism: Mechanism, prepared: Sequence[Prepared], promises: Sequence[Guarantee], i: int, j: int
 ) -> float:
     a, b = prepared[i], prepared[j]

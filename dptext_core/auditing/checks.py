@@ -37,12 +37,12 @@ class Seeds:
 @dataclass(frozen=True)
 class Subject:
     """What an audit looks at. inputs: as they were given, or the default ones; probes: the distributions of their drawn
-    words, () where only whole outputs can be looked at, and in ``FIRST``. promise: of the first text. claim: an ε of
+    words, () where only whole outputs can be looked at, and in ``FIRST``. guarantee: of the first text. claim: an ε of
     the caller's in the place of the promise. draws: rewrites of each text that the caller asked for, None for none.
     thorough: whether what takes minutes is looked at too. rewriter: makes the rewrites of all looks."""
 
     m: Mechanism
-    promise: Guarantee
+    guarantee: Guarantee
     inputs: Sequence[str | Prepared]
     stream: NoiseStream
     meter: Meter
@@ -62,7 +62,7 @@ class Subject:
         """ε that one draw may lose; inf where nothing is promised."""
         if self.claim is not None:
             return self.claim
-        return float("inf") if self.promise.notion == "none" else self.promise.epsilon
+        return float("inf") if self.guarantee.notion == "none" else self.guarantee.epsilon
 
 
 Look = Callable[[Subject], Check | None]

@@ -15,23 +15,23 @@ from ..privacy.kinds import MetricKind
 TOLERANCE = 1e-5
 
 
-def named_distances(m: Any, promise: Guarantee, words: Sequence[str]) -> np.ndarray | None:
+def named_distances(m: Any, guarantee: Guarantee, words: Sequence[str]) -> np.ndarray | None:
     """Return distances of words (n,) in the guarantee's metric, float64 (n, n); None where its kind is unknown here.
 
     NaN for words that the vocabulary does not have.
     """
-    metric, stated = promise.metric, promise.metric.parameters
+    metric, stated = guarantee.metric, guarantee.metric.parameters
     if metric.kind == MetricKind.LIST_PLACES:
         by_length = stated.get("shortest") is not None  # each list has a γ of its own
-        found = _places(m.vocabulary.lists, words, promise.largest if by_length else None)
+        found = _places(m.vocabulary.lists, words, guarantee.largest if by_length else None)
     elif metric.kind == MetricKind.EUCLIDEAN:
         found = _euclidean(_space(m, stated["space"]), words)
     elif metric.kind == MetricKind.MAHALANOBIS:
         found = _euclidean(_space(m, stated["space"]), words, float(stated["lam"]))
     else:
         return None
-    if metric.is_limited and promise.largest is not None:
-        found = np.minimum(found, promise.largest)
+    if metric.is_limited and guarantee.largest is not None:
+        found = np.minimum(found, guarantee.largest)
     return found
 
 

@@ -50,7 +50,7 @@ class StatedText:
     prepared: Prepared
     document: Document
     stated: dict[int, TokenDistribution]
-    promise: Guarantee
+    guarantee: Guarantee
     ways: dict[str, int]
     per_draw: bool = False
     forms: _Forms = field(default_factory=lambda: _Forms({}, {}, {}))
@@ -58,7 +58,7 @@ class StatedText:
     @property
     def once(self) -> bool:
         """Whether equal words are drawn once."""
-        return self.promise.unit.counts_distinct_words
+        return self.guarantee.unit.counts_distinct_words
 
     @cached_property
     def first(self) -> dict[int, int]:

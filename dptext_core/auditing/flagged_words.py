@@ -43,9 +43,9 @@ SAME_NOISE, FRESH = 8, 200
 
 def flagged_words(subject: Subject) -> Check | None:
     """Texts that differ in flagged words alone."""
-    m, promise = subject.m, subject.promise
-    same = {c.kind for c in promise.adjacency.conditions}
-    if promise.notion is Notion.NONE or ConditionKind.SAME_FLAGS not in same:
+    m, guarantee = subject.m, subject.guarantee
+    same = {c.kind for c in guarantee.adjacency.conditions}
+    if guarantee.notion is Notion.NONE or ConditionKind.SAME_FLAGS not in same:
         return None
     pairs = rewrites = 0
     try:
@@ -53,7 +53,7 @@ def flagged_words(subject: Subject) -> Check | None:
             pairs += 1
             _compare_stated(m, a, b)
             rewrites += _compare_releases(subject, a, b)
-        if not any(entry.kind is NotProtectedKind.FLAGS_IN_CONTEXT for entry in promise.exposed):
+        if not any(entry.kind is NotProtectedKind.FLAGS_IN_CONTEXT for entry in guarantee.exposed):
             _compare_flags(m)
     except Breach as breach:
         return Check(NAME, "refuted", f"{pairs} pairs of texts.", breach.reason, breach.witness, draws=rewrites)

@@ -367,15 +367,15 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
             raise Breach(text.text, f"After {name} a word was added that nothing is stated of.", reason)
     told_of = result.guarantee
     spent = sum(s.epsilon for s in result.steps)
-    if spent > told_of.total * (1 + 1e-9) or _promises_more(told_of, text.promise):
+    if spent > told_of.total * (1 + 1e-9) or _guarantees_more(told_of, text.guarantee):
         message = (
             f"A rewrite of “{flat(text.text)}” promises a total of {number(told_of.total)}, its words spend "
-            f"{number(spent)}, and the guarantee of the text says {number(text.promise.total)}."
+            f"{number(spent)}, and the guarantee of the text says {number(text.guarantee.total)}."
         )
         raise Breach(text.text, message, "the guarantee of a result promises more than that of its text.")
 
 
-def _promises_more(result: Guarantee, text: Guarantee) -> bool:
+def _guarantees_more(result: Guarantee, text: Guarantee) -> bool:
     """Whether the guarantee of a result says less is spent, of another notion, or leaves something out."""
     less = result.total < text.total * (1 - 1e-9) or result.epsilon < text.epsilon * (1 - 1e-9)
     other = (result.notion, result.unit, result.adjacency, result.metric, result.group) != (
@@ -394,7 +394,7 @@ def _promises_more(result: Guarantee, text: Guarantee) -> bool:
 def _check_independence(text: StatedText, probes: Sequence[Probe], estimated: bool) -> None:
     """Raise Breach where the promise counts words one by one, and a word's stated distribution depends on others that
     are not public."""
-    if text.promise.notion not in ("metric", "group") or estimated:
+    if text.guarantee.notion not in ("metric", "group") or estimated:
         return
     known: dict[tuple[str, Hashable], tuple[TokenDistribution, str]] = {}
     for p in probes:

@@ -21,9 +21,9 @@ def _field_breach(field: str, told: str, text: str, other: str | None = None) ->
 def check_metric(st: Statement) -> str:
     """Return the distance is one: 0 to itself, the same both ways, no detour shorter, and the same whatever else is
     asked."""
-    if st.promise.notion != "metric" or not st.words:
+    if st.guarantee.notion != "metric" or not st.words:
         return ""
-    d, words, metric = st.apart, st.words, st.promise.metric
+    d, words, metric = st.apart, st.words, st.guarantee.metric
     slack = TOLERANCE * max(1.0, float(np.nanmax(np.where(np.isfinite(d), d, 0.0))))
     at = np.argwhere((np.abs(d - d.T) > slack) | (np.isnan(d) != np.isnan(d.T)) | (d < -slack))
     if len(at):
@@ -48,9 +48,9 @@ def check_metric(st: Statement) -> str:
     if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
         message = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, and {d[0, -1]:.6g} among others."
         raise _field_breach("metric", message, words[0], words[-1])
-    if named_distances(st.m, st.promise, list(words)) is not None:
+    if named_distances(st.m, st.guarantee, list(words)) is not None:
         return ""
-    if st.promise.near is None or st.promise.largest is None:
+    if st.guarantee.near is None or st.guarantee.largest is None:
         return f"“{metric}” is a distance that is not known here, and the guarantee states no near or no largest one."
     if not st.columns:
         return f"“{metric}” is a distance that is not known here, and no distribution has a formula to check it on."
@@ -59,7 +59,7 @@ def check_metric(st: Statement) -> str:
 
 def check_distance(st: Statement) -> str:
     """Return what totals are counted in is never less than the distance of one draw."""
-    g = st.promise
+    g = st.guarantee
     if g.notion != "metric" or not g.distance or g.distance == g.metric or not st.words:
         return ""
     from dataclasses import replace
@@ -78,8 +78,8 @@ def check_distance(st: Statement) -> str:
 def check_near(st: Statement) -> str:
     """Check that the distance is that of a typical word: about as large as the nearest distances of the middle two
     thirds of them."""
-    near = st.promise.near
-    if near is None or st.promise.notion != "metric":
+    near = st.guarantee.near
+    if near is None or st.guarantee.notion != "metric":
         return ""
     if len(st.nearby) and _typical(st.nearby, near) is None:
         return ""
@@ -109,8 +109,8 @@ def _typical(nearest: np.ndarray, near: float) -> tuple[float, float] | None:
 
 def check_largest(st: Statement) -> str:
     """No two words are farther apart, and the largest distance is not far below it."""
-    largest = st.promise.largest
-    if largest is None or st.promise.notion != "metric":
+    largest = st.guarantee.largest
+    if largest is None or st.guarantee.notion != "metric":
         return ""
     some = np.concatenate([x[np.isfinite(x)] for x in (st.wide, st.apart)])
     if not len(some):
@@ -129,7 +129,7 @@ def check_largest(st: Statement) -> str:
 def check_group(st: Statement) -> str:
     """Check that groups are groups: alike both ways, and with whatever is alike; and as large as a number in their
     name."""
-    if st.promise.notion != "group" or not st.words:
+    if st.guarantee.notion != "group" or not st.words:
         return ""
     alike = np.isfinite(st.apart) | np.eye(len(st.words), dtype=bool)
     for a, b in np.argwhere(alike):
@@ -142,14 +142,14 @@ def check_group(st: Statement) -> str:
             raise _field_breach("group", message, st.words[a], st.words[b])
     if st.m.by_word is None:
         return ""
-    stated = st.promise.group.size
+    stated = st.guarantee.group.size
     sizes = 1 + np.isfinite(st.scan).sum(axis=1)
     outputs = {int(np.isfinite(p.d.log_probs).sum()) for c in st.columns for p in c.probes}
     possible = {int(sizes.max()), int(np.median(sizes)), int(sizes.min()), round(float(sizes.mean()))} | outputs
     if stated and stated not in possible:
         least, most = int(sizes.min()), int(sizes.max())
         return (
-            f"“{st.promise.group}” names {number(stated)}, and the groups of {len(sizes)} words have "
+            f"“{st.guarantee.group}” names {number(stated)}, and the groups of {len(sizes)} words have "
             f"{least if least == most else f'{least} to {most}'} words."
         )
     return ""
@@ -158,7 +158,7 @@ def check_group(st: Statement) -> str:
 def check_among(st: Statement) -> str:
     """Something is named where a draw depends on what is public of its text."""
     m = st.m
-    if st.promise.among or m.public_prior is None:
+    if st.guarantee.among or m.public_prior is None:
         return ""
     probes = [p for c in st.columns for p in c.probes]
     contexts = [public_context(m, p.prepared, p.index) for p in probes]

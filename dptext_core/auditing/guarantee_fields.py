@@ -44,8 +44,8 @@ def every_field(subject: Subject) -> Check | None:
     """Each field of the guarantee; None where a claim of the caller's stands in its place."""
     if subject.claim is not None:
         return None
-    promise = subject.promise
-    names = ("reason", "seeded", "never", "loaded") if promise.notion == "none" else tuple(CHECKERS)
+    guarantee = subject.guarantee
+    names = ("reason", "seeded", "never", "loaded") if guarantee.notion == "none" else tuple(CHECKERS)
     seen, before = statement(subject), subject.rewriter.n
     unclear: list[str] = []
     for field in names:
@@ -104,7 +104,7 @@ def _differences(column: Column) -> tuple[np.ndarray, np.ndarray]:
 
 def check_notion(st: Statement) -> str:
     """Return a pure or approximate guarantee compares any two words."""
-    if st.promise.notion in ("pure", "approx") and len(st.words) > 1:
+    if st.guarantee.notion in ("pure", "approx") and len(st.words) > 1:
         left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
         if len(left_out):
             a, b = (st.words[i] for i in left_out[0])
@@ -115,7 +115,7 @@ def check_notion(st: Statement) -> str:
 
 def check_epsilon(st: Statement) -> str:
     """No stated distribution loses more than ε, and no piece spends more."""
-    g = st.promise
+    g = st.guarantee
     for t, r in st.results:
         # A piece may take several draws, where the guarantee counts more of them than there are pieces.
         more = t.guarantee.draws - sum(u.drawn for u in r.units) if t.guarantee.expected is None else 0
@@ -136,7 +136,7 @@ def check_epsilon(st: Statement) -> str:
 
 def check_delta(st: Statement) -> str:
     """Two stated distributions differ by no more than δ at ε."""
-    g = st.promise
+    g = st.guarantee
     if g.notion == "approx":
         for column in st.columns:
             p = np.exp(column.log_p)
@@ -153,7 +153,7 @@ def check_delta(st: Statement) -> str:
 
 def check_bounded_range(st: Statement) -> str:
     """Return the log-ratios of two stated distributions lie in an interval of length ε."""
-    g = st.promise
+    g = st.guarantee
     if not g.bounded_range:
         return ""
     for column in st.columns:
@@ -177,7 +177,7 @@ def check_bounded_range(st: Statement) -> str:
 def check_unit(st: Statement) -> str:
     """Equal words share one draw where the guarantee counts them once."""
     m = st.m
-    if not st.promise.unit:
+    if not st.guarantee.unit:
         raise _field_breach("unit", st.texts[0].text, "The guarantee does not say what one draw protects.")
     if m.by_word is None or not st.words:
         return ""
@@ -253,7 +253,7 @@ def check_spent(st: Statement) -> str:
                 f"{g.draws} of {g.epsilon:g}."
             )
             raise _field_breach("spent", t.text, message)
-    if st.promise.notion != "approx":
+    if st.guarantee.notion != "approx":
         _losses_are_spent(st)
     return check_free_draws(st)
 
@@ -288,7 +288,7 @@ def check_exposed(st: Statement) -> str:
 
 def check_reason(st: Statement) -> str:
     """Where there is no guarantee, it is said why."""
-    g = st.promise
+    g = st.guarantee
     if (g.notion == "none") != bool(g.reason):
         text = st.texts[0].text if st.texts else ""
         raise _field_breach("reason", text, f"The notion is {g.notion!r}, and the reason is {g.reason!r}.")

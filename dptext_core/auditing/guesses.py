@@ -30,9 +30,9 @@ def is_guessable(m: Mechanism, texts: Sequence[str]) -> bool:
 
 def success_bound(m: Mechanism, texts: Sequence[str]) -> float:
     """How likely a guess among these texts is right, at most."""
-    promises = [m.guarantee(t) for t in texts]
-    epsilon = max(g.total for g in promises)
-    delta = max(g.total_delta for g in promises)
+    guarantees = [m.guarantee(t) for t in texts]
+    epsilon = max(g.total for g in guarantees)
+    delta = max(g.total_delta for g in guarantees)
     return min(1.0, math.exp(epsilon) / (len(texts) - 1 + math.exp(epsilon)) + delta)
 
 

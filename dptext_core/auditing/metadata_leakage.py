@@ -52,7 +52,7 @@ class _Metadata:
 def check_metadata(subject: Subject) -> Check | None:
     """Return the guarantee and all that goes with it, of texts that the promise makes alike."""
     m = subject.m
-    if subject.promise.notion == "none":
+    if subject.guarantee.notion == "none":
         return None
     try:
         compared, texts, unclear = _compare(subject)
@@ -175,7 +175,7 @@ def said_of_words(subject: Subject) -> Check | None:
     """Return the guarantee and errors of texts that have every word of a vocabulary between them, and of words
     alone."""
     m, by_word = subject.m, subject.m.by_word
-    if by_word is None or subject.promise.notion == "none":
+    if by_word is None or subject.guarantee.notion == "none":
         return None
     words = _plain_words(m, by_word)
     if len(words) < 2:

@@ -47,7 +47,7 @@ class OutputSample:
     """One input: its rewrites as events, one Counter for each half; and what it states of the first piece."""
 
     prepared: Prepared
-    promise: Guarantee
+    guarantee: Guarantee
     halves: tuple[dict[str, Counter], dict[str, Counter]]
     first: TokenDistribution | None
     drawn_first: Counter
@@ -103,16 +103,16 @@ def sample_outputs(
     return OutputSample(prepared, guarantee, halves, first if stated else None, drawn_first)
 
 
-def check_totals(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
+def check_totals(m: Mechanism, r: RewriteResult, guarantee: Guarantee) -> None:
     """Raise ConfigError where pieces are not those of the text, InputError where they spend more than is promised."""
     check_pieces(r.text, r.releases, m.title)
     spent = math.fsum(p.epsilon for p in r.releases)
-    if spent > promise.total * (1 + 1e-9):
-        raise InputError(f"{m.title} spends {spent:g} in a rewrite, and promises {promise.total:g} for its text.")
-    if r.guarantee.total < promise.total * (1 - 1e-9):
+    if spent > guarantee.total * (1 + 1e-9):
+        raise InputError(f"{m.title} spends {spent:g} in a rewrite, and promises {guarantee.total:g} for its text.")
+    if r.guarantee.total < guarantee.total * (1 - 1e-9):
         raise InputError(
-            f"{m.title} promises {r.guarantee.total:g} with a rewrite, and {promise.total:g} for its text: the smaller "
-            "one is no promise."
+            f"{m.title} promises {r.guarantee.total:g} with a rewrite, and {guarantee.total:g} for its text: the "
+            "smaller one is no promise."
         )
 
 

@@ -57,14 +57,14 @@ def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
         texts = _sample_all(subject, prepared, half)
     except Breach as broken_rule:
         return replace(report, verdict="refuted", witness=broken_rule.witness, reason=broken_rule.reason)
-    promise = max((t.promise for t in texts), key=lambda g: g.total)
-    limits = {pair: _limit([texts[i].promise for i in pair], claim) for pair in pairs}
-    every_limit = list(limits.values()) or [_limit([promise], claim)]
+    guarantee = max((t.guarantee for t in texts), key=lambda g: g.total)
+    limits = {pair: _limit([texts[i].guarantee for i in pair], claim) for pair in pairs}
+    every_limit = list(limits.values()) or [_limit([guarantee], claim)]
     # "Holds" is said of all pairs: the largest ε and the smallest δ are what the draws have to show.
     claimed, delta = max(e for e, _ in every_limit), min((d for _, d in every_limit if d), default=0.0)
     report = replace(
         report,
-        notion=promise.notion,
+        notion=guarantee.notion,
         claimed=claimed,
         delta=delta,
         exact=False,
@@ -75,15 +75,15 @@ def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
     )
     if (breach := find_misstatement(texts)) is not None:
         return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
-    if claim is None and promise.notion == "metric":
+    if claim is None and guarantee.notion == "metric":
         reason = (
             "the promise counts distances between words, which whole outputs do not have. Give a claim of your own."
         )
         return replace(report, verdict="inconclusive", reason=reason, pairs=0)
-    found, whole = _compare(report, subject, texts, limits, promise, half)
+    found, whole = _compare(report, subject, texts, limits, guarantee, half)
     if found.verdict:
         return found
-    reason = _lacking(found, subject, promise, (claimed, delta), half, whole is not None)
+    reason = _lacking(found, subject, guarantee, (claimed, delta), half, whole is not None)
     if whole is not None and not reason:
         return replace(whole, verdict="holds", tested=f"{whole.tested} {found.tested}")
     return replace(found, verdict="inconclusive" if reason else "holds", reason=reason)
@@ -104,16 +104,16 @@ def _compare(
     subject: Subject,
     texts: Sequence[OutputSample],
     limits: Mapping[tuple[int, int], tuple[float, float]],
-    promise: Guarantee,
+    guarantee: Guarantee,
     half: int,
 ) -> tuple[AuditReport, AuditReport | None]:
     """Return the report with the loss of whole outputs, and that of every piece where one is stated. A report that
     refutes has its verdict."""
     m, claim, meter, pairs = subject.m, subject.claim, subject.meter, list(limits)
-    report, broken = first_pieces(report, texts, pairs, promise, claim, meter)
+    report, broken = first_pieces(report, texts, pairs, guarantee, claim, meter)
     if broken is not None:
         return broken, None
-    whole = every_piece(report, m, texts, pairs, promise, claim, subject.stream, meter, subject.rewriter)
+    whole = every_piece(report, m, texts, pairs, guarantee, claim, subject.stream, meter, subject.rewriter)
     if whole is not None and whole.verdict == "refuted":
         return whole, None
     report = bounded_loss(report, texts, limits, half, meter)
@@ -132,7 +132,7 @@ def _compare(
 def _lacking(
     report: AuditReport,
     subject: Subject,
-    promise: Guarantee,
+    guarantee: Guarantee,
     limit: tuple[float, float],
     half: int,
     states_pieces: bool,
@@ -140,8 +140,8 @@ def _lacking(
     """Why a report that does not refute is inconclusive; "" where it holds. limit: ε and δ that the draws have to
     show, unless losses are exact or every piece states its own."""
     claimed, delta = limit
-    if subject.claim is None and promise.notion == "none":
-        return f"nothing is promised, because {promise.reason}"
+    if subject.claim is None and guarantee.notion == "none":
+        return f"nothing is promised, because {guarantee.reason}"
     if not report.pairs:
         if report.inputs == 1:
             return "one text has nothing to be compared with. Give another one that the promise makes alike to it."
@@ -178,12 +178,12 @@ def of_outputs(report: AuditReport) -> tuple[Check, ...]:
     return (*out, tested)
 
 
-def _limit(promises: Sequence[Guarantee], claim: float | None) -> tuple[float, float]:
+def _limit(guarantees: Sequence[Guarantee], claim: float | None) -> tuple[float, float]:
     """ε and δ that two texts, or one, may lose as wholes."""
     if claim is not None:
         return claim, 0.0
-    totals = [math.inf if g.notion == "none" else g.total for g in promises]
-    return max(totals), max(g.total_delta for g in promises)
+    totals = [math.inf if g.notion == "none" else g.total for g in guarantees]
+    return max(totals), max(g.total_delta for g in guarantees)
 
 
 def _latent_limits(
@@ -194,7 +194,7 @@ def _latent_limits(
     for (a, b), (_, delta) in limits.items():
         loss = m.audit_support.latent_loss(texts[a].prepared, texts[b].prepared)
         # A loss that is stated beside a δ says nothing of a claim without one.
-        if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
+        if loss is None or delta < max(texts[i].guarantee.total_delta for i in (a, b)):
             return {}
         out[a, b] = loss, delta
     return out

@@ -24,7 +24,7 @@ from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.task import UNWATCHED, Task
 from .release_statistics import new_instance
-from .rules import Breach, Spelling, dependence_breach, flat, follow_steps, not_named, same_promise
+from .rules import Breach, Spelling, dependence_breach, flat, follow_steps, not_named, same_guarantee
 
 #: The ways in which rewrites can be had.
 TEXT, PREPARED, LIST, FRESH, EACH = (
@@ -48,7 +48,7 @@ class _RewriteSubject:
     whose: Mechanism
     other: Mechanism
     spelling: Spelling
-    promises: dict[str, Guarantee] = field(default_factory=dict)
+    guarantees: dict[str, Guarantee] = field(default_factory=dict)
     named: dict[str, tuple[bool, str]] = field(default_factory=dict)
 
 
@@ -118,7 +118,7 @@ class Rewriter:
         except DPTextError as error:
             text, *more = dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in texts)
             asked = self._of(m)
-            for other in () if more else [*asked.promises][-_BEFORE:]:
+            for other in () if more else [*asked.guarantees][-_BEFORE:]:
                 if other != text and _are_adjacent(asked.other, text, other):
                     message = f"The error of “{flat(text)}” is “{flat(str(error))}”, and “{flat(other)}” is rewritten."
                     raise dependence_breach("error", text, message, other) from error
@@ -169,9 +169,9 @@ class Rewriter:
     def _beside(self, m: Mechanism, asked: _RewriteSubject, way: str, text: str, result: RewriteResult) -> None:
         """Check what leaves with a text besides it and its noise."""
         if not m.shares_draws:  # else a list has its own
-            if text not in asked.promises:
-                asked.promises[text] = asked.other.guarantee(text)
-            same_promise(result, asked.promises[text])
+            if text not in asked.guarantees:
+                asked.guarantees[text] = asked.other.guarantee(text)
+            same_guarantee(result, asked.guarantees[text])
         batch = result.batch if m.shares_draws else ""
         stated = {"mechanism": m.name, "options": m.config, "language": m.language, "batch": batch}
         own = {

@@ -66,7 +66,7 @@ def not_named(text: str, piece: str) -> Breach:
     return Breach(text, message, "what is copied from the original is not named among what is exposed.")
 
 
-def same_promise(result: RewriteResult, stated: Guarantee) -> None:
+def same_guarantee(result: RewriteResult, stated: Guarantee) -> None:
     """Raise Breach where the guarantee of a result is not that which the mechanism states of its text: it leaves with
     the release, and may tell of the text. Where a result is seeded, the mark of it is its own."""
     own = result.guarantee

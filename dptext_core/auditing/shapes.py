@@ -49,7 +49,7 @@ def _left_out(st: Statement) -> tuple[str, str] | None:
 
 def _leaves_out(st: Statement, a: str, b: str) -> str:
     """Whether the words of the guarantee leave out two texts too."""
-    g, m = st.promise, st.m
+    g, m = st.guarantee, st.m
     if g.adjacency.is_any_texts:
         seeds = st.subject.seeds("adjacency")
         one, other = (st.subject.rewriter.one(m, t, seeds()).text for t in (a, b))
@@ -88,14 +88,14 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
 def _compare_rewrites(st: Statement) -> None:
     """Rewrites of texts of different shapes, where the guarantee compares them. Raises Breach."""
     m = st.m
-    if st.promise.notion not in ("pure", "approx"):
+    if st.guarantee.notion not in ("pure", "approx"):
         return
     low = with_epsilon(m, min(float(m.config.epsilon), LOW))
     seeds = st.subject.seeds("shapes")
     counts: list[dict[str, Counter]] = []
-    promises = [low.guarantee(t) for t in SHAPES]
+    guarantees = [low.guarantee(t) for t in SHAPES]
     # Fisher's test is of equal distributions: the guarantee lets all of these rewrites be e times as likely at most.
-    if 2 * DRAWS * max(g.total + g.total_delta for g in promises) > 1:
+    if 2 * DRAWS * max(g.total + g.total_delta for g in guarantees) > 1:
         return
     words = frozenset(w.casefold() for t in SHAPES for w in t.split() if w.isalpha())
     for text in SHAPES:

@@ -68,7 +68,7 @@ def first_pieces(
     report: AuditReport,
     texts: Sequence[OutputSample],
     pairs: Sequence[tuple[int, int]],
-    promise: Guarantee,
+    guarantee: Guarantee,
     claim: float | None,
     meter: Meter,
 ) -> tuple[AuditReport, AuditReport | None]:
@@ -81,10 +81,10 @@ def first_pieces(
         if t.first is not None
     ]
     apart = np.array([[1.0 if (a, b) in set(pairs) else np.nan for b in stated] for a in stated])
-    if not np.isfinite(apart).any() or promise.notion != "pure":
+    if not np.isfinite(apart).any() or guarantee.notion != "pure":
         return report, None
     loss, witness = largest_loss(probes, apart, meter)
-    allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
+    allowed = guarantee.epsilon if claim is None else min(claim, guarantee.epsilon)
     if loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return report, replace(
             report, verdict="refuted", measured=loss, claimed=allowed, exact=True, witness=witness, of="the first piece"
@@ -182,7 +182,7 @@ def every_piece(
     m: Mechanism,
     texts: Sequence[OutputSample],
     pairs: Sequence[tuple[int, int]],
-    promise: Guarantee,
+    guarantee: Guarantee,
     claim: float | None,
     stream: NoiseStream,
     meter: Meter,
@@ -191,7 +191,7 @@ def every_piece(
     """Return the exact loss of every piece of some rewrites, given the pieces before it; None where it is not
     stated."""
     likelihood = piece_likelihood(m)
-    if not pairs or promise.notion != "pure" or likelihood is None:
+    if not pairs or guarantee.notion != "pure" or likelihood is None:
         return None
     found = _piece_losses(m, likelihood, texts, pairs, stream, meter, rewriter)
     if found is not None and found.differing is not None:
@@ -200,7 +200,7 @@ def every_piece(
     if found is None or not found.compared:
         return None
     p = _uniform(found.ranks)
-    allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
+    allowed = guarantee.epsilon if claim is None else min(claim, guarantee.epsilon)
     message = (
         f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
     )

@@ -74,8 +74,8 @@ class Statement:
         return self.subject.m
 
     @property
-    def promise(self) -> Guarantee:
-        return self.subject.promise
+    def guarantee(self) -> Guarantee:
+        return self.subject.guarantee
 
     @property
     def results(self) -> list[tuple[StatedText, RewriteResult]]:
@@ -193,18 +193,18 @@ def _of_words(subject: Subject, probes: Sequence[Probe]) -> tuple[Column, ...]:
 
 def distances_of(subject: Subject, probes: Sequence[Probe]) -> np.ndarray:
     """Distances in the unit of the guarantee, float64 (n, n), NaN where two draws are not compared."""
-    m, promise, n = subject.m, subject.promise, len(probes)
+    m, guarantee, n = subject.m, subject.guarantee, len(probes)
     words = [p.word for p in probes]
-    if promise.notion in ("metric", "group"):
+    if guarantee.notion in ("metric", "group"):
         out = np.array(m.audit_support.distances(words), np.float64)
-        named = named_distances(m, promise, words) if promise.notion == "metric" else None
+        named = named_distances(m, guarantee, words) if guarantee.notion == "metric" else None
         if named is not None and not np.allclose(
             np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
         ):
             out = np.where(np.isfinite(out), named, np.nan)
     else:
         out = np.ones((n, n))
-    if promise.among:
+    if guarantee.among:
         contexts = [public_context(m, p.prepared, p.index) for p in probes]
         out[[[a != b for b in contexts] for a in contexts]] = np.nan
     np.fill_diagonal(out, np.nan)

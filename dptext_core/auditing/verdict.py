@@ -124,7 +124,7 @@ def audit(
     given = _checked_inputs(m, inputs)
     subject = Subject(
         m,
-        _first_promise(m, given),
+        _first_guarantee(m, given),
         given,
         NoiseStream(seed),
         meter,
@@ -180,7 +180,7 @@ def _checked_inputs(m: Mechanism, inputs: Sequence[str | Prepared] | None) -> li
 
 def _empty_report(subject: Subject) -> AuditReport:
     """Return the report of an audit that has looked at nothing yet."""
-    m, guarantee = subject.m, subject.promise
+    m, guarantee = subject.m, subject.guarantee
     of_texts = _has_whole_outputs_only(m) and subject.claim is None and guarantee.notion != "none"
     return AuditReport(
         mechanism=m.name,
@@ -229,7 +229,7 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
     if len(probes) > MAX_INPUTS:
         raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
     later = probes_after(m, probes, stream.at("before"), meter)[: MAX_INPUTS - len(probes)]
-    subject = replace(subject, promise=m.guarantee(probes[0].prepared), probes=probes)
+    subject = replace(subject, guarantee=m.guarantee(probes[0].prepared), probes=probes)
     first, began = report.checks, time.perf_counter()
     report, loss, count = _loss(m, subject, [*probes, *later], tuple(skipped), report)
     report = replace(report, checks=(*first, replace(loss, seconds=time.perf_counter() - began)))
@@ -282,7 +282,7 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
     return replace(report, verdict="holds", reason="")
 
 
-def _first_promise(m: Mechanism, inputs: Sequence[str | Prepared]) -> Guarantee:
+def _first_guarantee(m: Mechanism, inputs: Sequence[str | Prepared]) -> Guarantee:
     """Return the guarantee of the first input that has one. Raises the error of the first where none has."""
     failed: DPTextError | None = None
     for one in inputs:
@@ -299,19 +299,20 @@ def _loss(
 ) -> tuple[AuditReport, Check, int]:
     """Return the loss of one draw, from closed forms or bounded from draws; and how often each text is to be
     rewritten."""
-    promise, claim, draws, stream, meter = subject.promise, subject.claim, subject.draws, subject.stream, subject.meter
-    distances, known, exempt = _distances(m, probes, promise, claim)
+    guarantee, claim, draws, stream = subject.guarantee, subject.claim, subject.draws, subject.stream
+    meter = subject.meter
+    distances, known, exempt = _distances(m, probes, guarantee, claim)
     estimated = any(p.d.draws is not None for p in probes)
     report = replace(
         empty,
-        notion=promise.notion,
+        notion=guarantee.notion,
         claimed=float(subject.claimed),
         exact=not estimated,
-        unit=str(promise.metric) if promise.notion == "metric" else "",
+        unit=str(guarantee.metric) if guarantee.notion == "metric" else "",
         inputs=len(probes),
         pairs=int(np.isfinite(distances).sum()) // 2,
         skipped=skipped,
-        delta=promise.delta if claim is None else 0.0,
+        delta=guarantee.delta if claim is None else 0.0,
     )
     if estimated:
         report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter, subject.rewriter)
@@ -324,22 +325,22 @@ def _loss(
             report,
             measured=measured,
             witness=witness,
-            proven=_describe_proof(report, promise, known, exempt),
+            proven=_describe_proof(report, guarantee, known, exempt),
             detectable=_shown_by(every_input(count), distances, subject.confidence),
         )
-        if promise.notion == "approx" and claim is None:
-            measured, witness = loss_beyond(probes, promise.delta, meter)
+        if guarantee.notion == "approx" and claim is None:
+            measured, witness = loss_beyond(probes, guarantee.delta, meter)
             report = replace(report, measured=measured, witness=witness)
         if (deep := too_deep(probes)) is not None:
             reason = "an output is stated to be possible that the sampler cannot reach, so that no finite ε holds."
             return replace(report, measured=math.inf), Check(LOSS, "refuted", report.proven, reason, deep), count
-    if report.pairs and _exceeds(report) and not (claim is None and promise.notion == "none"):
+    if report.pairs and _exceeds(report) and not (claim is None and guarantee.notion == "none"):
         return report, Check(LOSS, "refuted", report.proven, "", report.witness, draws=report.draws), count
-    return report, _loss_check(report, promise, claim), count
+    return report, _loss_check(report, guarantee, claim), count
 
 
 def _distances(
-    m: Mechanism, probes: Sequence[Probe], promise: Guarantee, claim: float | None
+    m: Mechanism, probes: Sequence[Probe], guarantee: Guarantee, claim: float | None
 ) -> tuple[np.ndarray, bool, int]:
     """Distances in the unit of the claim, float64 (n, n), NaN where two inputs are not compared; whether they are those
     of the metric that the guarantee names (true where it names none); and how many pairs have a distance in that metric
@@ -347,11 +348,11 @@ def _distances(
     n = len(probes)
     known, exempt = True, 0
     # Pure: any two inputs. A claim of the caller's, or no claim at all: as if it were pure.
-    if promise.notion == "metric" or (promise.notion == "group" and claim is None):
+    if guarantee.notion == "metric" or (guarantee.notion == "group" and claim is None):
         words = [p.word for p in probes]
         out = np.array(m.audit_support.distances(words), np.float64)
-        if promise.notion == "metric":
-            named = named_distances(m, promise, words)
+        if guarantee.notion == "metric":
+            named = named_distances(m, guarantee, words)
             known = named is not None
             if named is not None:
                 exempt = int(np.triu(np.isfinite(named) & ~np.isfinite(out), 1).sum())
@@ -383,7 +384,7 @@ def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
     return could_show(count, alpha) / float(apart.min())
 
 
-def _describe_proof(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -> str:
+def _describe_proof(report: AuditReport, guarantee: Guarantee, known: bool, exempt: int) -> str:
     if not report.pairs:
         return ""
     left_out = f" {exempt:,} pairs are not compared, since the mechanism does not promise them." if exempt else ""
@@ -392,7 +393,7 @@ def _describe_proof(report: AuditReport, promise: Guarantee, known: bool, exempt
             "From the stated distributions, for these inputs and all outputs: no two of them differ by more "
             f"than δ = {scientific(report.delta)} at ε = {bound(report.claimed)}."
         )
-    where = f" (its distances are taken from the mechanism: “{promise.metric}” is not known here)" if not known else ""
+    where = "" if known else f" (its distances are taken from the mechanism: “{guarantee.metric}” is not known here)"
     return f"From the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
@@ -431,13 +432,13 @@ def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
     )
 
 
-def _loss_check(report: AuditReport, promise: Guarantee, claim: float | None) -> Check:
+def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) -> Check:
     """Return the loss of one draw, which is not above what is claimed."""
     missed = ""
     behind = report.draws
     rarest = 3 / max(1, behind // max(1, 2 * report.inputs))
-    if claim is None and promise.notion == "none":
-        missed = f"nothing is promised, because {promise.reason}"
+    if claim is None and guarantee.notion == "none":
+        missed = f"nothing is promised, because {guarantee.reason}"
     elif not report.pairs:
         missed = "no two of these inputs are alike under the promise, so that there is nothing to compare."
     elif not report.exact and 0 < report.delta < rarest:

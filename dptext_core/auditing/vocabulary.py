@@ -56,11 +56,11 @@ AGAIN, DROPPED = 30, {6: 2, 12: 4}
 
 def stated_words(subject: Subject) -> Check | None:
     """Return the stated distribution of each word of the vocabulary, against the promise."""
-    m, promise = subject.m, subject.promise
+    m, guarantee = subject.m, subject.guarantee
     by_word = m.by_word
-    if by_word is None or promise.notion not in ("pure", "group", "metric") or subject.claim is not None:
+    if by_word is None or guarantee.notion not in ("pure", "group", "metric") or subject.claim is not None:
         return None
-    words = _in_a_row(by_word, promise.notion)
+    words = _in_a_row(by_word, guarantee.notion)
     if len(words) < 2:
         return None
     unstated: dict[str, None] = {}
@@ -79,13 +79,14 @@ def stated_words(subject: Subject) -> Check | None:
         probes = [*before, *_probes(m, by_word, chosen[start : start + _TOGETHER], unstated)]
         if len(probes) < 2:
             continue
-        apart = _apart(m, promise, probes)
+        apart = _apart(m, guarantee, probes)
         value, found, compared = _compare_pairs(subject, probes, apart)
         pairs += compared
         if value > worst:
             worst, witness = value, found
-        before = probes[-_AFTER:] if promise.notion == "metric" else probes[-20:] if promise.notion == "group" else []
-        if promise.notion == "pure" and all(p.d.candidates is probes[0].d.candidates for p in probes):
+        after = {"metric": _AFTER, "group": 20}.get(guarantee.notion)
+        before = [] if after is None else probes[-after:]
+        if guarantee.notion == "pure" and all(p.d.candidates is probes[0].d.candidates for p in probes):
             table = np.stack([p.d.log_probs for p in probes])
             top, low = table.max(axis=0), table.min(axis=0)
             high = (top, low) if high is None else (np.maximum(high[0], top), np.minimum(high[1], low))
@@ -108,7 +109,7 @@ def stated_words(subject: Subject) -> Check | None:
     looked = (
         f"The stated distributions of {part} words of the vocabulary over all outputs, {pairs:,} pairs of near ones"
     )
-    if worst > promise.epsilon * (1 + TOLERANCE) + TOLERANCE:
+    if worst > guarantee.epsilon * (1 + TOLERANCE) + TOLERANCE:
         reason = "the stated distributions of two words differ by more than the promise allows."
         return Check(STATED, "refuted", f"{looked}.", reason, witness, blind=blind)
     if unstated:
@@ -171,14 +172,14 @@ def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str], unstated: d
     return out
 
 
-def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
+def _apart(m: Mechanism, guarantee, probes: Sequence[Probe]) -> np.ndarray:
     """Distances in the metric that the promise names, float64 (n, n), NaN where two words are not compared."""
     words = [p.word for p in probes]
-    if promise.notion == "pure":
+    if guarantee.notion == "pure":
         out = 1.0 - np.eye(len(words))
     else:
         out = np.array(m.audit_support.distances(words), np.float64)
-        named = named_distances(m, promise, words) if promise.notion == "metric" else None
+        named = named_distances(m, guarantee, words) if guarantee.notion == "metric" else None
         # The same but for rounding: then the mechanism's, which its scores are made of.
         if named is not None and not np.allclose(
             np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
@@ -191,7 +192,7 @@ def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
 def _compare_pairs(subject: Subject, probes: Sequence[Probe], apart: np.ndarray) -> tuple[float, Witness | None, int]:
     """Return the largest loss per unit, where it is, and how many pairs were compared: all of a group or of a pure
     promise, of a metric one those that stand near."""
-    if subject.promise.notion != "metric":
+    if subject.guarantee.notion != "metric":
         value, witness = largest_loss(probes, apart, subject.meter)
         return value, witness, int(np.isfinite(apart).sum()) // 2
     best: tuple[float, int, int] = (0.0, 0, 0)

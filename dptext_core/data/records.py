@@ -225,7 +225,7 @@ def _records(
         own = NoiseStream() if stream is None else stream
         for record in _block(block, at, m, column, own, task, polish):
             if draws is not None and record.guarantee is not None and m.in_parts is not None:
-                record = replace(record, guarantee=m.in_parts.promise(record.guarantee, draws))
+                record = replace(record, guarantee=m.in_parts.with_draws(record.guarantee, draws))
             yield record
         at += len(block)
 

@@ -131,7 +131,7 @@ def so_far(folder: Path, shares_draws: bool) -> DatasetGuarantee:
         if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
             raise InputError(f"{folder.name} holds rows that are not in order. Name another folder.")
         try:
-            whole.add(promise_of(line[OWN]), line[OWN].get("untouched", False))
+            whole.add(guarantee_of(line[OWN]), line[OWN].get("untouched", False))
         except (KeyError, TypeError):
             raise InputError(
                 f"Row {whole.rows} in {folder.name} does not say what is promised of it. Name another folder."
@@ -193,7 +193,7 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
     return {OWN: own, **{k: r.row[k] for k in keep}, column: r.text}
 
 
-def promise_of(own: dict[str, Any]) -> Guarantee | None:
+def guarantee_of(own: dict[str, Any]) -> Guarantee | None:
     """Return the guarantee that :func:`line_of` wrote, as far as a total needs it."""
     if own.get("error") is not None:
         return None

@@ -108,13 +108,12 @@ class Calibration:
         """Return the result in plain words."""
         if self.epsilon is None:
             return self.reason
-        low, high = self.interval
-        how = (
-            ""
-            if self.draws is None
-            else f", 95% interval {_format_target(self.kind, low)} to {_format_target(self.kind, high)}"
-        )
-        how = f"; by “{_attacker(self.by)}”{how}" if self.by else how
+        low, high = (_format_target(self.kind, end) for end in self.interval)
+        how = "" if self.draws is None else f", 95% interval {low} to {high}"
+        if self.by:
+            from ..attacks.best import title
+
+            how = f"; by “{title(self.by)}”{how}"
         over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
         if self.kind in TEXT_TARGETS:
             over = f" ({how.removeprefix(', ')})" if how else ""
@@ -338,8 +337,7 @@ def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _In
     if kind != "total" and not 0 < value < 1:
         raise InputError(
             f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no way to "
-            f"compare "
-            "others by. Choose another ε, or a target of your own."
+            "compare others by. Choose another ε, or a target of your own."
         )
     n, ends = len(inputs), (value, value)
     return Calibration(
@@ -491,12 +489,6 @@ def _target(target: Mapping[str, float], known: Mapping[str, str] = TARGETS) -> 
             f"The target {kind} is {'above 0' if kind == 'total' else 'between 0 and 1'}; it is {value:g}."
         )
     return kind, value
-
-
-def _attacker(name: str) -> str:
-    from ..attacks.best import title
-
-    return title(name)
 
 
 def _format_target(kind: str, x: float) -> str:

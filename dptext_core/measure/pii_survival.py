@@ -63,12 +63,12 @@ def is_unchanged(result: RewriteResult, unit: int) -> bool:
     return step.action in ("keep", "replace") and not step.changed
 
 
-def count_survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[int, int]:
+def count_survivors(result: RewriteResult) -> tuple[int, int]:
     """Of the different names, numbers, dates and places that were found in the original: how many still stand, as one
-    does of which a word does, and how many there are. finder: as for :func:`trace_pii`."""
+    does of which a word does, and how many there are."""
     aligned = "alignment" in result.can
     found: dict[tuple[str, str], bool] = {}
-    for t, units in trace_pii(result, finder):
+    for t, units in trace_pii(result):
         key = t.kind, t.text.casefold()
         found[key] = found.get(key, False) or (any(is_unchanged(result, k) for k in units) if aligned else bool(units))
     return sum(found.values()), len(found)
@@ -133,12 +133,10 @@ def _in_place(found: Sequence[PiiSpan], original: str, released: str) -> list[bo
     return out
 
 
-def standing_among(
-    result: RewriteResult, texts: Sequence[str], finder: Finder | None = None
-) -> list[tuple[PiiSpan, tuple[int, ...]]]:
+def standing_among(result: RewriteResult, texts: Sequence[str]) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with the numbers of those ``texts``, pieces that may be released
-    in the place of its own, in which it stands, of a name or place a word of it. finder: as for :func:`trace_pii`."""
-    pii = find_pii(result.original, result.language, finder or names.finder())
+    in the place of its own, in which it stands, of a name or place a word of it."""
+    pii = find_pii(result.original, result.language, names.finder())
     among: list[list[int]] = [[] for _ in pii]
     for n, text in enumerate(texts):
         for numbers, (_, spans) in zip(among, _find_remaining(pii, result.original, text), strict=True):

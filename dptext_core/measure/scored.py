@@ -272,21 +272,21 @@ def align_words(original: str, rewrite: str, language: Language = ENGLISH) -> li
 
 
 def _words_found(
-    originals: Sequence[str], rewrites: Sequence[str], task: Task, language: Language = ENGLISH
+    originals: Sequence[str], rewrites: Sequence[str], task: Task
 ) -> tuple[dict[str, list[float]], int, float]:
     """For each attacker the share of words of each text that it names; how many words there are; and the share that
     always guessing the most frequent word names."""
     space, lm = word_space(), load_masked_lm("bundled")
     found: dict[str, list[float]] = {name: [] for name in WORDS}
-    words, stop = 0, stop_words(None, language)
+    words, stop = 0, stop_words(None, ENGLISH)
     free = np.array([w not in stop for w in space.words])
     for n, (original, rewrite) in enumerate(zip(originals, rewrites, strict=True)):
         task.check()
-        places = align_words(original, rewrite, language)
+        places = align_words(original, rewrite)
         if places:
             words += len(places)
             tokens = [t.text for t in Document.parse(rewrite).tokens]
-            hits = _hits(places, tokens, space, lm, free, task, language)
+            hits = _hits(places, tokens, space, lm, free, task)
             for name in WORDS:
                 found[name].append(float(np.mean(hits[name])))
         task.report(n + 1, len(originals))
@@ -313,13 +313,11 @@ def most_named(originals: Sequence[str], rewrites: Sequence[str], task: Task = U
     return max(named_words(originals, rewrites, task).values(), key=sum)
 
 
-def _hits(
-    places, tokens: Sequence[str], space, lm, free: np.ndarray, task: Task, language: Language = ENGLISH
-) -> dict[str, list[bool]]:
+def _hits(places, tokens: Sequence[str], space, lm, free: np.ndarray, task: Task) -> dict[str, list[bool]]:
     """Return for each attacker whether it recovers the original at each place of one text."""
     pieces = [lm.word_pieces(t) for t in tokens]
     logits = engine("bundled").score([MaskRequest(None, pieces, i) for i, _ in places], task=task.quiet)
-    proposed = np.where(free, over_words(logits, "bundled", language, tuple(space.words)), -np.inf)
+    proposed = np.where(free, over_words(logits, "bundled", ENGLISH, tuple(space.words)), -np.inf)
     rows = space.rows([tokens[i] for i, _ in places])
     hits: dict[str, list[bool]] = {name: [] for name in WORDS}
     for (i, word), log_p, row in zip(places, proposed, rows.tolist(), strict=True):

@@ -135,8 +135,8 @@ class PartwiseRewriting(Facet[M]):
         """Return what these texts draw once for all. Draws nothing, and runs no model."""
 
     @abstractmethod
-    def promise(self, guarantee: Guarantee, draws: int) -> Guarantee:
-        """Return the promise of a text of a part, where so many things are drawn once for all parts together."""
+    def with_draws(self, guarantee: Guarantee, draws: int) -> Guarantee:
+        """Return the guarantee of a text of a part, where so many things are drawn once for all parts together."""
 
 
 class PublicPrior(Facet[M]):

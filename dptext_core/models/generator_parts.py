@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
 from ..support.imports import transformers_import_guard
-from ..text.language import Language
 from ..text.languages import ENGLISH
 from .generators import WEIGHTS_FILE, GeneratorSpec
 from .registry import json_in
@@ -68,10 +67,10 @@ def _start_id(model: Any, tokenizer: Any) -> int:
 _CLOSING, _OPENING, _TIGHT = set(".,;:!?)]}%…"), set("([{$#"), set("-–—/@_")
 
 
-def _word_pieces(tokens: Sequence[str], language: Language = ENGLISH) -> list[str]:
+def _word_pieces(tokens: Sequence[str]) -> list[str]:
     """Word pieces as text: a public rule on what was written alone. Marks stand where they do in Latin script."""
     # An apostrophe inside a word stands tight: don ' t, ana ' s.
-    after = {*language.clitics, *(d.partition("'")[2] for d in language.detached)}
+    after = {*ENGLISH.clitics, *(d.partition("'")[2] for d in ENGLISH.detached)}
     out: list[str] = []
     glued, quoted = True, False
     for k, token in enumerate(tokens):

@@ -16,13 +16,13 @@ _guard = threading.Lock()
 _locks: dict[tuple[str, str], threading.Lock] = {}
 
 
-def load_generator(name: str = BUNDLED, bundled: str = PROMPTED, device: str | None = None) -> Generator:
-    """Return the generator ``name`` on ``device`` ("cpu", "cuda", "mps"; None: a GPU where there is one), loaded once.
+def load_generator(name: str = BUNDLED, bundled: str = PROMPTED) -> Generator:
+    """Return the generator ``name``, loaded once, on a GPU where there is one.
 
     The process keeps the weights, never a text. Raises ModelUnavailable or ConfigError.
     """
     spec = generator_spec(name, bundled)
-    key = (str(spec.folder), resolve_device(device))
+    key = (str(spec.folder), resolve_device(None))
     with _guard:
         lock = _locks.setdefault(key, threading.Lock())
     with lock:

@@ -63,8 +63,8 @@ class DrawCounts:
         return optimal_total(self.counts, total, self.bounded_range, delta) if self.is_pure and self.counts else None
 
 
-def optimal_note(epsilon: float | None, delta: float = DELTA) -> str:
+def optimal_note(epsilon: float | None) -> str:
     """Return what stands beside a total, in brackets; empty where optimal composition is not smaller."""
     if epsilon is None:
         return ""
-    return f" (by optimal composition ε = {bound(epsilon)} with δ = {scientific(delta)})"
+    return f" (by optimal composition ε = {bound(epsilon)} with δ = {scientific(DELTA)})"

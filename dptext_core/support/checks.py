@@ -129,12 +129,12 @@ def text_list(values: Any, what: str = "texts") -> list[str]:
     return found
 
 
-def each_text(values: Any, what: str = "texts") -> Iterator[str]:
+def each_text(values: Any) -> Iterator[str]:
     """Yield the texts of a column, or of a generator that holds too many for a list. Raises InputError at once for a
     table or a single text, and later for anything that is no text."""
-    one_dimension(values, what)
+    one_dimension(values, "texts")
     if isinstance(values, str) or not hasattr(type(values), "__iter__"):
-        raise InputError(f"Give a list of {what}, not {type(values).__name__}.")
+        raise InputError(f"Give a list of texts, not {type(values).__name__}.")
     return map(one_text, values)
 
 

@@ -93,8 +93,8 @@ class TinyGroups(TinyResponse):
         words = self.vocabulary.words[start : start + self.size]
         return ScoreTable(words, (np.arange(len(words)) == row - start).astype(float), words[row - start])
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"group": frequency_group(self.size)}
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        return super().guarantee_fields(epsilon) | {"group": frequency_group(self.size)}
 
     def leaks(self) -> tuple[str, ...]:
         return ("the group of each word: about how frequent it is",)
@@ -144,10 +144,10 @@ class TinyMetric(TinyResponse):
         out[:, rows < 0] = np.nan
         return out
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         nearest = np.where(np.eye(len(self.table), dtype=bool), np.inf, self.table).min(axis=1)
-        own = {"metric": "Manhattan distance of four numbers"}
-        return super().promise(epsilon) | own | {"near": float(np.median(nearest)), "largest": float(self.table.max())}
+        own = {"near": float(np.median(nearest)), "largest": float(self.table.max())}
+        return super().guarantee_fields(epsilon) | {"metric": "Manhattan distance of four numbers"} | own
 
 
 # --- totals
@@ -269,8 +269,8 @@ class BoundedResponse(TinyResponse):
 
     title = "A small randomised response with a bounded range"
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"bounded_range": True}
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        return super().guarantee_fields(epsilon) | {"bounded_range": True}
 
 
 @fault(
@@ -283,8 +283,8 @@ class BoundedLatent(TinyLatent):
 
     title = "A small latent mechanism with a bounded range"
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"bounded_range": True}
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        return super().guarantee_fields(epsilon) | {"bounded_range": True}
 
 
 # --- an adjacency that is too wide
@@ -360,8 +360,8 @@ class MeanLargestSanText(SanText):
 
     title = "SanText whose largest distance is too small"
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        guarantee = super().promise(epsilon)
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        guarantee = super().guarantee_fields(epsilon)
         return guarantee | {"largest": 1.2 * guarantee["near"]}
 
 
@@ -375,8 +375,8 @@ class NearDiffractor(Diffractor):
 
     title = "1-Diffractor whose nearest word is too near"
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        guarantee = super().promise(epsilon)
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        guarantee = super().guarantee_fields(epsilon)
         return guarantee | {"near": guarantee["near"] / len(self.vocabulary.words)}
 
 
@@ -419,8 +419,8 @@ class UnscaledMetric(TinyMetric):
 
     title = "A small mechanism with a distance of no scale"
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"near": None, "largest": None}
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        return super().guarantee_fields(epsilon) | {"near": None, "largest": None}
 
 
 # --- groups
@@ -434,8 +434,8 @@ class CrowdedGroups(TinyGroups):
 
     title = "A small mechanism whose groups are said to be larger"
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"group": frequency_group(2 * self.size)}
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        return super().guarantee_fields(epsilon) | {"group": frequency_group(2 * self.size)}
 
 
 @fault(

@@ -165,7 +165,7 @@ class TinyLatent(SpaceMechanism):
     def distances(self, words) -> np.ndarray:
         return WordMechanism.distances(self, words)
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         return {"notion": "pure"}
 
 

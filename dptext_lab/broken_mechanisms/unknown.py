@@ -170,10 +170,10 @@ class PseudonymSanText(SanText):
         drawn: dict[int, str],
         stream: NoiseStream,
         unknown: NoiseStream,
-        promise: Guarantee,
+        guarantee: Guarantee,
     ) -> RewriteResult:
         own = _ByWord(prepared.document.words)
-        return super()._result(prepared, epsilons, drawn, stream, own, promise)
+        return super()._result(prepared, epsilons, drawn, stream, own, guarantee)
 
 
 UNKNOWN = faults_of(__name__)

@@ -22,7 +22,7 @@ from ..results import attacker_rows, belief
 from ..results import summary as store
 from ..results.conditions import UNKNOWN_WORDS
 from ..results.data_titles import title
-from ..results.leaderboard import Rows, at_equal_belief, board, bundled_summaries
+from ..results.leaderboard import Board, Rows, at_equal_belief, board, bundled_summaries
 from ..results.leaderboard_text import (
     agreement,
     answer,
@@ -73,6 +73,29 @@ def main(argv: Sequence[str] = ()) -> int:
     else:
         own = (attacker_rows.with_attackers(store.read(path)) for path in args.rows or ())
         rows = Rows((*own, *bundled_summaries()))
+    ranking = _ranking(args, rows)
+    name = title(args.set)
+    for missing in rows.unknown(args.set):
+        print(
+            f"{missing} is not registered here, so that the defaults that its rows leave out are not known, such as "
+            "whether stop words stay: name its file with --plugin FILE.",
+            file=sys.stderr,
+        )
+    if not ranking.entries and (args.judges or args.format != "text"):
+        raise ConfigError(answer(ranking, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
+    if args.judges:
+        _print_judges(rows, ranking, args.format)
+    elif args.format == "text":
+        _print_text(rows, ranking, name)
+    elif args.format == "json":
+        print(json.dumps(table(ranking), ensure_ascii=False, indent=1))
+    else:
+        print(to_csv(table(ranking)) if args.format == "csv" else to_latex(ranking, name), end="")
+    return 0
+
+
+def _ranking(args: argparse.Namespace, rows: Rows) -> Board:
+    """Return the requested ranking. Raises ConfigError for what the rows do not have."""
     known = rows.data_sets()
     if args.set not in known:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")
@@ -84,46 +107,34 @@ def main(argv: Sequence[str] = ()) -> int:
     ):
         if name not in there:
             raise ConfigError(f"{what}: use one of {', '.join(there)}.")
-    steps = rows.levels(args.set, privacy)
     bounds = measure(privacy)
     if args.at is not None and not bounds.low <= args.at <= bounds.high:  # nor is NaN
         raise ConfigError(f"--at: {privacy} is between {bounds.low:g} and {bounds.high:g}, not {args.at:g}.")
     if args.judges and args.format == "latex":
         raise ConfigError("--judges prints CSV or JSON.")
     stop_words = None if privacy == belief.METRIC else not args.draw_stop_words
-    at = steps[1] if args.at is None else args.at
-    ranking = board(rows, args.set, judge, privacy, at, stop_words, args.every, args.unknown_words)
-    name = title(args.set)
-    for missing in rows.unknown(args.set):
-        print(
-            f"{missing} is not registered here, so that the defaults that its rows leave out are not known, such as "
-            "whether stop words stay: name its file with --plugin FILE.",
-            file=sys.stderr,
-        )
-    if not ranking.entries and (args.judges or args.format != "text"):
-        raise ConfigError(answer(ranking, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
-    if args.judges:
-        places, alike = rankings(rows, ranking)
-        if args.format == "json":
-            print(json.dumps({"places": places, "tau": alike}, ensure_ascii=False, indent=1))
-            return 0
-        print(to_csv(places), end="")
-        print(correlation_text(ranking, alike), file=sys.stderr)
-        return 0
-    if args.format == "text":
-        print("\n".join(filter(None, (*answer(ranking, name), agreement(rows, ranking), *elsewhere(rows, ranking)))))
-        for e in ranking.entries:
-            where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
-            apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
-            print(f"{e.place:3d}  {with_interval(e, judge):>16s}  {e.label}, {where}{apart}")
-        for line in filter(None, (unknown_words_text(ranking), refused_text(ranking))):
-            print(line, file=sys.stderr)
-        if privacy == belief.METRIC:
-            print(belief.outside(belief.bundled(), args.set, ranking.at), file=sys.stderr)
-        elif ranking.left_out:
-            print(f"Without points near: {join_names(ranking.left_out)}.", file=sys.stderr)
-    elif args.format == "json":
-        print(json.dumps(table(ranking), ensure_ascii=False, indent=1))
-    else:
-        print(to_csv(table(ranking)) if args.format == "csv" else to_latex(ranking, name), end="")
-    return 0
+    at = rows.levels(args.set, privacy)[1] if args.at is None else args.at
+    return board(rows, args.set, judge, privacy, at, stop_words, args.every, args.unknown_words)
+
+
+def _print_judges(rows: Rows, ranking: Board, form: str) -> None:
+    places, alike = rankings(rows, ranking)
+    if form == "json":
+        print(json.dumps({"places": places, "tau": alike}, ensure_ascii=False, indent=1))
+        return
+    print(to_csv(places), end="")
+    print(correlation_text(ranking, alike), file=sys.stderr)
+
+
+def _print_text(rows: Rows, ranking: Board, name: str) -> None:
+    print("\n".join(filter(None, (*answer(ranking, name), agreement(rows, ranking), *elsewhere(rows, ranking)))))
+    for e in ranking.entries:
+        where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
+        apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
+        print(f"{e.place:3d}  {with_interval(e, ranking.judge):>16s}  {e.label}, {where}{apart}")
+    for line in filter(None, (unknown_words_text(ranking), refused_text(ranking))):
+        print(line, file=sys.stderr)
+    if ranking.privacy == belief.METRIC:
+        print(belief.outside(belief.bundled(), ranking.data, ranking.at), file=sys.stderr)
+    elif ranking.left_out:
+        print(f"Without points near: {join_names(ranking.left_out)}.", file=sys.stderr)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from dptext_core.auditing import AuditReport, audit
 from dptext_core.auditing.broken_mechanisms import FAULTS, broken
+
+from dptext_core.auditing import AuditReport, audit
 from dptext_core.auditing.metadata_leakage import NAME as METADATA
 from dptext_core.auditing.text_integrity import NAME as TEXT
 from dptext_core.auditing.verdict import LOSS

@@ -25,7 +25,7 @@ from dptext_core.data import release_files, tables
 from dptext_core.data.folder import RESULT, read_lines, some_lines
 from dptext_core.data.reading_notes import ReadingNote
 from dptext_core.data.records import UnreadableRow, rewrite_records
-from dptext_core.data.rewriting import OWN, errors_of, polished, promise_of, rewrite_data, score_run, so_far
+from dptext_core.data.rewriting import OWN, errors_of, guarantee_of, polished, rewrite_data, score_run, so_far
 from dptext_core.data.tables import Source
 from dptext_core.errors import ConfigError, DPTextError, InputError
 from dptext_core.measure import pii_survival
@@ -325,7 +325,7 @@ class Batch(Private):
         none."""
         column = self.asked.column
         for row, line in zip(self.data().rows(), read_lines(self.run), strict=False):
-            g = promise_of(line[OWN])
+            g = guarantee_of(line[OWN])
             yield _shown(row[column]), replace(g, draws=0) if g and line[OWN].get("untouched") else g
 
     @property

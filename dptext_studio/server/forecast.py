@@ -62,7 +62,7 @@ def forecast(rows: Iterable[Any], m: Mechanism, column: str = "text", task: Task
         for i in range(len(block)):
             g = _guarantee(m, texts[i]) if i in texts else None
             if g is not None and g.draws and draws is not None and m.in_parts is not None:
-                g = m.in_parts.promise(g, draws)
+                g = m.in_parts.with_draws(g, draws)
             found.add(at + i, g)
         at += len(block)
     return found

@@ -495,7 +495,7 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
 )
 def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told, monkeypatch):
     monkeypatch.setattr(goodness_of_fit, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
-    text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
+    text = a_text(text="a b c", guarantee=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
     look = lambda of: goodness_of_fit._follows(  # noqa: E731
         text, "w", release_of(of, total), {s.index: s for s in of if s.action != "insert"}, {1: "keep"}
     )
@@ -511,7 +511,7 @@ def test_words_may_be_left_out_or_added_where_that_has_a_chance(deleted, added, 
     monkeypatch.setattr(
         goodness_of_fit, "require_alignment", lambda m, why: SimpleNamespace(deleted=deleted, added=added)
     )
-    text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
+    text = a_text(text="a b c", guarantee=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
 
     def fine(*steps) -> bool:
         try:
@@ -939,7 +939,7 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
     fresh = lambda m, p, n, noise: [SimpleNamespace(text="t")] * n  # noqa: E731
     subject = SimpleNamespace(
         m=m,
-        promise=guarantee,
+        guarantee=guarantee,
         claim=None,
         thorough=False,
         stream=STREAM,

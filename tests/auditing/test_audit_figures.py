@@ -568,15 +568,15 @@ def test_each_broken_rule_of_pieces_is_said(exposed):
 def test_two_promises_of_one_text_are_told_apart():
     m = Swap.create()
     r = m.rewrite("The doctor", seed=1)
-    rules.same_promise(r, m.guarantee("The doctor"))
+    rules.same_guarantee(r, m.guarantee("The doctor"))
     fresh = m.rewrite("The doctor")
-    rules.same_promise(fresh, m.guarantee("The doctor"))
+    rules.same_guarantee(fresh, m.guarantee("The doctor"))
     for one in (r, fresh):
         with pytest.raises(rules.Breach) as seen_:
-            rules.same_promise(replace(one, guarantee=replace(one.guarantee, total=9.0)), m.guarantee("The doctor"))
+            rules.same_guarantee(replace(one, guarantee=replace(one.guarantee, total=9.0)), m.guarantee("The doctor"))
         assert "the total of the guarantee is 9.0; of the text itself it is 2.0" in seen_.value.witness.told
     nan = replace(m.guarantee("The doctor"), largest=math.nan)
-    rules.same_promise(replace(fresh, guarantee=replace(nan, largest=float("nan"))), nan)
+    rules.same_guarantee(replace(fresh, guarantee=replace(nan, largest=float("nan"))), nan)
 
 
 @pytest.mark.parametrize(
@@ -602,9 +602,8 @@ def test_two_promises_of_one_text_are_told_apart():
 )
 def test_a_result_promises_no_more_than_its_text(more, less):
     text = Guarantee("approx", 2.0, "u", "any", 1, 2.0, delta=0.1, exposed=("a", "b"))
-    assert goodness_of_fit._promises_more(replace(text, **more), text) is less and not goodness_of_fit._promises_more(
-        text, text
-    )
+    assert goodness_of_fit._guarantees_more(replace(text, **more), text) is less
+    assert not goodness_of_fit._guarantees_more(text, text)
 
 
 def test_first_pieces_that_are_not_what_is_stated():
@@ -953,7 +952,7 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
 
     def look(epsilon):
         guarantee = Guarantee("pure", epsilon, "word", "any", 1, epsilon)
-        given = SimpleNamespace(m=m, promise=guarantee, claim=None, thorough=True, meter=Meter())
+        given = SimpleNamespace(m=m, guarantee=guarantee, claim=None, thorough=True, meter=Meter())
         return vocabulary.stated_words(given)  # type: ignore[arg-type]
 
     check = look(2.0)

@@ -124,7 +124,7 @@ def test_a_context_that_is_not_named_is_found():
     m = dpt.get_mechanism("custext", prior="skeleton")
     assert check_of(m).status == "tested"
     base = type(m)
-    wrong = type("Wrong", (base,), {"promise": lambda self, e: base.promise(self, e) | {"among": ""}})
+    wrong = type("Wrong", (base,), {"guarantee_fields": lambda self, e: base.guarantee_fields(self, e) | {"among": ""}})
     check = check_of(wrong.create(prior="skeleton"))
     assert check.status == "refuted" and "field among" in check.looked
 
@@ -180,7 +180,7 @@ def test_a_distance_is_checked_without_a_vocabulary_too():
     m = dpt.get_mechanism("santext", prior="skeleton")
     assert m.by_word is None and check_of(m, "a doctor and the music, a nurse").status == "tested"
     base = type(m)
-    far = type("Far", (base,), {"promise": lambda self, e: base.promise(self, e) | {"near": 1.55}})
+    far = type("Far", (base,), {"guarantee_fields": lambda self, e: base.guarantee_fields(self, e) | {"near": 1.55}})
     check = check_of(far.create(prior="skeleton"), "a doctor and the music, a nurse")
     assert check.status == "refuted" and "field near" in check.looked
 
@@ -198,7 +198,7 @@ def test_a_distance_is_checked_without_a_vocabulary_too():
 def test_what_two_texts_share_is_compared_by_kind(adjacency, among, agree):
     """Of texts that the mechanism leaves out, where it writes a new text; a plugin states both in its own words."""
     g = Guarantee("pure", 1.0, "piece", adjacency, 1, 1.0, among=among)
-    st = SimpleNamespace(promise=g, m=SimpleNamespace(alignment=None))
+    st = SimpleNamespace(guarantee=g, m=SimpleNamespace(alignment=None))
     assert (shapes._leaves_out(st, "a", "b") == "") == agree  # type: ignore[arg-type]
 
 
@@ -208,5 +208,5 @@ def test_words_of_a_plugin_do_not_hide_the_conditions_that_it_takes(own):
     m = TinyResponse.create()
     stated = m.adjacency("unknown words in the same places") + ", where all is well"
     g = replace(m.guarantee(TEXT), adjacency="any two texts of one length" if own else stated)
-    st = SimpleNamespace(promise=g, m=m, words=())
+    st = SimpleNamespace(guarantee=g, m=m, words=())
     assert ("does not name" in shapes._leaves_out(st, "a", "b")) == own  # type: ignore[arg-type]

@@ -71,8 +71,8 @@ class Rejection(TinyResponse):
         words = self.vocabulary.words
         return RejectionTable(words, (np.arange(len(words)) == row) / 2, words[row], np.array([row]))
 
-    def promise(self, epsilon):
-        return super().promise(epsilon) | {"bounded_range": True}
+    def guarantee_fields(self, epsilon):
+        return super().guarantee_fields(epsilon) | {"bounded_range": True}
 
 
 class Constant(TinyResponse):
@@ -88,8 +88,8 @@ class Uniform(TinyResponse):
     def channel(self, row: int) -> Channel:
         return ScoreTable(self.vocabulary.words, np.zeros(self.most), self.vocabulary.words[row], np.array([row]))
 
-    def promise(self, epsilon):
-        return super().promise(epsilon) | {"bounded_range": True}
+    def guarantee_fields(self, epsilon):
+        return super().guarantee_fields(epsilon) | {"bounded_range": True}
 
 
 class RandomLength(dpt.Mechanism):

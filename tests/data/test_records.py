@@ -10,7 +10,7 @@ from foreign import Generator, Latent, Swap
 
 import dptext_core as dpt
 from dptext_core.data.records import DatasetGuarantee, rewrite_part, rewrite_records, seeded_stream, shared_draws
-from dptext_core.data.rewriting import OWN, line_of, promise_of
+from dptext_core.data.rewriting import OWN, guarantee_of, line_of
 
 TEXT = "My doctor sent a letter to my sister."
 
@@ -292,7 +292,7 @@ def test_rows_of_pure_draws_compose_optimally_also_after_a_file():
     for r in rewrite_records(given, m):
         whole.add(r.guarantee)
         own = json.loads(json.dumps(line_of(r, "text", [])))[OWN]
-        again.add(promise_of(own))
+        again.add(guarantee_of(own))
     one, every = (
         dpt.Guarantee("pure", 0.1, "word", "any two texts", n, 0.1 * n, bounded_range=whole.draws.bounded_range)
         for n in (90, 170)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from installed import beyond, hiding
-from models.test_check_gpu import ALL, FILE, ROOT, TEXT, check_gpu
+from models.test_check_gpu import ALL, FILE, ROOT, TEXT, check_gpu, gpu_report
 
 
 def smaller_tree(folder: Path) -> Path:
@@ -40,8 +40,8 @@ def test_a_rehearsal_on_the_cpu_passes_and_writes_a_report(tmp_path):
     value = {(c["check"], c["of"]): c["value"] for c in report["checks"]}
     assert all(value["same text twice", name] is True for name in ALL)
     # PyTorch and ONNX Runtime round apart: a difference of 0 would mean that one of them computed both.
-    assert 0 < value["largest difference of ln p", "dp-mlm"] < check_gpu.LOG_P[report["dtype"]]
-    assert 0 < value["largest difference of the vectors", check_gpu.ENCODER] < 1e-5
+    assert 0 < value["largest difference of ln p", "dp-mlm"] < gpu_report.LOG_P[report["dtype"]]
+    assert 0 < value["largest difference of the vectors", gpu_report.ENCODER] < 1e-5
     assert sum(check == "lack of memory" for check, _ in value) == 4
     measured = {s["what"].partition(",")[0] for s in report["speeds"]}
     assert measured == set(ALL) and all(s["device"] > 0 and s["times_as_fast"] > 0 for s in report["speeds"])
@@ -61,9 +61,9 @@ def test_the_smaller_tree_trains_and_rehearses_with_six_packages(tmp_path):
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert set(report["machine"]["versions"]) == set(check_gpu.NEEDED.values())
-    assert set(report["left_out"]) == {*set(ALL) - set(check_gpu.ALWAYS), check_gpu.ENCODER}
+    assert set(report["left_out"]) == {*set(ALL) - set(gpu_report.ALWAYS), gpu_report.ENCODER}
     measured = {s["what"].partition(",")[0] for s in report["speeds"]}
-    assert measured == set(check_gpu.ALWAYS)
+    assert measured == set(gpu_report.ALWAYS)
     trained, files = report["training"], sorted(out.iterdir())
     assert trained["steps"] >= 1 and trained["before"]["masked"] == trained["after"]["masked"] > 0
     assert trained["before"]["nll"] != trained["after"]["nll"] and trained["vectors"].startswith("mean word")

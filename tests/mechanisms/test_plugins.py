@@ -427,8 +427,8 @@ def test_a_promise_within_groups_is_whole_and_holds(groups):
 
 @pytest.mark.parametrize(("notion", "what"), [("group", "which words are a group"), ("metric", "what the distance is")])
 def test_a_promise_with_a_hole_is_refused(groups, notion, what):
-    hole = {"name": "hole", "notion": notion, "promise": WordMechanism.promise}
-    with pytest.raises(dpt.ConfigError, match=f"Hole promises.*{what}.*in promise"):
+    hole = {"name": "hole", "notion": notion, "guarantee_fields": WordMechanism.guarantee_fields}
+    with pytest.raises(dpt.ConfigError, match=f"Hole promises.*{what}.*in guarantee_fields"):
         type("Hole", (groups,), hole).create(epsilon=3.0).rewrite("My doctor treated my sister.")
     with pytest.raises(dpt.ConfigError, match=what):
         dpt.Guarantee(notion, 1.0, "released word", "any two texts", 1, 1.0)

@@ -21,6 +21,7 @@ from dptext_core.models.registry import WEIGHTS_FILE
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "tools" / "check_gpu.py"
 check_gpu = script("tools/check_gpu.py")
+gpu_report = check_gpu.sys.modules["gpu_report"]
 
 NAMES = ("teacher", "doctor", "farmer", "painter", "sailor", "baker", "writer", "singer", "driver", "lawyer")
 PLACES = ("school", "harbour", "village", "market", "garden")
@@ -30,7 +31,7 @@ TEXT = "".join(
     for name in NAMES
     for place in PLACES
 )
-ALL = (*check_gpu.WITH_MODEL, *check_gpu.WITHOUT_MODEL)
+ALL = (*gpu_report.WITH_MODEL, *gpu_report.WITHOUT_MODEL)
 
 
 class Arrays(dict):
@@ -41,13 +42,13 @@ def side():
     one = {"rewrites": ["b"], "again": ["b"], "pieces": [["x", "y", "z"]]}
     found = {"errors": {}, "left_out": {}, "parity": {name: copy.deepcopy(one) for name in ALL}, "dtype": "float32"}
     found |= {"device": "cpu", "asked": "cpu"}
-    arrays = {f"{name}/0/{k}": np.log([0.25, 0.75]) for name in check_gpu.WITH_MODEL for k in range(3)}
+    arrays = {f"{name}/0/{k}": np.log([0.25, 0.75]) for name in gpu_report.WITH_MODEL for k in range(3)}
     found |= {"memory": {"writer": True}, "fallback": {"takes the CPU": True}}
-    return found, Arrays(arrays | {check_gpu.ENCODER: np.ones((1, 3))})
+    return found, Arrays(arrays | {gpu_report.ENCODER: np.ones((1, 3))})
 
 
 def failed(device, a, cpu, b):
-    return {(c["check"], c["of"]) for c in check_gpu.checks(device, cpu, a, b) if not c["passed"]}
+    return {(c["check"], c["of"]) for c in gpu_report.checks(device, cpu, a, b) if not c["passed"]}
 
 
 def test_each_difference_between_the_devices_fails_its_own_check():
@@ -55,7 +56,7 @@ def test_each_difference_between_the_devices_fails_its_own_check():
     assert failed(device, a, cpu, b) == set()
     a["dp-mlm/0/2"] = a["dp-mlm/0/2"] + 0.02
     a["dp-prompt/0/1"] = np.array([-np.inf, 0.0])
-    a[check_gpu.ENCODER] = a[check_gpu.ENCODER] + 0.01
+    a[gpu_report.ENCODER] = a[gpu_report.ENCODER] + 0.01
     device["parity"]["dp-paraphrase"]["again"] = ["c"]
     device["parity"]["mahalanobis"] = {"rewrites": ["c"], "again": ["c"], "pieces": [[]]}
     device["memory"]["writer"] = False
@@ -64,7 +65,7 @@ def test_each_difference_between_the_devices_fails_its_own_check():
     assert failed(device, a, cpu, b) == {
         ("largest difference of ln p", "dp-mlm"),
         ("largest difference of ln p", "dp-prompt"),
-        ("largest difference of the vectors", check_gpu.ENCODER),
+        ("largest difference of the vectors", gpu_report.ENCODER),
         ("same text twice", "dp-paraphrase"),
         ("same text as on the CPU", "mahalanobis"),
         ("lack of memory", "writer"),
@@ -76,9 +77,9 @@ def test_each_difference_between_the_devices_fails_its_own_check():
 def test_what_both_devices_lack_is_left_out_and_what_one_lacks_is_not():
     (device, a), (cpu, b) = side(), side()
     for found, arrays in ((device, a), (cpu, b)):
-        for name in ("dp-prompt", check_gpu.ENCODER):
+        for name in ("dp-prompt", gpu_report.ENCODER):
             found["left_out"][name] = "It is not here."
-        del found["parity"]["dp-prompt"], arrays[check_gpu.ENCODER]
+        del found["parity"]["dp-prompt"], arrays[gpu_report.ENCODER]
     assert failed(device, a, cpu, b) == set()
     del device["parity"]["adept"], cpu["parity"]["dp-mlm"], device["parity"]["dp-mlm"]
     device["left_out"] |= {"adept": "It is not here.", "dp-mlm": "It is not here."}

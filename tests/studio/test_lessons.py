@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from dptext_core.auditing.broken_mechanisms import broken
 from marks import slow_but
 from small_spaces import on, random_space
 
 import dptext_core as dpt
-from dptext_core.auditing.broken_mechanisms import broken
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.numbers import odds_text

@@ -317,7 +317,7 @@ class _Run:
         lines = list(lines)
         self._folder.append(lines)
         for line in lines:
-            self.whole.add(rewriting.promise_of(line[rewriting.OWN]), line[rewriting.OWN].get("untouched", False))
+            self.whole.add(rewriting.guarantee_of(line[rewriting.OWN]), line[rewriting.OWN].get("untouched", False))
 
     def drain(self) -> None:
         """Append the blocks whose turn it is; of one that a kill cut off, what is missing."""

@@ -25,12 +25,12 @@ def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
     return pseudo_perplexity(rewrites)
 
 
-def pseudo_perplexity(texts: Sequence[str], name: str = "bundled", device: str | None = None) -> list[float]:
+def pseudo_perplexity(texts: Sequence[str], name: str = "bundled") -> list[float]:
     """Pseudo-perplexity of each text under the masked language model ``name``; nan where no word can be scored."""
     from ... import models
 
-    lm: Any = models.load_masked_lm(name, device)
-    engine: Any = models.engine(name, device)
+    lm: Any = models.load_masked_lm(name)
+    engine: Any = models.engine(name)
     column = {word: i for i, word in enumerate(lm.candidates)}
     requests, columns, owners = [], [], []
     for owner, text in enumerate(texts):

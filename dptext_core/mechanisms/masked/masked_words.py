@@ -390,9 +390,9 @@ class MaskedWords(Mechanism):
         return prepared.request(index, insert, (masked, at))
 
     def _result(
-        self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, promise: Guarantee | None = None
+        self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, guarantee: Guarantee | None = None
     ) -> RewriteResult:
-        """Return the released text with its steps. promise: given where the noise is fresh and not that of
+        """Return the released text with its steps. guarantee: given where the noise is fresh and not that of
         ``stream``."""
         document = prepared.document
         deleted = {i for i, (word, _) in acts.items() if word is None}
@@ -441,8 +441,8 @@ class MaskedWords(Mechanism):
             stream,
             spliced.text,
             tuple(steps),
-            guarantee=promise,
-            trace=MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
+            guarantee=guarantee,
+            trace=MaskedTrace(self, prepared, acts, tuple(drawn), stream, guarantee is not None),
         )
 
 

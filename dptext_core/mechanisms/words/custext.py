@@ -279,7 +279,7 @@ class CusText(PriorMechanism):
 
     # --- the promise
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         c = self.config
         space = without_path(self.vocabulary.name)
         shared = [Condition(ConditionKind.SAME_GROUP)]
@@ -387,5 +387,5 @@ class _PartwiseRewriting(PartwiseRewriting[CusText]):
     def draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable]:
         return self.m._distinct(texts, task or UNWATCHED)
 
-    def promise(self, guarantee: Guarantee, draws: int) -> Guarantee:
+    def with_draws(self, guarantee: Guarantee, draws: int) -> Guarantee:
         return self.m._over(guarantee, draws)

@@ -191,7 +191,7 @@ class Diffractor(WordMechanism):
         out[:, rows < 0] = np.nan
         return out
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         lists = self.config.lists
         metric = Metric(MetricKind.LIST_PLACES, lists=len(lists))
         # A total names other lists than the one that is taken by default: their places are another distance.

@@ -186,7 +186,7 @@ class TruncatedGumbel(SpaceMechanism):
             for r, n, d in zip(rows.tolist(), near, distances, strict=True)
         ]
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         small, _ = self.delta
         undefined = bool(epsilon * small <= 5 + 2 * np.log(len(self.vocabulary.words)))
         return {"notion": "none", "reason": Reason(ReasonKind.FEW_OUTPUTS, scale_undefined=undefined)}

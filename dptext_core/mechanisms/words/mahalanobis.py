@@ -67,8 +67,8 @@ class Mahalanobis(MVC):
             return super()._metric()
         return Metric(MetricKind.MAHALANOBIS, lam=self.config.lam, space=without_path(self.vocabulary.name))
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        guarantee = super().promise(epsilon)
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        guarantee = super().guarantee_fields(epsilon)
         if self._root is None:
             return guarantee
         stretch = 1 / np.sqrt(1 - self.config.lam)

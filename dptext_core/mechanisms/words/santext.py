@@ -238,8 +238,8 @@ class SanTextPlus(SanText):
         out[:, common] = np.nan
         return out
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        return super().guarantee_fields(epsilon) | {
             "near": nearest_distance(self.vocabulary, self.first_sensitive),
             "adjacency": self._adjacency().where(Condition(ConditionKind.SENSITIVE_WORDS, share=self.config.sensitive)),
         }

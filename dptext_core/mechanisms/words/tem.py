@@ -182,12 +182,12 @@ class TEM(SpaceMechanism):
             super().distances(words), self._gamma(min(epsilon) if isinstance(epsilon, tuple) else epsilon)
         )
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         # Where tokens have an ε each, the largest γ holds for all of them.
         given = self.config.epsilon
         least = min(given) if isinstance(given, tuple) else epsilon
-        promise, gamma = super().promise(epsilon), self._gamma(least) if epsilon else np.inf
-        if gamma >= promise["largest"]:
-            return promise
-        cut = {"metric": promise["metric"].at_most(gamma), "distance": promise["metric"]}
-        return promise | cut | {"near": min(promise["near"], gamma), "largest": gamma}
+        fields, gamma = super().guarantee_fields(epsilon), self._gamma(least) if epsilon else np.inf
+        if gamma >= fields["largest"]:
+            return fields
+        cut = {"metric": fields["metric"].at_most(gamma), "distance": fields["metric"]}
+        return fields | cut | {"near": min(fields["near"], gamma), "largest": gamma}

@@ -73,17 +73,17 @@ class WordMechanism(WordDistributions):
 
     # --- what each mechanism says of itself
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         """Fields of the guarantee that differ between mechanisms, at the largest ε of a draw.
 
         A promise within a group adds ``group``, which words are one, and a metric one ``metric``, what the distance is;
         :meth:`distances` says the same in numbers. Raises ConfigError where that is missing.
         """
         wanted = {"group": "which words are a group", "metric": "what the distance is"}.get(self.notion)
-        if wanted and type(self).promise is WordMechanism.promise:
+        if wanted and type(self).guarantee_fields is WordMechanism.guarantee_fields:
             raise ConfigError(
-                f"{type(self).__name__} promises {NOTIONS[self.notion]} and does not say {wanted}: add it in promise, "
-                f"as super().promise(epsilon) | {{{self.notion!r}: …}}."
+                f"{type(self).__name__} promises {NOTIONS[self.notion]} and does not say {wanted}: add it in "
+                f"guarantee_fields, as super().guarantee_fields(epsilon) | {{{self.notion!r}: …}}."
             )
         return {"notion": self.notion}
 
@@ -227,12 +227,12 @@ class WordMechanism(WordDistributions):
         every = self.epsilons(prepared)
         spent = self._spent(prepared, [every[i] for i in prepared.known.tolist()])
         epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
-        last = self.__dict__.get("_promised")
+        last = self.__dict__.get("_stated_fields")
         if last is None or last[0] != epsilon:
             within = (Condition(ConditionKind.SAME_GROUP),) if self.notion == "group" else ()
             shared = {"unit": ProtectedUnit(UnitKind.RELEASED_WORD), "adjacency": self._adjacency().where(*within)}
-            last = epsilon, shared | self.promise(epsilon)
-            self.__dict__["_promised"] = last  # most texts have that of the one before
+            last = epsilon, shared | self.guarantee_fields(epsilon)
+            self.__dict__["_stated_fields"] = last  # most texts have that of the one before
         return Guarantee(
             epsilon=epsilon,
             draws=len(spent),
@@ -374,11 +374,11 @@ class WordMechanism(WordDistributions):
         )
         words = self._draw_texts(texts, known, epsilons, stream, draws, task) if len(draws.rows) else []
         at = 0
-        promises = {id(p): self.guarantee(p) for p in {id(p): p for p in texts}.values()}
+        guarantees = {id(p): self.guarantee(p) for p in {id(p): p for p in texts}.values()}
         numbers = range(len(texts)) if numbers is None else numbers
         for number, prepared, k, spent, own in zip(numbers, texts, known, epsilons, stream, strict=True):
             drawn = dict(zip(k.tolist(), words[at : at + len(k)], strict=True))
-            yield self._result(prepared, spent, drawn, own, self._unknown_stream(own, number), promises[id(prepared)])
+            yield self._result(prepared, spent, drawn, own, self._unknown_stream(own, number), guarantees[id(prepared)])
             at += len(k)
 
     def _result(
@@ -388,7 +388,7 @@ class WordMechanism(WordDistributions):
         drawn: dict[int, str],
         stream: NoiseStream,
         unknown: NoiseStream,
-        promise: Guarantee,
+        guarantee: Guarantee,
     ) -> RewriteResult:
         """Return the released text. What happened to each token is held as columns; steps are made when they are looked
         at."""
@@ -417,7 +417,7 @@ class WordMechanism(WordDistributions):
             stream,
             spliced.text,
             Lazy(len(shown), self._steps, prepared, epsilons, shown, capitals, spliced.spans, written),
-            guarantee=promise,
+            guarantee=guarantee,
             trace=WordTrace(self, prepared, epsilons, stream, unknown),
         )
 

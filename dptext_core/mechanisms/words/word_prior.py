@@ -142,8 +142,8 @@ class PriorMechanism(SpaceMechanism):
         """Return what a text must share with the private one for a single draw to be compared."""
         return SAME_SKELETON if self.config.prior == "skeleton" else ComparisonScope()
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"among": self._among()}
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
+        return super().guarantee_fields(epsilon) | {"among": self._among()}
 
     @staticmethod
     def _based(table: Table, log_base: np.ndarray) -> Table:

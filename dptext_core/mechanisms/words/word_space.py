@@ -83,7 +83,7 @@ class SpaceMechanism(WordMechanism):
     def _metric(self) -> Metric:
         return Metric(MetricKind.EUCLIDEAN, space=without_path(self.vocabulary.name))
 
-    def promise(self, epsilon: float) -> dict[str, Any]:
+    def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         return {
             "notion": "metric",
             "metric": self._metric(),
