@@ -6,7 +6,7 @@ OUT ?= build/gpu
 TRAIN ?=
 TEXT ?=
 
-.PHONY: setup app test test-fast lint docs gpu
+.PHONY: setup app test test-fast lint docs figures gpu
 
 # Create the environment for the app and the tests, and install the Git hooks.
 setup:
@@ -37,6 +37,12 @@ docs:
 	python3 -m venv build/docs
 	build/docs/bin/python -m pip install -q -r requirements-docs.txt
 	build/docs/bin/python -m mkdocs build --strict
+
+# Draw every figure of the documents from the app and the bundled results.
+figures:
+	$(PYTHON) tests/e2e/take_pictures.py
+	$(PYTHON) tests/e2e/take_pictures.py readme
+	PYTHONPATH=. $(PYTHON) tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 
 # Check and measure on a GPU: see docs/measurements/performance.md.
 gpu:
