@@ -6,7 +6,7 @@ OUT ?= build/gpu
 TRAIN ?=
 TEXT ?=
 
-.PHONY: setup app test test-fast lint docs sbom gpu
+.PHONY: setup app test test-fast lint docs figures sbom gpu
 
 # Create the environment for the app and the tests, and install the Git hooks.
 setup:
@@ -45,6 +45,12 @@ sbom:
 	build/cyclonedx/bin/python -m pip install -q cyclonedx-bom==7.5.0
 	build/cyclonedx/bin/python -m cyclonedx_py environment build/whole/bin/python --pyproject pyproject.toml \
 		--output-reproducible --output-file build/sbom.json
+
+# Draw every figure of the documents from the app and the bundled results.
+figures:
+	$(PYTHON) tests/e2e/take_pictures.py
+	$(PYTHON) tests/e2e/take_pictures.py readme
+	PYTHONPATH=. $(PYTHON) tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 
 # Check and measure on a GPU: see docs/measurements/performance.md.
 gpu:

@@ -2,7 +2,7 @@
 
 Run:  python tools/run_notebook.py           runs it and writes its outputs
       python tools/run_notebook.py --check   says which cell prints something else than is kept, exit status 1
-      python tools/run_notebook.py --make docs/notebooks/four_mechanisms.py build/four_mechanisms.ipynb
+      python tools/run_notebook.py --make docs/notebooks/equal_certainty.py build/equal_certainty.ipynb
                                              makes a notebook of a file whose cells begin with # %%, and runs it
 
 Cells are run in order by Python alone, as a kernel would: no Jupyter is needed. Where the last line of a cell is a

@@ -215,8 +215,11 @@ def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> i
     faults = check(lines, against)
     for fault in faults:
         print(fault)
+    answer = "refused" if faults else "accepted"
     kept = sum(line.mechanism != BASELINE for line in lines)
-    print(f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {len(faults)} faults.")
+    print(
+        f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} faults."
+    )
     if reruns and not faults:
         setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -6,4 +6,5 @@ COMMANDS = {
     "report": "rewrite one text, and write a page with its promise and its setting",
     "gallery": "write the examples under every mechanism, and the lessons, as pages that need no server",
     "pocket": "write a site that rewrites texts in its visitor's browser, for any web server",
+    "cite": "print BibTeX entries of mechanisms and of this software",
 }

@@ -95,7 +95,7 @@ def enter() -> None:
     ):
         st.error(NO_HOST)
         st.stop()
-    if mine.sessions is not None and sessions.earlier_sessions() >= mine.sessions:
+    if mine.sessions is not None and not sessions.take_place(mine.sessions):
         st.error(FULL)
         st.stop()
 

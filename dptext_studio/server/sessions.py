@@ -37,6 +37,7 @@ class Work(Protocol):
 class _Visit:
     session: Callable[[], Any] = lambda: None  # Streamlit's object, where it is still there
     gone: float | None = None  # since when, by the monotonic clock
+    has_place: bool = False  # where places are limited
     work: WeakSet[Any] = field(default_factory=WeakSet)
 
 
@@ -66,11 +67,14 @@ def visitor() -> str | None:
     return inner.session_name()
 
 
-def earlier_sessions() -> int:
-    """Return how many sessions are here that came before the one that runs this. Outside of a server: none."""
+def take_place(most: int) -> bool:
+    """Return whether the session that runs this has one of so many places. It keeps the one that it has; one that is
+    turned away takes none, however often it comes back. Outside of a server there is always one."""
     with _lock:
-        here = list(_visits)
-    return here.index(me) if (me := visitor()) in here else 0
+        if (mine := _visits.get(visitor() or "")) is None:
+            return True
+        mine.has_place = mine.has_place or sum(visit.has_place for visit in _visits.values()) < most
+        return mine.has_place
 
 
 def session_count() -> int:

@@ -853,3 +853,12 @@ def test_help_names_the_command_that_was_typed(started, name, monkeypatch, capsy
         with pytest.raises(SystemExit):
             cli.main(argv)
         assert capsys.readouterr().out.startswith(f"usage: {' '.join([name, *argv[:-1]])} [-h]")
+
+
+def test_cite_prints_the_entries_of_named_mechanisms_and_of_this_software(run):
+    status, out, _ = run("cite", "custext", "santext")
+    keys = re.findall(r"(?m)^@\w+\{(\w+),", out)
+    assert status == 0 and keys == ["chen2023custext", "yue2021santext", "dptextstudio"]
+    status, out, _ = run("cite")
+    built_in = [spec.name for spec in dpt.mechanisms() if spec.name != "shout"]
+    assert status == 0 and all(f"{{{dpt.mechanism_class(name).references[0]}," in out for name in built_in)

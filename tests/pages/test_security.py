@@ -307,18 +307,22 @@ def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):
     monkeypatch.setattr(streamlit_patches.config, "set_option", lambda name, value: stopped.append(f"{name}={value}"))
     monkeypatch.setattr(public_hosting.st, "error", stopped.append)
     monkeypatch.setattr(public_hosting.st, "stop", lambda: stopped.append("stop"))
-    monkeypatch.setattr(sessions, "_visits", {k: None for k in range(205)})
-    monkeypatch.setattr(sessions, "visitor", lambda: 199)
+    visits = {str(k): sessions._Visit(has_place=k < 200) for k in range(205)}
+    monkeypatch.setattr(sessions, "_visits", visits)
+    monkeypatch.setattr(sessions, "visitor", lambda: "199")
     public_hosting.enter()
     assert stopped == ["server.maxUploadSize=2"], "who is in stays in"
     assert smaller_spaces.most_smaller == PUBLIC.lists
-    monkeypatch.setattr(sessions, "visitor", lambda: 200)
+    monkeypatch.setattr(sessions, "visitor", lambda: "202")
     public_hosting.enter()
     assert stopped[-2:] == [public_hosting.FULL, "stop"]
     stopped.clear()
-    del sessions._visits[7]
+    del visits["7"]
     public_hosting.enter()
-    assert stopped == ["server.maxUploadSize=2"], "a place is free"
+    assert stopped == ["server.maxUploadSize=2"], "a place is free, and who was turned away before takes none"
+    public_hosting.enter()
+    assert "stop" not in stopped, "it keeps its place"
+    monkeypatch.setattr(sessions, "visitor", lambda: "200")
     stopped.clear()
     monkeypatch.setenv("DPTEXT_SESSIONS", "100")
     public_hosting.enter()
