@@ -7,6 +7,7 @@ figure is made, not before.
 
 from .attackers import query_figure
 from .audit import audit_figure
+from .authors import authors
 from .case_study import case_study
 from .certainty import certainty
 from .clip_ranges import clipping
@@ -19,6 +20,7 @@ from .public_prior import public_prior
 from .theme import DARK, LIGHT, LINES_DARK, LINES_LIGHT
 from .total_budget import total_budget
 from .trade_off import trade_off
+from .verdicts import verdicts
 from .word_bars import word_bars
 from .word_views import caption, draw_view, title
 
@@ -30,6 +32,7 @@ __all__ = [
     "N_W",
     "S_W",
     "audit_figure",
+    "authors",
     "caption",
     "case_study",
     "certainty",
@@ -45,5 +48,6 @@ __all__ = [
     "to_html",
     "total_budget",
     "trade_off",
+    "verdicts",
     "word_bars",
 ]
