@@ -68,10 +68,10 @@ def measure(
         attackers["adaptive"] = (letter_classifier().fit(own, [labels[i] for i in known]), len(known))
     seconds = time.process_time() - began
     for name, (classifier, trained) in attackers.items():
-        log_p, authors = log_probabilities(classifier, released)
+        read = log_probabilities(classifier, [labels[i] for i in data.train[:trained]], released)
         most = max(Counter(truth).values())
         for n in (n for n in TEXTS if n <= most):
-            found = attack_groups(log_p, authors, truth, n)
+            found = attack_groups(*read, truth, n)
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
