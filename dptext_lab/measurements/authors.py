@@ -139,6 +139,8 @@ def main(argv: Sequence[str] = ()) -> int:
             setting = Setting(setting.mechanism, options, setting.epsilon)
         for row in measure(system, setting, releases, data, static, args.rewritten):
             rows[row.system, row.attacker, row.texts] = row
+        places = list(wanted)
+        rows = dict(sorted(rows.items(), key=lambda item: places.index(item[0][0])))
         MEASUREMENT.write(args.out, rows.values(), about)
         print(f"{system}: {rows[system, 'static', 1].seconds:.0f} s", flush=True)
     print(f"\n{table(list(rows.values()))}")
