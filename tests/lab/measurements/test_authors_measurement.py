@@ -64,6 +64,6 @@ def test_the_strongest_attacker_stands_in_the_table_the_figure_and_the_sentence(
         "| CusText",
     ]
     drawn = figures.authors(rows)["data"]
-    line = next(t for t in drawn if t.get("name") == "CusText" and t.get("mode", "").startswith("lines"))
+    line = next(t for t in drawn if t.get("name") == "CusText" and len(t["x"]) == 2)
     assert list(line["x"]) == [1.0, 5.0] and list(line["y"]) == [top["CusText", n].success for n in (1, 5)]
     assert f"at most {top['CusText', 1].success:.0%} of authors; from 5 texts" in authors_sentence(rows)
