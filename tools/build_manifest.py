@@ -171,6 +171,12 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "numbers measured on SST-2, Snips and film reviews; no text is in it",
         "MIT",
     ),
+    "benchmarks/authors.json": (
+        "python -m dptext_core bench authors --data DIR --stopwords FILE --rewritten 300 --out "
+        "assets/benchmarks/authors.json",
+        "how often authors of rewritten speeches of US presidents are recognised; no text is in it",
+        "MIT",
+    ),
     "benchmarks/two_texts.json": (
         "python -m dptext_core bench two-texts --out assets/benchmarks/two_texts.json",
         "how well texts written for this project are told apart by their rewrites; no rewrite is in it",
