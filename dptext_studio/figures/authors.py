@@ -11,7 +11,7 @@ from .theme import Plot
 
 
 def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340, width: int = 450) -> Plot:
-    """Draw the success of the strongest attacker: a curve with its 95% interval for each system.
+    """Draw the success of the strongest attacker: a curve for each system, without overlapping intervals.
 
     Raises InputError where there are no rows.
     """
@@ -19,8 +19,7 @@ def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340
     lines: dict[str, Curve] = {}
     for system in dict.fromkeys(r.system for r in rows):
         own = [r for r in top if r.system == system]
-        texts, success = [float(r.texts) for r in own], [r.success for r in own]
-        lines[system] = (texts, success, [r.low for r in own], [r.high for r in own])
+        lines[system] = ([float(r.texts) for r in own], [r.success for r in own], None, None)
     return curves(
         lines,
         "author recognised",
