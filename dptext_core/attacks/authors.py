@@ -1,8 +1,9 @@
 """The author attack over a user's releases: who wrote them, by a classifier, from one release or many together.
 
 The attacker has texts of known authors and several releases of one author. A classifier gives each release a
-probability of each author; their logarithms are added, as if releases were independent given the author. What a
-mechanism keeps of the style adds up over releases, so that the attack measures privacy of a user, not of a text.
+probability of each author, and these are multiplied as if releases were independent given the author: the share of each
+author among the known texts counts once. What a mechanism keeps of the style adds up over releases, so that the attack
+measures privacy of a user, not of a text.
 """
 
 from __future__ import annotations
@@ -79,21 +80,28 @@ class AuthorAttack:
 
 
 def log_probabilities(
-    classifier: AuthorClassifier, releases: Sequence[str | Sequence[str]]
-) -> tuple[np.ndarray, list[str]]:
-    """Return ln P(author | releases of a text), (texts, authors), and the authors. releases: one of each text, or
-    several, whose logarithms are added."""
+    classifier: AuthorClassifier, known_authors: Sequence[str], releases: Sequence[str | Sequence[str]]
+) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """Return ln P(author | releases of a text), up to a constant, (texts, authors); the authors; and ln of their shares
+    among the known texts. releases: one of each text, or several."""
     each = [[r] if isinstance(r, str) else list(r) for r in releases]
     flat = [text for some in each for text in some]
     log_p = np.log(np.maximum(np.asarray(classifier.predict_proba(flat), np.float64), _LEAST))
+    authors = [str(a) for a in classifier.classes_]
+    log_prior = np.log([max(1, list(known_authors).count(a)) / len(known_authors) for a in authors])
     owners = np.repeat(np.arange(len(each)), [len(some) for some in each])
-    found = np.zeros((len(each), log_p.shape[1]))
-    np.add.at(found, owners, log_p)
-    return found, [str(a) for a in classifier.classes_]
+    found = np.tile(log_prior, (len(each), 1))
+    np.add.at(found, owners, log_p - log_prior)
+    return found, authors, log_prior
 
 
 def attack_groups(
-    log_p: np.ndarray, known: Sequence[str], authors: Sequence[str], texts: int = 1, seed: int = 0
+    log_p: np.ndarray,
+    known: Sequence[str],
+    log_prior: np.ndarray,
+    authors: Sequence[str],
+    texts: int = 1,
+    seed: int = 0,
 ) -> AuthorAttack:
     """Attack groups of an author's texts.
 
@@ -103,6 +111,8 @@ def attack_groups(
         ln P(author | text), (texts, known authors).
     known : sequence of str
         The authors of its columns.
+    log_prior : numpy.ndarray
+        ln of their shares before anything is read.
     authors : sequence of str
         The true author of each text.
     texts : int
@@ -131,7 +141,8 @@ def attack_groups(
     hits = {}
     for author, at in places.items():
         groups = at[:, None] if texts == 1 else np.array([rng.permutation(at)[:texts] for _ in range(GROUPS)])
-        hits[author] = log_p[groups].sum(axis=1).argmax(axis=1) == column[author]
+        joint = (log_p - log_prior)[groups].sum(axis=1) + log_prior
+        hits[author] = joint.argmax(axis=1) == column[author]
     every = np.concatenate(list(hits.values()))
     success, largest = float(every.mean()), max(len(h) for h in hits.values())
     if texts == 1:
@@ -182,4 +193,4 @@ def attack_authors(
             raise InputError(f"Give an author for each text: got {len(one)} texts and {len(other)} authors.")
     classifier = letter_classifier() if classifier is None else classifier
     classifier.fit(list(known_texts), list(known_authors))
-    return attack_groups(*log_probabilities(classifier, releases), authors, texts)
+    return attack_groups(*log_probabilities(classifier, known_authors, releases), authors, texts)

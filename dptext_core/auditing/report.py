@@ -219,13 +219,29 @@ class AuditReport:
         return tuple(dict.fromkeys(told))
 
     def sentence(self) -> str:
-        """Return the verdict in plain words: it, what the draws could not have seen, what was proven and what was
+        """Return the verdict with the figure that it rests on, in at most 40 words."""
+        per = " per unit of distance" if self.unit else ""
+        at_least = "" if self.exact or self.measured == math.inf else "at least "
+        found = f"the largest loss is {at_least}{'infinite' if self.measured == math.inf else f'{self.loss}{per}'}"
+        over = f"{found} over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'}"
+        allowed = "no loss is excluded" if self.claimed == math.inf else f"the guarantee allows {self.limit}"
+        if self.holds:
+            return f"{self.line}: {over}, and {allowed}. Inputs that were not tried may lose more."
+        if self.verdict == "inconclusive":
+            said = f"{over}, and {allowed}" if self.pairs else "nothing could be compared"
+            return f"{self.line}: {said}. The details say why this decides nothing."
+        failed = next((c.name for c in self.checks if c.status == "refuted"), "the release")
+        said = f"the check “{failed}” failed" if self.reason else f"{over}, where {allowed}"
+        return f"{self.line}: {said}. The details name what shows it."
+
+    def details(self) -> str:
+        """Return the whole verdict in plain words: it, what the draws could not have seen, what was proven and what was
         tested."""
         line, first, *more = self.lines()
         return " ".join([f"{line}:", self.first(), *more] if line == self.line else [line, first, *more])
 
     def lines(self) -> tuple[str, ...]:
-        """:meth:`sentence` in paragraphs: :attr:`headline`, what the verdict rests on, and each of :meth:`parts`."""
+        """:meth:`details` in paragraphs: :attr:`headline`, what the verdict rests on, and each of :meth:`parts`."""
         first = self.first()
         parts = [f"{name.capitalize()}: {' '.join(said)}" for name, said in self.parts() if said]
         return (self.headline, _capital(first), *parts)
@@ -281,7 +297,7 @@ class AuditReport:
         if self.witness is not None:
             w = self.witness
             out["witness"] |= {"p_first": w.p_first, "p_second": w.p_second, "sentence": w.sentence()}
-        out["holds"], out["line"], out["sentence"] = self.holds, self.line, self.sentence()
+        out["holds"], out["line"], out["sentence"] = self.holds, self.line, self.details()
         return _plain(out)
 
 

@@ -68,10 +68,10 @@ def measure(
         attackers["adaptive"] = (letter_classifier().fit(own, [labels[i] for i in known]), len(known))
     seconds = time.process_time() - began
     for name, (classifier, trained) in attackers.items():
-        log_p, authors = log_probabilities(classifier, released)
+        read = log_probabilities(classifier, [labels[i] for i in data.train[:trained]], released)
         most = max(Counter(truth).values())
         for n in (n for n in TEXTS if n <= most):
-            found = attack_groups(log_p, authors, truth, n)
+            found = attack_groups(*read, truth, n)
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
@@ -139,6 +139,8 @@ def main(argv: Sequence[str] = ()) -> int:
             setting = Setting(setting.mechanism, options, setting.epsilon)
         for row in measure(system, setting, releases, data, static, args.rewritten):
             rows[row.system, row.attacker, row.texts] = row
+        places = list(wanted)
+        rows = dict(sorted(rows.items(), key=lambda item: places.index(item[0][0])))
         MEASUREMENT.write(args.out, rows.values(), about)
         print(f"{system}: {rows[system, 'static', 1].seconds:.0f} s", flush=True)
     print(f"\n{table(list(rows.values()))}")

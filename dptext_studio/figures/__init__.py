@@ -8,6 +8,7 @@ figure is made, not before.
 from .anonymisers import anonymisers
 from .attackers import query_figure
 from .audit import audit_figure
+from .authors import authors
 from .case_study import case_study
 from .certainty import certainty
 from .clip_ranges import clipping
@@ -20,6 +21,7 @@ from .public_prior import public_prior
 from .theme import DARK, LIGHT, LINES_DARK, LINES_LIGHT
 from .total_budget import total_budget
 from .trade_off import trade_off
+from .verdicts import verdicts
 from .word_bars import word_bars
 from .word_views import caption, draw_view, title
 
@@ -32,6 +34,7 @@ __all__ = [
     "S_W",
     "anonymisers",
     "audit_figure",
+    "authors",
     "caption",
     "case_study",
     "certainty",
@@ -47,5 +50,6 @@ __all__ = [
     "to_html",
     "total_budget",
     "trade_off",
+    "verdicts",
     "word_bars",
 ]

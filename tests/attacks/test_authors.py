@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ import dptext_core as dpt
 from dptext_core.attacks import authors
 
 KNOWN = np.array(["ann", "ben", "cat", "dan"])
+EVEN = np.log(np.full(4, 0.25))
 
 
 def weak_evidence(n: int) -> tuple[np.ndarray, list[str]]:
@@ -22,7 +21,7 @@ def weak_evidence(n: int) -> tuple[np.ndarray, list[str]]:
 
 def test_more_texts_of_an_author_reveal_more():
     log_p, truth = weak_evidence(60)
-    found = [authors.attack_groups(log_p, KNOWN.tolist(), truth, n) for n in (1, 5, 20)]
+    found = [authors.attack_groups(log_p, KNOWN.tolist(), EVEN, truth, n) for n in (1, 5, 20)]
     assert found[0].success < found[1].success - 0.1 and found[1].success < found[2].success - 0.1
     assert found[0].groups == 240 and found[1].groups == 4 * authors.GROUPS
     for one in found:
@@ -31,15 +30,15 @@ def test_more_texts_of_an_author_reveal_more():
 
 def test_one_text_is_a_group_of_its_own():
     log_p = np.log([[0.6, 0.4], [0.6, 0.4], [0.1, 0.9]])
-    found = authors.attack_groups(log_p, ["a", "b"], ["a", "b", "b"])
+    found = authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "b", "b"])
     assert found.success == pytest.approx(2 / 3) and found.majority == pytest.approx(2 / 3) and found.groups == 3
 
 
 def test_authors_with_too_few_texts_are_left_out_and_none_is_refused():
     log_p = np.log(np.full((5, 2), 0.5))
-    assert authors.attack_groups(log_p, ["a", "b"], ["a", "a", "a", "b", "b"], 3).authors == 1
+    assert authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "a", "a", "b", "b"], 3).authors == 1
     with pytest.raises(dpt.InputError, match="No known author has 4 texts"):
-        authors.attack_groups(log_p, ["a", "b"], ["a", "a", "a", "b", "b"], 4)
+        authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "a", "a", "b", "b"], 4)
 
 
 class Vowels:
@@ -61,8 +60,10 @@ def test_a_classifier_of_ones_own_reads_every_release_of_a_text():
         ["a", "x"], ["many", "none"], [["a", "x"], ["x", "x"]], ["many", "none"], classifier=own
     )
     assert own.learnt == {"a": "many", "x": "none"} and found.success == 1.0
-    log_p, known = authors.log_probabilities(own, [["a", "x"], "x"])
-    assert known == ["many", "none"] and log_p[0].tolist() == pytest.approx([math.log(0.18), math.log(0.08)])
+    log_p, known, prior = authors.log_probabilities(own, ["many", "none", "none", "none"], [["a", "x"], "x"])
+    assert known == ["many", "none"] and prior == pytest.approx(np.log([0.25, 0.75]))
+    # The shares of the authors count once: P(many | a, x) ∝ 0.9 · 0.2 / 0.25.
+    assert log_p[0] == pytest.approx(np.log([0.9 * 0.2 / 0.25, 0.1 * 0.8 / 0.75]))
     with pytest.raises(dpt.InputError, match="2 texts and 1 authors"):
         dpt.attacks.attack_authors(["a", "x"], ["many"], ["a"], ["many"], classifier=own)
 
@@ -71,3 +72,12 @@ def test_letters_recognise_authors_by_default():
     known = ["the colour of it", "a colour to see", "the color of it", "a color to see"]
     found = dpt.attacks.attack_authors(known, ["uk", "uk", "us", "us"], ["my colour", "my color"], ["uk", "us"])
     assert found.success == 1.0 and "recognises 100% of 2 authors" in found.sentence()
+
+
+def test_an_author_of_many_known_texts_is_not_guessed_more_often_from_many_texts():
+    """Texts that say nothing leave the shares as they were, however many are read."""
+    prior = np.log([0.9, 0.1])
+    says_little = prior + np.log([0.4, 0.6])
+    log_p = np.tile(says_little, (40, 1))
+    found = [authors.attack_groups(log_p, ["a", "b"], prior, ["b"] * 40, n).success for n in (1, 5, 20)]
+    assert found == [0.0, 0.0, 1.0], "0.6 / 0.4 outweighs 9 only from 6 texts on"

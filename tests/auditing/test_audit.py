@@ -71,7 +71,7 @@ def test_a_closed_form_is_measured_exactly_and_holds(name):
     assert report.measured == pytest.approx(brute(m, names), rel=1e-9)
     assert report.exact and report.verdict == "holds" and report.holds
     assert math.isfinite(report.detectable) and report.detectable > 0
-    assert "Proven" in report.sentence() and "Tested" in report.sentence() and 0 < report.leak < 1
+    assert "Proven" in report.details() and "Tested" in report.details() and 0 < report.leak < 1
     assert report.claimed == m.config.epsilon
     w = report.witness
     first, second = m.distribution(w.first, 0), m.distribution(w.second, 0)
@@ -87,7 +87,7 @@ def test_a_smaller_claim_is_refuted_and_that_of_a_tight_mechanism_holds():
     report = audit(m, list(words(30)), claim=0.7 * (1 - 1e-7), seed=1)
     assert report.verdict == "refuted"
     # Where three digits are the same, the sentence has more.
-    assert "0.7 per" in report.sentence() and "0.69999993" in report.sentence()
+    assert "0.7 per" in report.details() and "0.69999993" in report.details()
 
 
 def test_supports_that_differ_are_an_infinite_loss_across_words():
@@ -96,14 +96,14 @@ def test_supports_that_differ_are_an_infinite_loss_across_words():
     assert report.verdict == "refuted" and report.measured == math.inf and report.claimed == 3.0
     w = report.witness
     assert w.p_second == 0 and w.p_first == m.distribution(w.first, 0).p(w.output) > 0
-    assert m.distribution(w.second, 0).p(w.output) == 0 and "never under" in report.sentence()
+    assert m.distribution(w.second, 0).p(w.output) == 0 and "never under" in report.details()
 
 
 def test_no_neighbours_is_no_verdict():
     m = on(SPACE, "custext", epsilon=3.0, k=1)  # everyone alone
     report = audit(m, list(words(30)), seed=1)
     assert (report.verdict, report.pairs, report.detectable) == ("inconclusive", 0, 0.0)
-    assert "nothing to compare" in report.sentence()
+    assert "nothing to compare" in report.details()
 
 
 @pytest.mark.slow
@@ -217,7 +217,7 @@ def test_a_rewrite_that_draws_otherwise_is_refuted():
     m = over(SPACE, Other, epsilon=0.5, k=5, keep_stopwords=False)
     report = audit(m, list(words(30)), seed=1)
     assert report.verdict == "refuted" and report.witness.kind == "sampler" and report.sampler_p < 1e-6
-    assert "does not follow" in report.sentence() and "of the draws" in report.sentence()
+    assert "does not follow" in report.details() and "of the draws" in report.details()
 
 
 def test_honest_draws_are_no_misfit():
@@ -270,7 +270,7 @@ def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
 
 def test_draws_refute_a_claim_that_is_too_small():
     report = audit(noisy(4.0), list(words(6)), claim=0.5, draws=1000, seed=1)
-    assert report.verdict == "refuted" and "at least" in report.sentence()
+    assert report.verdict == "refuted" and "at least" in report.details()
 
 
 def test_few_draws_say_that_they_could_not_have_found_it():
@@ -281,7 +281,7 @@ def test_few_draws_say_that_they_could_not_have_found_it():
     limit = math.log(alpha ** (1 / n)) - math.log(1 - alpha ** (1 / n))
     apart = m.audit_support.distances(list(words(6)))
     assert any(report.detectable == pytest.approx(limit / d) for d in apart[apart > 0])
-    assert "with 1,200 draws" in report.sentence() and report.draws > 6 * 200
+    assert "with 1,200 draws" in report.details() and report.draws > 6 * 200
 
 
 @pytest.mark.slow
@@ -300,8 +300,8 @@ def test_a_report_is_plain_values():
         own = json.loads(json.dumps(report.to_dict(), allow_nan=False))
         assert float(own["measured"]) == report.measured and own["verdict"] == report.verdict
         assert own["witness"]["output"] if "output" in own["witness"] else own["witness"]["outputs"]
-        assert own["sentence"] == report.sentence()
-        assert ("per unit of distance" in report.sentence()) == (claim is None)
+        assert own["sentence"] == report.details()
+        assert ("per unit of distance" in report.details()) == (claim is None)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_the_audit_finds_the_fault_and_clears_its_twin(name, tiny_model):
     if name == "too-often":
         assert w.kind == "sampler" and report.sampler_p < 1e-6 and report.measured < report.claimed
     twin = twin_of(name, small(sound, name, tiny_model), inputs, draws)
-    assert twin.verdict == ("inconclusive" if name == "unchanged-noise" else "holds"), twin.sentence()
+    assert twin.verdict == ("inconclusive" if name == "unchanged-noise" else "holds"), twin.details()
     assert twin.claimed == report.claimed and math.isfinite(twin.detectable)
 
 

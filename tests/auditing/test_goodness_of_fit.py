@@ -84,7 +84,7 @@ class OfFresh(SanText):
 def test_a_way_that_changes_nothing_is_found(cls, way):
     for recase in ("none", "sentence"):
         report = checked(of(cls, recase=recase))
-        assert report.verdict == "refuted" and f" {way}" in report.sentence()
+        assert report.verdict == "refuted" and f" {way}" in report.details()
 
 
 def test_a_text_that_is_not_what_its_steps_say_is_found():
@@ -190,7 +190,7 @@ class Named(SanText):
 def test_noise_that_is_the_same_in_every_call_and_names_that_tell_the_text_are_found():
     for cls, told in ((Fixed, "noise of the same name"), (Named, "noise of two names")):
         report = checked(of(cls))
-        assert report.verdict == "refuted" and told in report.sentence(), report.sentence()
+        assert report.verdict == "refuted" and told in report.details(), report.details()
 
 
 def swapped(result, change):
@@ -267,7 +267,7 @@ class OneWay(SanText):
 )
 def test_what_an_audit_of_single_words_would_not_see(cls, options):
     report = checked(of(cls, **options))
-    assert report.verdict == "refuted", report.sentence()
+    assert report.verdict == "refuted", report.details()
 
 
 @pytest.mark.slow
@@ -402,4 +402,4 @@ def test_a_language_model_passes(tiny_model):
     options = {"add_prob": 0.3, "del_prob": 0.2, "keep_punctuation": False, "recase": "original"}
     m = dpt.get_mechanism("dp-mlm-plus", model=tiny_model, epsilon=20.0, **options)
     report = checked(m, ["My doctor changed!"])
-    assert report.holds, report.sentence()
+    assert report.holds, report.details()

@@ -171,7 +171,7 @@ def test_the_first_line_says_what_cannot_be_found(few_looks):
     rare = int(first.split("1 of ")[1].split(" texts")[0].replace(",", ""))
     # A fault in 1 of so many texts is found with a probability of 95%, and a rarer one is not.
     assert (1 - 1 / rare) ** report.texts <= 0.05 < (1 - 1 / (rare + 1)) ** report.texts
-    assert report.sentence().startswith(first) and replace(report, texts=0).lines()[0] == report.line
+    assert report.details().startswith(first) and replace(report, texts=0).lines()[0] == report.line
     assert replace(report, verdict="refuted").headline == "Violated ✗"
 
 

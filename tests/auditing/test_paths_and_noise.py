@@ -98,7 +98,7 @@ def test_a_look_finds_the_fault(name, few_boundaries):
 @pytest.mark.parametrize("name", IN_AUDITS)
 def test_an_audit_does_not_say_that_it_holds(name, new_looks):
     report = audit(made(name), INPUTS, draws=100, seed=1)
-    assert report.verdict == ("inconclusive" if name in DOUBTS else "refuted"), report.sentence()
+    assert report.verdict == ("inconclusive" if name in DOUBTS else "refuted"), report.details()
     assert report.line == LINES[report.verdict]
 
 

@@ -138,7 +138,7 @@ def test_a_report_that_holds():
         "Tested: Words were drawn.",
         "Not looked at: No list was given.",
     )
-    assert report.sentence() == (
+    assert report.details() == (
         f"{report.line}: {report.first()} Proven: Formulas were compared. Tested: Words were drawn. Not looked at: No "
         "list was given."
     )
@@ -213,3 +213,29 @@ def test_a_report_in_plain_values():
     assert own["witness"]["p_first"] == pytest.approx(0.5) and own["witness"]["p_second"] == pytest.approx(0.25)
     assert own["witness"]["sentence"] == WITNESS.sentence() and own["checks"][1]["draws"] == 40
     assert replace(REPORT, witness=None).to_dict()["witness"] is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {},
+            "No violation found in the cases tested ✓: the largest loss is 1.5 over 3 inputs, and the guarantee",
+        ),
+        (
+            {"unit": "places", "exact": False, "inputs": 1},
+            "loss is at least 1.5 per unit of distance over 1 input, and",
+        ),
+        ({"verdict": "refuted", "measured": math.inf}, "Violated ✗: the largest loss is infinite over 3 inputs, where"),
+        ({"verdict": "refuted", "reason": "It leaks."}, "Violated ✗: the check “the release” failed."),
+        (
+            {"verdict": "inconclusive", "claimed": math.inf},
+            "Inconclusive: the largest loss is 1.5 over 3 inputs, and no",
+        ),
+        ({"verdict": "inconclusive", "pairs": 0}, "Inconclusive: nothing could be compared. The details say why"),
+    ],
+)
+def test_the_sentence_is_short_and_the_details_have_everything(changed, said):
+    report = replace(REPORT, **changed)
+    assert said in report.sentence() and len(report.sentence().split()) <= 40
+    assert report.first() in report.details()

@@ -172,7 +172,7 @@ def test_permute_and_flip_states_what_it_draws():
 def test_a_sound_mechanism_holds(cls):
     m = cls.create(epsilon=0.5, **OPTIONS.get(cls, {}))
     report = audit(m, seed=1, draws=400)
-    assert report.holds, report.sentence()
+    assert report.holds, report.details()
     assert "stated guarantee" in {c.name for c in report.checks if c.status == "tested"}
 
 

@@ -228,10 +228,10 @@ def test_a_plugin_that_tells_of_the_text_never_holds(cls, monkeypatch):
     monkeypatch.setattr(verdict, "LATER", (in_batches,))
     report = audited(cls)
     unclear = cls is Notes or issubclass(cls, TooLong)  # an error may be public
-    assert report.verdict in (("inconclusive", "refuted") if unclear else ("refuted",)), report.sentence()
+    assert report.verdict in (("inconclusive", "refuted") if unclear else ("refuted",)), report.details()
     if report.verdict == "inconclusive":
         assert report.reason and report.line == "Inconclusive"
-    assert report.sentence().startswith(report.line) and not any(c.status == "refuted" for c in report.checks[:-1])
+    assert report.details().startswith(report.line) and not any(c.status == "refuted" for c in report.checks[:-1])
     if cls in (Paragraph, TwoBlanks, Invisible):
         assert [c.name for c in report.checks] == ["released text"] and report.witness.kind == "release"
 
@@ -248,7 +248,7 @@ def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls, monkeypatch
         "not looked at",
     }
     if report.holds:
-        message = report.sentence()
+        message = report.details()
         assert message.startswith("No violation found in the cases tested ✓") and "; nor" not in report.first()
         # One thing in the sentence of the result, and the others in one list after it.
         assert len(report.blind) > 2 and message.index(report.blind[0]) < message.index("; ".join(report.blind[1:]))
@@ -301,5 +301,5 @@ def test_noise_that_two_texts_share_in_a_mirror_is_refuted():
 def test_the_figure_says_what_the_text_says():
     report = AuditReport("m", 50.0, "pure", 50.04, 26.58, True, 2.0, "holds", "", None, "", 9, 36, (), 10, None, 0.95)
     assert report.loss == at_least(26.58) == "26.5" and report.limit == "50.1"
-    assert f"the largest loss is {report.loss}," in report.sentence()
+    assert f"the largest loss is {report.loss}," in report.details()
     assert list(audit_figure(report).data[0].text) == [report.loss, report.limit]

@@ -214,14 +214,14 @@ def test_the_audit_holds_for_the_corrected_one_and_refutes_the_claim_of_the_orig
     texts = [TEXTS[0], TEXT]
     m = made(tiny_autoencoder, epsilon=50.0, max_tokens=2)
     report = dpt.audit(m, texts, draws=100, seed=1)
-    assert report.holds and report.exact and 0 < report.measured <= 50 and "noisy vector" in report.sentence()
+    assert report.holds and report.exact and 0 < report.measured <= 50 and "noisy vector" in report.details()
     assert json.dumps(report.to_dict())
     flawed = made(tiny_autoencoder, "adept-original", epsilon=50.0, max_tokens=2)
     report = dpt.audit(flawed, texts, claim=50.0, draws=100, seed=1)
-    assert report.verdict == "refuted" and 50 < report.measured <= 200 and "noisy vector" in report.sentence()
+    assert report.verdict == "refuted" and 50 < report.measured <= 200 and "noisy vector" in report.details()
     report = dpt.audit(flawed, texts, draws=100, seed=1)
-    assert report.verdict == "inconclusive" and report.measured > 50 and "nothing is promised" in report.sentence()
-    assert "That exceeds the nominal ε = 50 of one draw, which promises nothing." in report.sentence()
+    assert report.verdict == "inconclusive" and report.measured > 50 and "nothing is promised" in report.details()
+    assert "That exceeds the nominal ε = 50 of one draw, which promises nothing." in report.details()
 
 
 class Careless(ADePT):

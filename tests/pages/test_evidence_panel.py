@@ -132,6 +132,10 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     ):
         assert said in text
     assert len(at.dataframe) == 2, "those of the two boards"
+    at.session_state["conclusion_claims_rows"] = True
+    at.run()
+    listed = next(d.value for d in at.dataframe if {"claim", "verdict"} <= set(d.value))
+    assert len(listed) == len(CLAIMS) and f"Of {len(CLAIMS)} claims, our runs replicate" in text
     stands_on = finding.of.look(Runs(found.rows, found.gates)).rows
     charts = len(at.get("plotly_chart"))
     at.toggle(key="found_clipping").set_value(True)  # which draws a chart when it is asked

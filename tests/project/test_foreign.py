@@ -204,7 +204,7 @@ def test_the_stated_loss_of_what_a_text_is_written_from_is_looked_at(rate, verdi
     assert report.verdict == verdict and report.exact and report.measured == pytest.approx(10 * rate)
     assert "noisy vector" in report.of and report.witness is not None and "sun and water" in report.witness.sentence()
     # Few draws show less than the claim of 1.0 here: what is proven is enough.
-    assert json.dumps(report.to_dict()) and (verdict == "refuted" or "Proven" in report.sentence())
+    assert json.dumps(report.to_dict()) and (verdict == "refuted" or "Proven" in report.details())
 
 
 def test_what_is_released_is_still_looked_at_where_a_loss_is_stated():
@@ -298,7 +298,7 @@ def test_a_delta_is_judged_exactly_where_chances_have_a_formula_by_the_worst_pai
 
     def audited(rate, *words):
         report = dpt.audit(type("Leaky", (Leaky,), {"rate": rate}).create(epsilon=1.0), words, seed=1, draws=100)
-        assert report.exact and "δ = 0.05" in report.sentence()
+        assert report.exact and "δ = 0.05" in report.details()
         return report
 
     assert audited(0.1, "doctor", "nurse").verdict == "refuted"
@@ -343,7 +343,7 @@ def test_words_without_chances_are_shown_as_they_were_released():
 
 def test_a_text_that_may_end_at_once_is_no_fault():
     report = dpt.audit(Ending.create(epsilon=0.5, length=2), draws=300, seed=1)
-    assert report.verdict != "refuted", report.sentence()
+    assert report.verdict != "refuted", report.details()
 
 
 def test_each_pair_is_held_against_its_own_promise():

@@ -240,7 +240,7 @@ def test_attackers_and_audit_go_by_the_language():
     prior = public_prior(m)
     assert [w for w, p in zip(prior.words, prior.p, strict=True) if p < prior.chance] == [words(9)[8]]
     report = dpt.audit(of_toy("santext", SPACE, epsilon=2.0, recase="sentence"), list(words(6)), seed=1, draws=100)
-    assert report.holds, report.sentence()
+    assert report.holds, report.details()
 
 
 def test_a_masked_language_model_goes_by_the_language(tiny_model):

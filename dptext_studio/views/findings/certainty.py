@@ -15,6 +15,7 @@ from ...components import download
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
 from ...components.text import literal
+from .conclusions import answer
 
 MEANING = "cosine"
 
@@ -31,7 +32,7 @@ def certainty_question() -> None:
     ranking = leaderboard.board(rows, data, judge, belief.METRIC, at, None)
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, title_of_data(data))
-        st.markdown(f"**{literal(sentence)}** {literal(doubt)}")
+        answer(sentence, doubt)
         others = (leaderboard.board(rows, d, judge, belief.METRIC, at, None) for d in sets if d != data)
         st.markdown(
             "\n".join(f"- {literal(leaderboard_text.answer(o, title_of_data(o.data))[0])}" for o in others if o.entries)

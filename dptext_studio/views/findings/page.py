@@ -1,4 +1,4 @@
-"""Findings: what keeps most at the same measured privacy, and the papers' claims held against our own runs."""
+"""Findings: five conclusions with a figure and their uncertainty each, and the papers' claims below."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from ...components.sticky_widgets import stay
 from ...components.style import add_style
 from ...components.text import literal
 from .certainty import certainty_question
+from .conclusions import answer, many_texts, one_total, papers_claims
 
 ICONS = {
     REPLICATED: (":material/check_circle:", "green"),
@@ -68,7 +69,7 @@ def question(rows: leaderboard.Rows) -> None:
     name = title_of_data(data)
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, name)
-        st.markdown(f"**{literal(sentence)}** {literal(doubt)}")
+        answer(sentence, doubt)
         others = filter(None, (leaderboard_text.agreement(rows, ranking), *leaderboard_text.elsewhere(rows, ranking)))
         if lines := "\n".join(f"- {literal(line)}" for line in others):
             st.markdown(lines)
@@ -266,6 +267,10 @@ def main() -> None:
     add_style(__file__, "page.css")
     certainty_question()
     question(rows)
+    one_total()
+    many_texts()
+    counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
+    papers_claims(counts, [{"claim": f.of.claim, "paper": f.of.paper, "verdict": f.verdict} for f in all_of_them])
     claims(all_of_them, measured)
     about = measured.about
     st.caption(

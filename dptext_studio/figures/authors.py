@@ -1,0 +1,31 @@
+"""How often an author is recognised, over the number of texts that are read together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dptext_lab.results.authors import AuthorsRow, strongest
+
+from .epsilon_curves import Curve, curves
+from .theme import Plot
+
+
+def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340, width: int = 450) -> Plot:
+    """Draw the success of the strongest attacker: a curve for each system, without overlapping intervals.
+
+    Raises InputError where there are no rows.
+    """
+    top = sorted(strongest(rows), key=lambda r: r.texts)
+    lines: dict[str, Curve] = {}
+    for system in dict.fromkeys(r.system for r in rows):
+        own = [r for r in top if r.system == system]
+        lines[system] = ([float(r.texts) for r in own], [r.success for r in own], None, None)
+    return curves(
+        lines,
+        "author recognised",
+        x_title="texts of one author",
+        top=1.0,
+        dark=dark,
+        height=height,
+        width=width,
+    )

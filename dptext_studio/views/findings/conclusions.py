@@ -1,0 +1,101 @@
+"""Findings: conclusions of one sentence, with a figure, how sure they are, and their rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from dptext_lab.findings import CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE, REPLICATED
+from dptext_lab.results import authors, total_budget
+
+from ... import figures
+from ...components.charts import chart, dark
+from ...components.text import literal
+from ...figures.theme import Plot
+
+#: The total ε of a text at which systems are compared.
+TOTAL = 50.0
+
+
+def conclusion(
+    key: str, heading: str, sentence: str, sure: str, figure: Plot, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Show one conclusion."""
+    st.markdown(f"### {literal(heading)}")
+    answer(sentence, sure)
+    chart(figure, key=f"conclusion_{key}", alt=f"{sentence} “Rows” has all numbers.")
+    with st.expander("Rows", key=f"conclusion_{key}_rows", on_change="rerun") as place:
+        if place.open:
+            st.dataframe([dict(row) for row in rows], hide_index=True)
+
+
+def answer(sentence: str, sure: str) -> None:
+    """Show a conclusion in one sentence, and how sure it is."""
+    st.markdown(f"**{literal(sentence)}**")
+    st.markdown(f":small[**How sure are we?** {literal(sure)}]")
+
+
+def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
+    """Return what many texts of an author reveal of who wrote them."""
+    top = [r for r in authors.strongest(rows) if r.mechanism]
+    least, most = min(r.texts for r in top), max(r.texts for r in top)
+    one, many = ([r for r in top if r.texts == n] for n in (least, most))
+    first, last = max(many, key=lambda r: r.success), min(many, key=lambda r: r.success)
+    return (
+        f"From one rewritten text, an attacker recognises at most {max(r.success for r in one):.0%} of authors; from "
+        f"{most} texts, {last.success:.0%} ({last.system}) to {first.success:.0%} ({first.system})."
+    )
+
+
+def many_texts() -> None:
+    """Show what many texts of one author reveal, where it is bundled."""
+    rows = authors.bundled()
+    if not rows:
+        return
+    first, most = rows[0], authors.numbers_of_texts(rows)[-1]
+    wide = max((r.high - r.low) / 2 for r in authors.strongest(rows) if r.texts == most)
+    conclusion(
+        "authors",
+        "Do many texts reveal who wrote them?",
+        authors_sentence(rows),
+        f"One data set of {first.authors} authors, one seed. From {most} texts, the 95% intervals over authors are "
+        f"up to ± {100 * wide:.0f} points. Guessing is right {first.chance:.0%} of the time.",
+        figures.authors(rows, dark=dark()),
+        [dataclasses.asdict(r) for r in rows],
+    )
+
+
+def one_total() -> None:
+    """Show what a total ε of a text preserves, one draw a sentence or word by word, where it is bundled."""
+    rows = [r for r in total_budget.bundled() if r.data == total_budget.SETS[0]]
+    said = list(total_budget.sentences_by_mechanism(rows, TOTAL).values())
+    if not said:
+        return
+    shown = [r for r in rows if r.measure == "cosine"]
+    halves = [r.half for r in shown if r.total == TOTAL and r.half is not None]
+    conclusion(
+        "budget",
+        "What does one ε for a whole text preserve?",
+        said[0],
+        f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f}. The model that judges "
+        "likeness also chooses the sentences, which favours them.",
+        figures.total_budget(shown, dark=dark(), width=450),
+        [dataclasses.asdict(r) for r in shown],
+    )
+
+
+def papers_claims(counts: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Show how many claims of papers have each verdict. rows: a line for each claim."""
+    conclusion(
+        "claims",
+        "Do the papers' claims hold here?",
+        f"Of {sum(counts.values())} claims, our runs replicate {counts[REPLICATED]} and contradict "
+        f"{counts[CONTRADICTED]}; {counts[INCONCLUSIVE]} are inconclusive and {counts[NOT_COMPARABLE]} not comparable.",
+        "A difference counts if it is significant after Holm's correction and large enough to matter. Models and data "
+        "differ from the papers', so a verdict is about the direction of an effect.",
+        figures.verdicts(counts, dark=dark()),
+        rows,
+    )
