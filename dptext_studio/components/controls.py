@@ -97,7 +97,8 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
         return _lists(label, help, key)
     if kind == "choice":
         choices = meta.choices or ()
-        index = None if default is None else choices.index(default)
+        first = recommended.recommended_value(field)
+        index = None if first is None else choices.index(first)
         return st.selectbox(label, choices, index=index, format_func=str.capitalize, help=help, key=key)
     start = _widget_value(field, recommended.recommended_value(field))
     if kind == "flag" and default is not None:
