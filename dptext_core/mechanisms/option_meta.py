@@ -68,6 +68,10 @@ class OptionMeta:
         The value that pages begin with; ``SAME_AS_DEFAULT`` where that is the default.
     is_public_filter : bool
         Whether it removes the program's public list of words from the candidates, and changes nothing else.
+    copies_words : bool
+        Whether the words of a "words" are copied, instead of removed.
+    begins_batch : bool
+        Whether pages that rewrite data sets begin with this flag on.
     is_stop_word_file : bool
         Whether it names the file of stop words.
     row_meanings : mapping of str to str or None
@@ -102,6 +106,8 @@ class OptionMeta:
     trade_off_values: tuple[Any, ...] = ()
     recommended: Any = SAME_AS_DEFAULT
     is_public_filter: bool = False
+    copies_words: bool = False
+    begins_batch: bool = False
     is_stop_word_file: bool = False
     row_meanings: Mapping[str, str] | None = None
     used_with: tuple[str, Any] | None = None
