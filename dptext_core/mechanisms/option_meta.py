@@ -113,6 +113,11 @@ class OptionMeta:
     used_with: tuple[str, Any] | None = None
 
     @property
+    def writes_only(self) -> bool:
+        """Whether the option decides how released words are written, and nothing else."""
+        return self.live and self.keeps_distribution
+
+    @property
     def names_model(self) -> bool:
         """Whether the option names a model of this machine."""
         return self.masked_models or self.generators is not None

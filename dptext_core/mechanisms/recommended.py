@@ -73,7 +73,7 @@ def label(setting: Setting) -> str:
     other = {
         name: f.default
         for name, f in recommended_fields(setting.mechanism).items()
-        if name not in setting.options and not (option_meta(f).live and option_meta(f).keeps_distribution)
+        if name not in setting.options and not option_meta(f).writes_only
     }
     rest = without_recommended(setting)
     return dataclasses.replace(rest, options=dict(rest.options) | other).label()
