@@ -244,3 +244,14 @@ def test_no_shape_of_a_text_stays_in_the_process():
     with pytest.raises(KeyError):
         stand_ins._listed()["9:9:9"]
     assert stand_ins._named.cache_info().currsize <= len(FORMS)
+
+
+def test_another_clipping_range_has_its_own_ends(tiny_model):
+    plain = dpt.get_mechanism("dp-mlm", model=tiny_model, clip_min=-1.0, clip_max=1.0)
+    one = plain.replace(surrogates=True)
+    assert one.config == plain.replace(surrogates=True).config and one.clips_alone is plain.clips_alone
+    bundled = dpt.get_mechanism("dp-mlm", surrogates=True).replace(clip="paper")
+    wanted = dpt.get_mechanism("dp-mlm", surrogates=True, clip="paper")
+    assert bundled.config == wanted.config and type(bundled) is type(wanted)
+    assert bundled.replace(surrogates=False).config == dpt.get_mechanism("dp-mlm", clip="paper").config
+    assert type(wanted).clipping.ranges({}) == type(plain).clipping.ranges({})

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...detectors import detector
 from ...errors import ConfigError
+from ...models.registry import ClipRange
 from ...pieces import Step, Unit, kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
@@ -138,6 +139,24 @@ class HybridMechanism(Mechanism):
             self._inner = copy(self._inner)
             self._inner._config = replace(self.config, surrogates=False)
         return self._inner
+
+    def replace(self, **options: Any) -> Any:
+        # The inner mechanism knows which options follow from others.
+        return self.inner.replace(**{"surrogates": True, **options})
+
+    # --- what the capability "clipping" asks
+
+    @classmethod
+    def known_ranges(cls, model: str) -> Mapping[str, ClipRange]:
+        inner: Any = cls.inner_cls
+        return inner.known_ranges(model)
+
+    @property
+    def clips_alone(self) -> bool:
+        return self.inner.clips_alone
+
+    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+        return self.inner.kept(logits, source, epsilon)
 
     def __copy__(self) -> HybridMechanism:
         other = object.__new__(type(self))
