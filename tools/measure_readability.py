@@ -22,15 +22,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.attacks import get_attacker
+from dptext_core.attacks.mask_inference import LanguageModel
+from dptext_core.attacks.nearest import NearestWords
 from dptext_core.attacks.alternatives import suggest_alternatives
 from dptext_core.attacks.which_text import content_words
 from dptext_core.support.statistics import student
 from dptext_core.text.document import Document
 
-ATTACKERS = ("language-model", "nearest-words")
+ATTACKERS = (LanguageModel(), NearestWords())
 OTHERS = 3
-COLUMNS = ("ln perplexity", "cosine", *ATTACKERS, "belief")
+COLUMNS = ("ln perplexity", "cosine", *(a.name for a in ATTACKERS), "belief")
 
 
 def main() -> None:
@@ -118,7 +119,7 @@ def judge(m: dpt.Mechanism, r: dpt.RewriteResult) -> list[float]:
     perplexity = dpt.metrics.score("perplexity", [r.original], [r.text])[0]
     cosine = dpt.metrics.score("cosine", [r.original], [r.text])[0]
     attacked = any(s.by_looking for s in r.steps)
-    found = [get_attacker(name).attack(m, r).success if attacked else math.nan for name in ATTACKERS]
+    found = [a.attack(m, r).success if attacked else math.nan for a in ATTACKERS]
     return [math.log(perplexity), cosine, *found]
 
 
