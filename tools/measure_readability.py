@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 import dptext_core as dpt
+from dptext_core.attacks.alternatives import suggest_alternatives
 from dptext_core.attacks.mask_inference import LanguageModel
 from dptext_core.attacks.nearest import NearestWords
-from dptext_core.attacks.alternatives import suggest_alternatives
 from dptext_core.attacks.which_text import content_words
 from dptext_core.support.statistics import student
 from dptext_core.text.document import Document
