@@ -78,12 +78,14 @@ def load(text: str, setting: Setting) -> Prepared | None:
     if (about := _description()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
-    if not all(option_meta(fields[name]).is_public_filter for name in setting.options):
+    # How words are written changes no score.
+    options = {name: value for name, value in setting.options.items() if not option_meta(fields[name]).writes_only}
+    if not all(option_meta(fields[name]).is_public_filter for name in options):
         return None
     k = next((k for k, one in enumerate(about["texts"]) if one["text"] == text), None)
     if k is None or about["model"] != _model_hash():
         return None
-    return _prepared(k, setting.at(None))
+    return _prepared(k, Setting(setting.mechanism, options))
 
 
 @lru_cache(maxsize=4)

@@ -227,9 +227,27 @@ def surrogates_option() -> Any:
         False,
         label="Stand-ins for names and numbers",
         shared_with="all",
+        begins_batch=True,
         help="Words that a detector flags become random words of their type first. What they are then has no influence "
         "on the release.",
         phrase=("flagged words like others", "stand-ins for flagged words"),
+    )
+
+
+def allowlist_option(used_with: tuple[str, Any] | None = None) -> Any:
+    """Return the field ``allowlist``. used_with: as in ``OptionMeta``."""
+    return option(
+        (),
+        label="Allowlist",
+        kind="words",
+        advanced=True,
+        in_links=False,
+        copies_words=True,
+        shared_with="all",
+        help="These words are public: each is copied wherever it stands, also where a detector flags it. None of them "
+        "is protected. Each form is listed by itself.",
+        phrase="{} always copied",
+        used_with=used_with,
     )
 
 

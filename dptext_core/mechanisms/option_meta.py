@@ -72,6 +72,10 @@ class OptionMeta:
         The value in each preset of ``PRESETS`` that has another one than the default.
     is_public_filter : bool
         Whether it removes the program's public list of words from the candidates, and changes nothing else.
+    copies_words : bool
+        Whether the words of a "words" are copied, instead of removed.
+    begins_batch : bool
+        Whether pages that rewrite data sets begin with this flag on.
     is_stop_word_file : bool
         Whether it names the file of stop words.
     row_meanings : mapping of str to str or None
@@ -107,9 +111,16 @@ class OptionMeta:
     recommended: Any = SAME_AS_DEFAULT
     presets: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     is_public_filter: bool = False
+    copies_words: bool = False
+    begins_batch: bool = False
     is_stop_word_file: bool = False
     row_meanings: Mapping[str, str] | None = None
     used_with: tuple[str, Any] | None = None
+
+    @property
+    def writes_only(self) -> bool:
+        """Whether the option decides how released words are written, and nothing else."""
+        return self.live and self.keeps_distribution
 
     @property
     def names_model(self) -> bool:

@@ -66,9 +66,14 @@ def spelled_out(setting: Setting) -> Setting:
 
 
 def label(setting: Setting) -> str:
-    """Return the mechanism's title with what differs from what is recommended, in words."""
+    """Return the mechanism's title with what differs from what is recommended, in words.
+
+    How the released words are written is said only where a setting names it: measurements leave it at its default.
+    """
     other = {
-        name: f.default for name, f in recommended_fields(setting.mechanism).items() if name not in setting.options
+        name: f.default
+        for name, f in recommended_fields(setting.mechanism).items()
+        if name not in setting.options and not option_meta(f).writes_only
     }
     rest = without_recommended(setting)
     return dataclasses.replace(rest, options=dict(rest.options) | other).label()

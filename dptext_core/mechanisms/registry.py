@@ -105,11 +105,11 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     ConfigError
         A name or an option is unknown, a value is wrong, or ε is given to a mechanism that uses none.
     """
-    cls = mechanism_class(name)
+    made = mechanism_class(name).create(**options)
     # A grid over ε sets it through Setting and replace: there, a mechanism without ε is one point.
-    if not cls.uses_epsilon and options.get("epsilon", cls.epsilon_range()[2]) != cls.epsilon_range()[2]:
-        raise ConfigError(f"{cls.title} uses no ε: it samples no word by looking at it. Leave epsilon out.")
-    return cls.create(**options)
+    if not made.uses_epsilon and made.config.epsilon != made.epsilon_range()[2]:
+        raise ConfigError(f"{made.title} uses no ε: it samples no word by looking at it. Leave epsilon out.")
+    return made
 
 
 def mechanism_of(result: RewriteResult) -> Mechanism:

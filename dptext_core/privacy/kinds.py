@@ -64,6 +64,7 @@ class NotProtectedKind(StrEnum):
     CAPITALS = "capitals"
     EPSILON_LIST = "epsilon-list"
     BLOCKLIST = "blocklist"
+    ALLOWLIST = "allowlist"
     WORD_GROUP = "word-group"
     ALONE_IN_GROUP = "alone-in-group"
     REPETITIONS = "repetitions"

@@ -139,6 +139,8 @@ _NOT_PROTECTED = {
     NotProtectedKind.CAPITALS: "which original words began with a capital letter",
     NotProtectedKind.EPSILON_LIST: "the list of ε, which reveals something if you chose it by looking at the text",
     NotProtectedKind.BLOCKLIST: "the blocklist, which reveals something if you chose it by looking at the text",
+    NotProtectedKind.ALLOWLIST: "{count} {words} on the allowlist, unchanged and in place; the list reveals something "
+    "if you chose it by looking at the text",
     NotProtectedKind.WORD_GROUP: "the group of each word: its {outputs} possible outputs{overlap}",
     NotProtectedKind.ALONE_IN_GROUP: "a word that is alone in its group ({share} of the vocabulary): no ε protects it",
     NotProtectedKind.REPETITIONS: "which words are repeated {where}",
@@ -462,6 +464,12 @@ def zcdp_sentence(g: Guarantee, delta: float = DELTA) -> str:
         return ""
     message = f"Also: approximate DP by optimal composition, δ = {scientific(delta)}: ε = {bound(optimal)} in total"
     return f"{message} ({bound(closer)} by zCDP composition)." if closer is not None else f"{message}."
+
+
+def allowlist_note(n: int) -> str:
+    """Explain what an allowlist of n words does to a guarantee."""
+    what, it, them = ("is", "it", "it") if n == 1 else ("are", "they", "them")
+    return f"{pluralize(n, 'word')} {what} copied wherever {it} {what} in a text. Nothing protects {them}."
 
 
 def blocklist_note(n: int) -> str:

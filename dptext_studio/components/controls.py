@@ -10,7 +10,7 @@ import streamlit as st
 from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, words
 from dptext_core.mechanisms import blocklist, codec, recommended
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.privacy.sentences import blocklist_note
+from dptext_core.privacy.sentences import allowlist_note, blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 
 from ..server import public_hosting
@@ -41,6 +41,13 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
             for field in folded:
                 values |= _control(cls, field, f"{key}-{spec.name}-{field.name}")
     return values
+
+
+def begin_batch(spec: MechanismSpec, key: str) -> None:
+    """Set what pages that rewrite data sets begin with, before :func:`options` makes its controls."""
+    for field in dataclasses.fields(spec.config_cls):
+        if option_meta(field).begins_batch:
+            st.session_state.setdefault(f"{key}-{spec.name}-{field.name}", True)
 
 
 def option_control(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
@@ -97,7 +104,8 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
         return _lists(label, help, key)
     if kind == "choice":
         choices = meta.choices or ()
-        index = None if default is None else choices.index(default)
+        first = recommended.recommended_value(field)
+        index = None if first is None else choices.index(first)
         return st.selectbox(label, choices, index=index, format_func=str.capitalize, help=help, key=key)
     start = _widget_value(field, recommended.recommended_value(field))
     if kind == "flag" and default is not None:
@@ -116,7 +124,8 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
         value, wrong = _words(cls, field, typed)
         if wrong:
             st.error(literal(wrong))
-        st.caption(blocklist_note(len(value)) if value else "The list is empty.")
+        note = allowlist_note if meta.copies_words else blocklist_note
+        st.caption(note(len(value)) if value else "The list is empty.")
         return value
     typed = st.text_input(label, value=start, help=help, key=key)
     return default if typed == start else codec.parse_option(field, typed)
@@ -128,7 +137,8 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
 
     def taken(text: str) -> tuple[str, ...]:
         value = codec.parse_option(field, text)
-        cls.check_never(blocklist.Blocklist(frozenset(value)), cls.config_cls())
+        if not option_meta(field).copies_words:
+            cls.check_never(blocklist.Blocklist(frozenset(value)), cls.config_cls())
         return value
 
     try:

@@ -269,3 +269,12 @@ def test_no_pass_of_a_model_is_needed_where_texts_differ_in_flagged_words_alone(
     )
     assert (same.expected.value, same.expected.draws) == (pytest.approx(1 / 4), 0)
     assert other.expected.draws > 0
+def test_another_clipping_range_has_its_own_ends(tiny_model):
+    plain = dpt.get_mechanism("dp-mlm", model=tiny_model, clip_min=-1.0, clip_max=1.0)
+    one = plain.replace(surrogates=True)
+    assert one.config == plain.replace(surrogates=True).config and one.clips_alone is plain.clips_alone
+    bundled = dpt.get_mechanism("dp-mlm", surrogates=True).replace(clip="paper")
+    wanted = dpt.get_mechanism("dp-mlm", surrogates=True, clip="paper")
+    assert bundled.config == wanted.config and type(bundled) is type(wanted)
+    assert bundled.replace(surrogates=False).config == dpt.get_mechanism("dp-mlm", clip="paper").config
+    assert type(wanted).clipping.ranges({}) == type(plain).clipping.ranges({})

@@ -255,7 +255,8 @@ def test_a_setting_goes_through_an_address_and_back(setting):
 
 def test_what_has_no_control_is_not_sent():
     query = links.to_query(dpt.Setting("custext", {"stopwords": "a/file", "k": 20}, 1))
-    assert query == {"mechanism": "custext", "epsilon": "1", "loaded_words": "yes"}, "k is at its default"
+    begun = {"loaded_words": "yes", "recase": "sentence"}
+    assert query == {"mechanism": "custext", "epsilon": "1", **begun}, "k is at its default"
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,8 @@ def test_equal_n_w_is_equal_and_comes_back_by_the_address_and_equal_epsilon_is_w
         "at": "0.3",
         "1.loaded_words": "yes",
         "2.loaded_words": "yes",
+        "1.recase": "sentence",
+        "2.recase": "sentence",
     }
     # Another page was shown: Streamlit has forgotten the controls, and the session has not.
     again = opened((), mine=mine(page))

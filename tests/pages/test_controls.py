@@ -109,7 +109,7 @@ def test_what_is_typed_goes_with_the_session_and_in_no_address(monkeypatch):
     monkeypatch.setattr(links.st, "switch_page", lambda page, query_params: went.append(query_params))
     setting = dpt.Setting("santext", {"never": ("darn", "heck")}, 16.0)
     links.open_explore(setting)
-    assert went == [{"mechanism": "santext", "epsilon": "16", "loaded_words": "yes"}]
+    assert went == [{"mechanism": "santext", "epsilon": "16", "loaded_words": "yes", "recase": "sentence"}]
     assert links.from_query(mine.query) == (setting, None)
 
 
@@ -123,13 +123,15 @@ def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not
         st.session_state["chosen"] = controls.options(dpt.mechanism_class("dp-mlm").spec(), "k")
 
     at = AppTest.from_function(chosen, default_timeout=60).run()
-    assert at.session_state["chosen"] == {"loaded_words": False}
+    assert at.session_state["chosen"] == {"loaded_words": False, "recase": "public"}
     at.toggle(key="k-dp-mlm-loaded_words").set_value(True).run()
+    at.selectbox(key="k-dp-mlm-recase").set_value("sentence").run()
     assert at.session_state["chosen"] == {}
-    without, with_ = (dpt.Setting("dp-mlm", o, 9.0) for o in ({"loaded_words": False}, {}))
+    begun = {"loaded_words": False, "recase": "public"}
+    without, with_ = (dpt.Setting("dp-mlm", o, 9.0) for o in (begun, {}))
     assert recommended.with_recommended(with_) == without == recommended.with_recommended(without)
     assert links.to_query(without) == {"mechanism": "dp-mlm", "epsilon": "9"}
-    assert links.to_query(with_) == {"mechanism": "dp-mlm", "epsilon": "9", "loaded_words": "yes"}
+    assert links.to_query(with_) == {"mechanism": "dp-mlm", "epsilon": "9", "loaded_words": "yes", "recase": "sentence"}
     for setting in (without, with_):
         assert links.from_query(links.to_query(setting)) == (setting, None)
         assert links.from_query(links.to_file(setting)) == (setting, None)

@@ -59,6 +59,7 @@ TERMS: dict[type, dict[str, tuple[dict[str, Any], ...]]] = {
         "token-limits": ({"read": 40, "written": 60},),
         "sentence-slots": COUNTS,
         "flagged-places": COUNTS,
+        "allowlist": COUNTS,
         "token-limit": ({"count": 60},),
         "custom": ({"text": "what a plugin states"},),
     },

@@ -104,7 +104,7 @@ def test_rewrites(name, small):
     for n, options in enumerate(one_space(cls)):
         low, high, default = cls.epsilon_range({**options, **model})
         for epsilon in (low, default, high) if n == 0 else (default,):
-            m = dpt.get_mechanism(name, epsilon=epsilon, **options, **model)
+            m = cls.create(epsilon=epsilon, **options, **model)
             key = f"{json.dumps(options)} at {epsilon:.6g}"
             made.append(key)
             held_case(f"rewrites/{name}", key, [told(m.rewrite(text, seed=SEED), small) for text in texts], 1e-4, 1e-4)

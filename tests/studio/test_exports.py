@@ -251,7 +251,7 @@ def test_a_command_and_python_make_the_same_mechanism():
         assert given.get("loaded_words") == getattr(m.config, "loaded_words", None)
         seen += 1
     assert seen > 15
-    options = "--mechanism dp-mlm --epsilon 50 --loaded-words"
+    options = "--mechanism dp-mlm --epsilon 50 --recase sentence --loaded-words"
     assert parts.as_command(dpt.get_mechanism("dp-mlm")) == f"python -m dptext_core rewrite {options} --file text.txt"
 
 

@@ -259,3 +259,12 @@ def test_an_article_follows_the_word_behind_it_at_every_epsilon():
             seen.add((k, shown))
     assert len(seen) > len(free), "some article changes along ε"
     assert all(t.get("t", t["o"]) == s.text for t, s in zip(tokens, result.steps, strict=True) if s.action == "keep")
+
+
+def test_the_steps_of_a_mechanism_with_stand_ins_are_shown(tiny_model):
+    m = dpt.get_mechanism("dp-mlm", model=tiny_model, surrogates=True)
+    text = f"Omar Haddad, 67: {TEXT}"
+    r = m.rewrite(text)
+    shown = mechanism_steps(m, m.prepare(text), r)
+    assert shown["steps"] == list(m.steps) and (shown["low"], shown["high"]) == (m.config.clip_min, m.config.clip_max)
+    assert len(shown["scored"]) == len(r.units) and shown["scored"][0] is None

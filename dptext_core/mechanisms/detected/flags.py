@@ -6,13 +6,17 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import ClassVar
 
 from ...detectors import PiiSpan, detector
+from ...privacy.kinds import NotProtectedKind
+from ...privacy.terms import NotProtected
 from ...support.private import Private
 from ...text.document import Document
 from ...text.language import Clues
 from ...text.names_and_numbers import plain_form
+from ..blocklist import fold
 
 #: What a token is replaced by, for a token with a digit: its shape instead, see :func:`_shape`.
 FORMS = (
@@ -70,21 +74,49 @@ class FlaggedSpan(Private):
     _shown: ClassVar[tuple[str, ...]] = ("kind", "first", "end")
 
 
-def flag_spans(document: Document, name: str) -> tuple[FlaggedSpan, ...]:
-    """Return the spans that a detector flags. Raises ModelUnavailable where its model is missing."""
-    found = detector(name)(document.text, document.language)
-    return tuple(FlaggedSpan(f.kind, *_tokens(document, f.span)) for f in found)
+def allowed_tokens(document: Document, allowlist: Sequence[str]) -> frozenset[int]:
+    """Return the tokens that an allowlist has, compared as those of a blocklist are."""
+    words = frozenset(allowlist)
+    return frozenset(i for i, word in enumerate(document.words) if words and fold(word) in words)
 
 
-def flag_tokens(document: Document, name: str) -> tuple[Flag, ...]:
-    """Return the tokens that a detector flags, in order. Raises ModelUnavailable where its model is missing."""
+def allowed_shown(document: Document, allowlist: Sequence[str]) -> tuple[NotProtected, ...]:
+    """Return what an allowlist shows of a text."""
+    n = len(allowed_tokens(document, allowlist))
+    return (NotProtected(NotProtectedKind.ALLOWLIST, count=n),) if allowlist else ()
+
+
+def flag_spans(document: Document, name: str, allowlist: Sequence[str] = ()) -> tuple[FlaggedSpan, ...]:
+    """Return the spans that a detector flags, cut at words of the allowlist.
+
+    Raises ModelUnavailable where the detector's model is missing.
+    """
+    allowed = allowed_tokens(document, allowlist)
+    out: list[FlaggedSpan] = []
+    for found in detector(name)(document.text, document.language):
+        first, end = _tokens(document, found.span)
+        for is_allowed, run in groupby(range(first, end), allowed.__contains__):
+            tokens = list(run)
+            if not is_allowed:
+                out.append(FlaggedSpan(found.kind, tokens[0], tokens[-1] + 1))
+    return tuple(out)
+
+
+def flag_tokens(document: Document, name: str, allowlist: Sequence[str] = ()) -> tuple[Flag, ...]:
+    """Return the tokens that a detector flags and no allowlist has, in order.
+
+    Raises ModelUnavailable where the detector's model is missing.
+    """
     flags: list[Flag] = []
+    allowed = allowed_tokens(document, allowlist)
     seen: dict[tuple[str, str], int] = {}
     find = detector(name)
     for found in find(document.text, document.language):
         span = _tokens(document, found.span)
         for place, word in enumerate(found.words):
             token, _ = _tokens(document, word)
+            if token in allowed:
+                continue
             form = _form(document, found, token, place, span, find.reads_context)
             same = seen.setdefault((form, plain_form(document.words[token])), token)
             flags.append(Flag(token, found.kind, form, same))

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...detectors import detector
 from ...errors import ConfigError
+from ...models.registry import ClipRange
 from ...pieces import Step, Unit, kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
@@ -30,6 +31,7 @@ from ...privacy.sampling import NoiseStream
 from ...privacy.terms import ComparisonScope, Condition, NotProtected
 from ...result import RewriteResult, Trace
 from ...support.cache import OwnLock
+from ...support.checks import shorten_repr
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document, Token
 from ...text.skeleton import Edit
@@ -40,12 +42,14 @@ from ..config import finished
 from ..likelihood import Likelihood, differing_places, of_words
 from ..preparing import Prepared
 from ..words.word_trace import Constant
-from .flags import Flag, flag_tokens
+from .flags import Flag, allowed_shown, allowed_tokens, flag_tokens
 from .replacing import FLAGGED
 from .stand_ins import candidates
 
 #: The stream of the stand-ins below that of a text.
 STREAM = "stand-ins"
+#: The reason of a step that copies a word of the allowlist.
+ALLOWED = "on the allowlist"
 #: Texts with stand-ins whose scores a prepared text keeps.
 KEPT = 4
 #: What a mechanism's class says of itself, and its hybrid repeats.
@@ -123,6 +127,10 @@ class HybridMechanism(Mechanism):
                 f"{self.title} cannot draw once for a whole data set and replace flagged words by stand-ins. Choose "
                 "another strategy, or leave the stand-ins out."
             )
+        if both := [word for word in config.allowlist if self.never.bans(word)]:
+            raise ConfigError(
+                f"{shorten_repr(both[0])} is on the allowlist, and may not be released. Take it off one of the lists."
+            )
 
     @property
     def inner(self) -> Any:
@@ -131,6 +139,24 @@ class HybridMechanism(Mechanism):
             self._inner = copy(self._inner)
             self._inner._config = replace(self.config, surrogates=False)
         return self._inner
+
+    def replace(self, **options: Any) -> Any:
+        # The inner mechanism knows which options follow from others.
+        return self.inner.replace(**{"surrogates": True, **options})
+
+    # --- what the capability "clipping" asks
+
+    @classmethod
+    def known_ranges(cls, model: str) -> Mapping[str, ClipRange]:
+        inner: Any = cls.inner_cls
+        return inner.known_ranges(model)
+
+    @property
+    def clips_alone(self) -> bool:
+        return self.inner.clips_alone
+
+    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+        return self.inner.kept(logits, source, epsilon)
 
     def __copy__(self) -> HybridMechanism:
         other = object.__new__(type(self))
@@ -170,11 +196,12 @@ class HybridMechanism(Mechanism):
         flags = self.flags(document)
         fixed = {flag.token: self.stand_ins(flag)[0] for flag in flags}
         plan = self.inner.plan_document(substitute(document, fixed)).holding(frozenset(fixed), FLAGGED)
+        plan = plan.holding(allowed_tokens(document, self.config.allowlist), ALLOWED)
         return HybridPrepared(document, self.key, flags, plan)
 
     def flags(self, document: Document) -> tuple[Flag, ...]:
         """Return the flagged tokens of a text."""
-        return flag_tokens(document, self.config.detector)
+        return flag_tokens(document, self.config.detector, self.config.allowlist)
 
     def stand_ins(self, flag: Flag) -> tuple[str, ...]:
         """Return what can come out in a flagged place. Raises ConfigError where the blocklist leaves nothing."""
@@ -228,7 +255,7 @@ class HybridMechanism(Mechanism):
             g,
             adjacency=g.adjacency.where(Condition(ConditionKind.SAME_FLAGS)),
             among=ComparisonScope(*g.among.conditions, Condition(ConditionKind.SAME_FLAGS)),
-            exposed=(*shown, *g.exposed),
+            exposed=(*shown, *allowed_shown(prepared.document, self.config.allowlist), *g.exposed),
         )
 
     # --- rewriting

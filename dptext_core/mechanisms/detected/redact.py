@@ -63,7 +63,7 @@ class Redact(ReplacingMechanism):
     by_rule = True
 
     def prepare_document(self, document: Document, task: Task) -> ReplacingPrepared:
-        spans = flag_spans(document, self.config.detector)
+        spans = flag_spans(document, self.config.detector, self.config.allowlist)
         channels = {s.first: one_word(PLACEHOLDERS[s.kind], document.words[s.first]) for s in spans}
         deleted = frozenset(i for s in spans for i in range(s.first + 1, s.end))
         return ReplacingPrepared(document, self.key, channels, {i: i for i in channels}, deleted)

@@ -25,10 +25,11 @@ from ...text.document import Document
 from ...text.language import Language
 from ..base import Mechanism
 from ..capabilities import InputCoverage
-from ..config import clean_up_option, detector_option, epsilon_option, finished
+from ..config import allowlist_option, clean_up_option, detector_option, epsilon_option, finished
 from ..likelihood import Likelihood
 from ..preparing import Prepared
 from ..words.word_trace import Constant
+from .flags import allowed_shown
 
 #: The reason of a step that replaces a flagged word, and of one that keeps another.
 FLAGGED, UNFLAGGED = "flagged", "not flagged"
@@ -41,6 +42,7 @@ class DetectorConfig:
     )
     recase: str = clean_up_option()
     detector: str = detector_option("Rampart and spaCy are models that you install.")
+    allowlist: tuple[str, ...] = allowlist_option()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,7 @@ class ReplacingMechanism(Mechanism):
         prepared = self.planned(text)
         epsilons = self.epsilons(prepared)
         shown = (NotProtected(NotProtectedKind.UNFLAGGED_WORDS), *self.unprotected(prepared))
+        shown += allowed_shown(prepared.document, self.config.allowlist)
         return Guarantee(
             notion="none",
             epsilon=max(epsilons, default=0.0),

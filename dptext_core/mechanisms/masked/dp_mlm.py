@@ -45,6 +45,7 @@ from ..base import Mechanism
 from ..capabilities import Alignment, PublicPrior
 from ..clipping import ClippedMechanism
 from ..config import (
+    allowlist_option,
     detector_option,
     epsilon_option,
     keep_punctuation_option,
@@ -158,6 +159,7 @@ class DPMLMConfig:
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
     detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
+    allowlist: tuple[str, ...] = allowlist_option(("surrogates", True))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from ...support.task import UNWATCHED, Task
 from ..base import Mechanism
 from ..capabilities import PublicPrior
 from ..config import (
+    allowlist_option,
     detector_option,
     epsilon_option,
     keep_punctuation_option,
@@ -173,6 +174,7 @@ class DPMLMPriorConfig:
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
     detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
+    allowlist: tuple[str, ...] = allowlist_option(("surrogates", True))
 
 
 @dataclass(frozen=True, eq=False)

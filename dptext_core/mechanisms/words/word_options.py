@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..config import (
+    allowlist_option,
     detector_option,
     epsilon_option,
     keep_stopwords_option,
@@ -40,6 +41,7 @@ class WordConfig:
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
     detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
+    allowlist: tuple[str, ...] = allowlist_option(("surrogates", True))
 
 
 @dataclass(frozen=True)

@@ -143,12 +143,14 @@ class TourView {
     let group = null;
     this.strip.tokens.forEach((t, i) => {
       const gap = t.pre.match(/\s+$|^\s+/) ? t.pre : "";
-      if (gap) page.append(gap);
+      const blank = document.createTextNode(gap);
+      if (gap) page.append(blank);
       if (gap || !group) group = page.appendChild(make("span", "group"));
       if (!gap && t.pre) group.append(t.pre);
       if (!t.counts) return group.append(t.o);
       const node = group.appendChild(make(this.step === 1 ? "button" : "span", "tour-word", t.o));
       node.dataset.i = i;
+      [node.blank, node.gap] = [blank, gap];
       node.dir = "auto";
       if (this.step === 1) [node.type, node.tabIndex] = ["button", this.nodes.size ? -1 : 0];
       this.nodes.set(i, node);
@@ -349,7 +351,9 @@ class TourView {
       at.forEach((i, k) => {
         const node = this.nodes.get(i);
         node?.classList.toggle("crossed", !this.bare);
-        if (node) put(node, this.bare ? this.strip.tokens[i].o : k ? "" : placeholder);
+        if (!node) return;
+        put(node, this.bare ? this.strip.tokens[i].o : k ? "" : placeholder);
+        put(node.blank, k && !this.bare ? "" : node.gap);
       });
     }
     const told = this.numbers?.redacted;

@@ -108,6 +108,7 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
     st.caption(spec.summary)
     budget = st.container()
     stay_all("batch-")
+    controls.begin_batch(spec, "batch")
     chosen = controls.options(spec, "batch")
     chosen["epsilon"] = default = float(dpt.mechanism_class(spec.name).epsilon_range(chosen)[2])
     if dpt.mechanism_class(spec.name).uses_epsilon:
