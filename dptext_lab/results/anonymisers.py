@@ -98,16 +98,20 @@ def finding(rows: Iterable[AnonymiserRow]) -> tuple[str, ...]:
     if removed is None:
         return ()
     names, others = (removed.value(fact) for fact in FACTS)
-    verb = "protects" if names <= LEVEL else "does not protect"
     first = (
-        f"{removed.title} {verb} identifying words: a reader who guesses one is right {percent(names)} of the time "
-        f"({100 / ALTERNATIVES:g}% by chance)."
+        f"{removed.title} {_protects(removed, IDENTIFYING)} identifying words: a reader who guesses one is right "
+        f"{percent(names)} of the time ({100 / ALTERNATIVES:g}% by chance)."
     )
-    verb = "also protects" if others <= LEVEL else "does not protect"
-    second = f"It {verb} other facts: there the reader is right {percent(others)} of the time"
+    second = f"It {_protects(removed, OTHER)} other facts: there the reader is right {percent(others)} of the time"
     if (best := preserves_most(rows, OTHER)) is not None:
         second += f", and {percent(best.other)} under {best.title} at ε = {number(best.epsilon or 0.0)}"
     return first, f"{second}."
+
+
+def _protects(row: AnonymiserRow, fact: str) -> str:
+    """Return the verb for a fact, by the side of the level on which the 95% interval of the certainty lies."""
+    low, high = row.interval(fact)
+    return "protects" if high <= LEVEL else "does not protect" if low > LEVEL else "partly protects"
 
 
 def data_sets(rows: Iterable[AnonymiserRow]) -> list[str]:

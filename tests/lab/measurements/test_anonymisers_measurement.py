@@ -113,7 +113,9 @@ def test_the_finding_follows_the_rows():
     assert "does not" in second and "100%" in second and "45% under DP-MLM at ε = 20" in second
     assert results.preserves_most(rows, results.OTHER) is rows[2]
     assert results.preserves_most(rows, results.OTHER, 0.3) is None
-    first, second = results.finding([dataclasses.replace(removed, identifying=0.8, other=0.3)])
+    unlike = dataclasses.replace(removed, identifyings=pack([0.0, 1.0], -1, 1, short=True))
+    assert "partly protects" in results.finding([unlike])[0]
+    first, second = results.finding([row("redact", None, 0.8, 0.3, 0.9)])
     assert "does not" in first and "80%" in first and "does not" not in second and second.endswith("30% of the time.")
     assert results.finding(rows[1:]) == ()
 
