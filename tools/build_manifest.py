@@ -179,6 +179,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "benchmarks/anonymisers.json": (
         "python -m dptext_core bench anonymisers --lines FILE --out assets/benchmarks/anonymisers.json",
         "numbers measured on SST-2, film reviews and notes written for this project; no text is in it",
+        "MIT",
     ),
     "benchmarks/authors.json": (
         "python -m dptext_core bench authors --data DIR --stopwords FILE --rewritten 300 --out "
