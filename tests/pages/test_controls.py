@@ -151,3 +151,20 @@ def test_every_option_of_every_mechanism_is_held_as_its_control_has_it():
     field = next(f for f in dataclasses.fields(dpt.mechanism_class("diffractor").config_cls) if f.name == "lists")
     assert controls.widget_values(field, ("L0",), "k") == {"k": "L0"}
     assert controls.widget_values(field, ("minilm-1",), "k") == {"k": "", "k-names": ["minilm-1"]}
+
+
+def test_rewriting_a_data_set_begins_with_stand_ins_and_what_a_user_chose_stays():
+    def chosen():
+        import streamlit as st
+
+        import dptext_core as dpt
+        from dptext_studio.components import controls
+
+        spec = dpt.mechanism_class("custext").spec()
+        controls.begin_batch(spec, "k")
+        st.session_state["chosen"] = controls.options(spec, "k")
+
+    at = AppTest.from_function(chosen, default_timeout=60).run()
+    assert at.session_state["chosen"]["surrogates"] is True
+    at.toggle(key="k-custext-surrogates").set_value(False).run()
+    assert "surrogates" not in at.session_state["chosen"]
