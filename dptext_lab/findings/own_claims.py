@@ -160,6 +160,11 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         if turned:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
             numbers.append(f"Significantly reversed by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
+    if pairs and not told:
+        said = f"The first classifier distinguishes none of {len(pairs)} pairs, so that no other judge can reverse one."
+        return ClaimOutcome(INCONCLUSIVE, "", (said,), rows=tuple({id(r): r for _, *p in pairs for r in p}.values()))
+    if not every.n:
+        return ClaimOutcome(missing=EQUAL)
     numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")

@@ -509,6 +509,20 @@ def test_what_a_judge_turns_round_is_named(nothing_else):
     assert found.effect == "0 of 12 significantly the same, 12 significantly reversed"
 
 
+def test_where_the_first_judge_distinguishes_nothing_it_is_inconclusive(nothing_else):
+    in_file(
+        nothing_else,
+        [
+            row(name, "sst2", metric, 1.0, 0.3 if metric == "n_w" else 0.6, 0.001 if metric == "n_w" else 0.05)
+            for name in ("diffractor", "tem")
+            for metric in ("accuracy", "cosine", "n_w")
+        ],
+    )
+    found = own_claims.judges_agree.look(f.Runs([]))
+    assert (found.verdict, len(found.rows)) == (f.INCONCLUSIVE, 2)
+    assert "none of 1 pairs" in found.numbers[0]
+
+
 def test_judges_that_did_not_look_are_named_and_leave_it_open(nothing_else):
     in_file(
         nothing_else,
