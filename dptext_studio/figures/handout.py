@@ -1,4 +1,4 @@
-"""Lessons as pages to print: one file that holds everything it shows, with the answers on the last page.
+"""Lessons as pages to print: a hand-out for the class, and a file with the solutions for its teacher.
 
 No script, no address that a browser would load, and everything that is not markup of this file is escaped.
 """
@@ -9,40 +9,78 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from dptext_core.privacy.numbers import percent
 from dptext_core.support.version import __version__
 
-from ..lessons import LESSONS, Lesson
-from .lessons import STYLE, colours, fragment
+from ..lessons import LESSONS, Lesson, reader_game
+from ..lessons.base import Facts, epsilon_text
+from ..lessons.beat_reader import limit_text
+from .lessons import STYLE, colours, draw, fragment
 
+#: What a class does in two halves: one rewrites, one attacks.
+GROUP_EXERCISE = (
+    "Divide the class into writers and readers. Everybody reads the four texts of a round of the game.",
+    "The writers choose one of the four in secret, and type it into Explore with CusText and the ε of the round.",
+    "They write the release on the board, and nothing else.",
+    "Each reader writes down a guess without a name. Collect the guesses, and count the right ones below.",
+    "Change sides and take the next ε. At the end, compare each share with the ceiling.",
+)
 _PAGE = (Path(__file__).parent / "handout.css").read_text(encoding="utf-8")
 
 
 def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str = "") -> str:
-    """Return the lessons as one HTML document, each with its control where it begins. May take seconds.
+    """Return the lessons for a class as one HTML document, without answers. May take seconds.
 
-    address: where the lessons can be opened, printed as text. code: an SVG of it that this program made (a QR code);
-    it stands there as it is.
+    Each lesson stands with its control where it begins. address: where the lessons can be opened, printed as text.
+    code: an SVG of it that this program made (a QR code); it stands there as it is.
     """
-    style = "; ".join(f"{name}: {value}" for name, value in colours().items())
-    numbered = list(enumerate(lessons, 1))
     where = ""
     if address:
         picture = f'<div class="code">{code}</div>' if code else ""
         where = f"<p>To open the lessons: <strong>{escape(address)}</strong></p>{picture}"
-    message = "".join(_lesson(k, lesson) for k, lesson in numbered)
-    answers = "".join(_answer(k, lesson) for k, lesson in numbered)
+    return _document(
+        "lessons",
+        f"{len(lessons)} lessons of a few minutes. Read, look, and choose an answer.",
+        where,
+        "".join(_lesson(k, lesson) for k, lesson in enumerate(lessons, 1)),
+    )
+
+
+def solutions(lessons: Sequence[Lesson] = LESSONS) -> str:
+    """Return the answers to :func:`handout` for the teacher, and the group exercise. May take seconds."""
+    answers = "".join(_answer(k, lesson) for k, lesson in enumerate(lessons, 1))
+    exercise = "".join(f"<li>{escape(step)}</li>" for step in GROUP_EXERCISE)
+    return _document(
+        "solutions",
+        "For teachers: the answers to the hand-out, each with the control where it begins.",
+        "",
+        f'<section><h2>Group exercise</h2><ol class="steps">{exercise}</ol>{_score_sheet()}</section>'
+        f'<div class="answers"><h1>Answers</h1>{answers}</div>',
+    )
+
+
+def _document(kind: str, lead: str, where: str, body: str) -> str:
+    style = "; ".join(f"{name}: {value}" for name, value in colours().items())
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        "<title>Text rewriting under differential privacy: lessons</title>\n"
+        f"<title>Text rewriting under differential privacy: {kind}</title>\n"
         f"<style>:root {{ {style} }}\n{_PAGE}{STYLE}</style>\n</head>\n<body>\n"
         "<header><h1>Text rewriting under differential privacy</h1>"
-        f'<p class="soft">{len(numbered)} lessons of a few minutes. Read, look, choose an answer; the answers are on '
-        f"the last pages. Made with DP-Text Studio {escape(__version__)}; every figure was worked out when this was "
-        f"printed.</p>{where}</header>\n{message}\n"
-        f'<div class="answers"><h1>Answers</h1>{answers}</div>\n</body>\n</html>\n'
+        f'<p class="soft">{lead} Made with DP-Text Studio {escape(__version__)}. Every figure was computed when this '
+        f"file was made.</p>{where}</header>\n{body}\n</body>\n</html>\n"
     )
+
+
+def _score_sheet() -> str:
+    """Return an empty table for the rounds of the exercise, by ε and without names, with the ceiling of each."""
+    rules = reader_game.rules()
+    rows = tuple(
+        (epsilon_text(e), "", "", limit_text(reader_game.ceiling(e, rules.k)), percent(1 / rules.k))
+        for e in rules.epsilons
+    )
+    return draw(Facts(("ε", "releases", "right guesses", "no reader is surer than", "blind guessing"), rows))
 
 
 def _lesson(k: int, lesson: Lesson) -> str:

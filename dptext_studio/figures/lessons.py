@@ -136,7 +136,8 @@ def _grid(axes: _Axes, x_title: str) -> list[str]:
         out.append(f'<text x="{_LEFT - 6:.1f}" y="{y + 5:.1f}" text-anchor="end">{100 * share * axes.top:.0f}%</text>')
     for x in epsilon_ticks(axes.low, axes.high):
         out.append(f'<text x="{axes.across(x):.1f}" y="{height - _BELOW + 19:.1f}" text-anchor="middle">{x:g}</text>')
-    out.append(f'<text x="{(_LEFT + width - _RIGHT) / 2:.1f}" y="{height - 6:.1f}" text-anchor="middle">{escape(x_title)}</text>')
+    middle = (_LEFT + width - _RIGHT) / 2
+    out.append(f'<text x="{middle:.1f}" y="{height - 6:.1f}" text-anchor="middle">{escape(x_title)}</text>')
     return out
 
 

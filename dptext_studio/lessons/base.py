@@ -44,8 +44,11 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curves:
-    """Values over ε, or over what x_title names, on a logarithmic axis. at: ε where a line is drawn, with what it says. dots: single points by
-    their label, the first kind filled and the others hollow. With several lines or with dots a legend names them."""
+    """Values over ε, or over what x_title names, on a logarithmic axis.
+
+    at: ε where a line is drawn, with what it says. dots: single points by their label, the first kind filled and the
+    others hollow. With several lines or with dots a legend names them.
+    """
 
     title: str
     y_title: str

@@ -12,8 +12,9 @@ from dptext_core.auditing.metadata_leakage import NAME as METADATA
 from dptext_core.auditing.text_integrity import NAME as TEXT
 from dptext_core.auditing.verdict import LOSS
 from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.sentences import NOTIONS
 
-from .base import Control, Facts, Lesson, Part, Question, Reveal
+from .base import Control, Facts, Lesson, Part, Question, Reveal, epsilon_text
 
 #: Deliberately broken mechanisms, in the order of the control, and the checks of an audit that the question offers.
 BROKEN = ("unchanged-noise", "private-support", "telling-exposed")
@@ -58,7 +59,7 @@ class BrokenAudit(Lesson):
             Facts(
                 (),
                 (
-                    ("guarantee", stated[0].sentence()),
+                    ("guarantee", f"{NOTIONS[m.notion]}, {epsilon_text(stated[0].epsilon)}"),
                     (f"releases of “{text}”", ", ".join(f"“{one}”" for one in released)),
                     *(
                         (f"not protected, by its statement for “{word}”", "; ".join(one.exposed))

@@ -63,6 +63,7 @@ class ManyTexts(Lesson):
     title = "One author, many texts"
     goal = "See why a guarantee for a text is not one for its author."
     minutes = 3
+    across = True
     said = (
         "A guarantee names its unit. Here it is one word of one text, but people write many texts.",
         f"An author mentions the same fact in each of them, and each is rewritten with {epsilon_text(EPSILON)}.",

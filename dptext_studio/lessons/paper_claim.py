@@ -16,7 +16,7 @@ from .base import Control, Facts, Lesson, Part, Question, Reveal
 #: Claims of papers, in the order of the control.
 CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "sixty_percent", "dp_mlm_speed")
 #: Sentences of measurements that are shown before the question, and after it.
-SHOWN, MORE = 2, 2
+SHOWN, MORE = 1, 2
 MEANING = {
     REPLICATED: "At least half of the comparisons are significant and agree with the claim.",
     CONTRADICTED: "Comparisons are significantly against the claim, or show that the effect is too small to matter.",
@@ -67,8 +67,7 @@ class PaperClaim(Lesson):
             Facts(
                 (),
                 (
-                    ("claim", claim.claim),
-                    ("source", claim.source),
+                    (f"claim of {claim.paper}", claim.claim),
                     ("test", claim.test.quantity),
                     ("expected by the claim", claim.test.direction),
                     ("smallest effect that matters", claim.test.least),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -40,7 +41,7 @@ def singular_index() -> np.ndarray:
     return np.array([at.get(w[:-1], i) if w.endswith("s") else i for i, w in enumerate(candidates)])
 
 
-def merge_plurals(probs: np.ndarray, word: str) -> np.ndarray:
+def merge_plurals(probs: np.ndarray) -> np.ndarray:
     """Return the distribution after the first clean-up, which reads the release only."""
     return np.bincount(singular_index(), weights=probs, minlength=len(probs))
 
@@ -52,11 +53,12 @@ def ban_original(probs: np.ndarray, word: str) -> np.ndarray:
     return out / out.sum()
 
 
-def leave(probs: np.ndarray, word: str) -> np.ndarray:
-    return probs
-
-
-CLEAN_UPS = {"none": leave, "singular": merge_plurals, "no original": ban_original}
+#: From the distribution and the original to the distribution after a clean-up.
+CLEAN_UPS: dict[str, Callable[[np.ndarray, str], np.ndarray]] = {
+    "none": lambda probs, _: probs,
+    "singular": lambda probs, _: merge_plurals(probs),
+    "no original": ban_original,
+}
 
 
 def odds(epsilon: float, clean_up: str) -> tuple[float, float, float]:

@@ -20,8 +20,8 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, eps
 #: An ε at which the limits are numbers to think about.
 EPSILON = 10.0
 #: Nearest words that are shown, and words of other topics.
-NEAREST = 5
-OTHERS = ("winter", "bridge", "banana")
+NEAREST = 3
+OTHERS = ("winter", "banana")
 
 
 @lru_cache(maxsize=1)
@@ -76,7 +76,7 @@ class Vectors(Lesson):
             Bars(f"Distance from “{value}”", rows),
             Bars(
                 f"What replaces “{value}” at {epsilon_text(epsilon)}, in {sampled.draws:,} draws",
-                likely(sampled, 5),
+                likely(sampled, 4),
                 top=1.0,
             ),
         )

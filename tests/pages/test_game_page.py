@@ -87,20 +87,13 @@ def test_a_class_votes_unseen_and_its_dots_are_the_shares():
     assert wall.session_state["learning"].step == 0
 
 
-def test_only_the_host_presents_the_game_to_a_class():
-    room, _ = VOTES.open()
-    stranger = wall_at(1, lesson=NUMBER, room=room)
-    assert stranger.info and not stranger.get("progress") and VOTES.stage(room) is None
-
-
 def test_a_wall_without_a_class_shows_the_rounds_and_their_answers():
     wall = wall_at(2, lesson=NUMBER)
     assert "What the optimal reader believes" in shown(wall) and not any("answered" in c.value for c in wall.caption)
     for _ in range(2 * len(reader_game.rules().epsilons) - 1):
         turn(wall)
     assert "<polyline" in shown(wall) and "Nobody guessed" in words(wall)
-    turn(wall)
-    assert wall.session_state["learning"].lesson.name != learning_module.GAME, "the next lesson follows"
+    assert wall.button(key="wall_next").disabled, "the game is the end of the course"
 
 
 @pytest.mark.parametrize("epsilon", reader_game.rules().epsilons)

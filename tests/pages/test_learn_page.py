@@ -168,7 +168,7 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
         [hidden_controls.KNOWN["door"][1], hidden_controls.KNOWN["answer"][1]]
     )
     settle(at)
-    assert at.code[0].value.endswith(f"/learn?lesson={number('line')}&hide=door%2Canswer")
+    assert at.code[0].value.endswith(f"/learn?lesson={number('vectors')}&hide=door%2Canswer")
     at.radio(key="learn_target").set_value("Explore with its setting")
     settle(at)
     assert "/explore?mechanism=mvc&epsilon=" in at.code[0].value and "garden" not in at.code[0].value
@@ -182,16 +182,20 @@ def svgs(at: AppTest) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("url", "name", "there"),
+    ("url", "name", "listens", "there"),
     [
-        ("http://localhost:8501/learn", "localhost", "http://localhost:8501"),
-        ("http://localhost:8501/learn", "room-12.local", "http://room-12.local:8501"),
-        ("https://class.example.org/studio/learn", "room-12.local", "https://class.example.org/studio"),
+        ("http://localhost:8501/learn", "localhost", None, "http://localhost:8501"),
+        ("http://localhost:8501/learn", "localhost", "0.0.0.0", "http://localhost:8501"),
+        ("http://localhost:8501/learn", "localhost", "127.0.0.1", "http://localhost:8501"),
+        ("http://localhost:8501/learn", "localhost", "192.168.0.12", "http://192.168.0.12:8501"),
+        ("http://localhost:8501/learn", "room-12.local", "192.168.0.12", "http://room-12.local:8501"),
+        ("https://class.example.org/studio/learn", "room-12.local", None, "https://class.example.org/studio"),
     ],
 )
-def test_the_address_for_others_is_that_of_the_browser_or_the_name_of_the_server(monkeypatch, url, name, there):
+def test_the_address_for_others_is_one_that_they_can_reach(monkeypatch, url, name, listens, there):
     monkeypatch.setattr(classroom.st, "context", SimpleNamespace(url=url))
-    monkeypatch.setattr(classroom.st, "get_option", {"browser.serverAddress": name, "server.port": 8501}.get)
+    options = {"browser.serverAddress": name, "server.address": listens, "server.port": 8501}
+    monkeypatch.setattr(classroom.st, "get_option", options.get)
     assert classroom.base().rstrip("/") == there
     assert classroom.address("learn", {"lesson": "2"}) == f"{there}/learn?lesson=2"
 

@@ -22,7 +22,7 @@ from dptext_lab.findings.evidence import VERDICTS
 from dptext_studio import lessons
 from dptext_studio.components import links
 from dptext_studio.figures import lessons as drawn
-from dptext_studio.figures.handout import handout
+from dptext_studio.figures.handout import handout, solutions
 from dptext_studio.lessons import (
     LESSONS,
     base,
@@ -395,23 +395,30 @@ class Hostile(base.Lesson):
         return base.Reveal(0, ("Found " + HOSTILE,), (HOSTILE,), PARTS)
 
 
-def test_a_hand_out_holds_all_it_shows_and_its_answers_come_last():
+def test_a_hand_out_holds_all_it_shows_and_no_answer():
     html = handout((Hostile(), Hostile()), address="http://host.test/learn?<b>", code="<svg></svg>")
     seen = assert_harmless(html)
     assert "default-src 'none'" in html and "url(" not in html and "@import" not in html
     assert "http://host.test/learn?<b>" in seen.text and seen.tags.count("svg") > 4
-    assert seen.text.rindex("Question ") < seen.text.index("Answers\n" if "Answers\n" in seen.text else "Answers")
-    assert seen.text.index("Answers") < seen.text.index("Found "), "no answer stands beside its question"
-    assert seen.text.count("A. " + HOSTILE) == 2
+    assert seen.text.count("Question ") == 2 and "Found " not in seen.text and "Answers" not in seen.text
     assert "Move " not in seen.text, "nothing moves on paper"
 
 
-def test_a_hand_out_of_lessons_has_their_questions_and_their_answers():
+def test_solutions_hold_every_answer_and_a_score_sheet_without_names():
+    seen = assert_harmless(solutions((Hostile(), Hostile())))
+    assert seen.text.count("A. " + HOSTILE) == 2 and seen.text.count("Found ") == 2
+    for epsilon in reader_game.rules().epsilons:
+        assert base.epsilon_text(epsilon) + beat_reader.limit_text(reader_game.ceiling(epsilon, 4)) in seen.text
+
+
+def test_a_hand_out_of_lessons_has_their_questions_and_the_solutions_their_answers():
     some = tuple(map(lessons.lesson, QUICK))
-    html = handout(some)
-    seen = assert_harmless(html)
+    paper, answers = handout(some), solutions(some)
+    asked, answered = assert_harmless(paper).text, assert_harmless(answers).text
     for k, one in enumerate(some, 1):
-        assert seen.text.count(f"{k}. {one.title}") == 2, one.title
-        right = one.reveal(one.control.start).right
-        assert f"{'ABCD'[right]}. {one.ask(one.control.start).answers[right]}" in seen.text
-    assert "http" not in html.replace("http-equiv", "")
+        assert asked.count(f"{k}. {one.title}") == answered.count(f"{k}. {one.title}") == 1, one.title
+        start = one.control.start
+        question, reveal = one.ask(start), one.reveal(start)
+        assert f"{'ABCD'[reveal.right]}. {question.answers[reveal.right]}" in answered
+        assert question.text in asked and reveal.because[0] not in asked
+    assert "http" not in (paper + answers).replace("http-equiv", "")

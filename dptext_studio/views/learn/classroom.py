@@ -16,7 +16,7 @@ from ...components import download, hidden_controls, links
 from ...components.address import only_here
 from ...components.style import read_beside
 from ...components.text import literal
-from ...figures.handout import handout
+from ...figures.handout import handout, solutions
 from ...lessons import Lesson
 from ...server import votes
 from .learning import Learning
@@ -28,6 +28,8 @@ _QR = st.components.v2.component(
     js=read_beside(__file__, "qr.js"),
 )
 
+#: A server that listens here does so at every address, and names none.
+EVERYWHERE = "0.0.0.0"
 ONLY_HERE = (
     "This address works on this machine only, so there is no code to scan. Start the app with "
     "`--server.address 0.0.0.0`, and open it by this machine's name or number in your network. Or name it with "
@@ -39,12 +41,13 @@ ONLY_HERE = (
 def base() -> str:
     """Return the address of the app for others, with a slash at its end; empty where it is not known.
 
-    It is the one that the browser uses. If that means this machine alone, and the server was given a name with
-    ``--browser.serverAddress``, it is that name.
+    It is the one that the browser uses. If that means this machine alone, it is the name that the server was given
+    with ``--browser.serverAddress``, or the one address at which it listens (``--server.address``).
     """
     url = urlsplit((st.context.url or "").partition("?")[0])
-    name = str(st.get_option("browser.serverAddress") or "")
-    if only_here(url.geturl()) and name and not only_here(f"http://{name}"):
+    options = [str(st.get_option(option) or "") for option in ("browser.serverAddress", "server.address")]
+    name = next((o for o in options if o not in ("", EVERYWHERE) and not only_here(f"http://{o}")), "")
+    if only_here(url.geturl()) and name:
         port = url.port or st.get_option("server.port")
         url = url._replace(scheme=url.scheme or "http", netloc=f"{name}:{port}")
     return url.geturl().rstrip("/").removesuffix("/learn").removesuffix("learn")
@@ -123,7 +126,18 @@ def pages_to_print() -> None:
         key="learn_handout",
         on_click="ignore",
         holds="nothing",
-        help="All lessons with their figures and questions, and the answers at the end: one file, to print from a "
-        "browser. It takes some seconds.",
+        help="All lessons with their figures and questions, without answers: one file, to print from a browser. It "
+        "takes some seconds.",
+    )
+    download.button(
+        "Download the solutions",
+        solutions,
+        "solutions.html",
+        "text/html",
+        icon=":material/key:",
+        key="learn_solutions",
+        on_click="ignore",
+        holds="nothing",
+        help="The answers to the hand-out, and the group exercise with its score sheet. Keep this file to yourself.",
     )
     st.caption(literal("The figures are those of the lessons as they begin, computed when you press the button."))

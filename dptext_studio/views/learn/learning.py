@@ -137,11 +137,12 @@ def follow_link() -> None:
     number = params.get("lesson", "")
     if number.isascii() and number.isdigit() and 1 <= int(number) <= len(LESSONS):
         mine.go(int(number) - 1)
-    mine.present = params.get("present") == "1"
-    if mine.present and mine.at is None:
-        mine.go(0)
     mine.room = votes.room_name(params.get(votes.PARAMETER, ""))
     mine.host = votes.host_key(params.get(votes.HOST, "")) if mine.room else ""
+    # The slides of a class belong to its host.
+    mine.present = params.get("present") == "1" and not mine.in_class
+    if mine.present and mine.at is None:
+        mine.go(0)
 
 
 def write_address(came: bool) -> None:

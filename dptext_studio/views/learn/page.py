@@ -35,6 +35,9 @@ def scroll_to_top() -> None:
 
 
 def present_button() -> None:
+    """Offer the slides, except to a class: it follows those of its host."""
+    if learning().in_class:
+        return
     st.button(
         "Present",
         icon=":material/slideshow:",
@@ -153,8 +156,10 @@ def _navigation(lesson: Lesson, value: Any) -> None:
 
 
 def _teacher_panel(lesson: Lesson, value: Any) -> None:
-    """Show what a class needs, worked out when it is opened."""
+    """Show what a teacher needs, and nothing to a class. It is worked out when it is opened."""
     mine = learning()
+    if mine.in_class:
+        return
     with (
         st.container(key="learn_teacher"),
         st.expander(
@@ -173,7 +178,7 @@ def _teacher_panel(lesson: Lesson, value: Any) -> None:
                 on_change=start_counting,
                 help="The address below gets a room. Answers given there are counted without names and texts, and stay "
                 "hidden until you show them. Phones follow your slides. The room is forgotten after some hours, or "
-                "when you switch this off; a member of the class who switches it off only leaves the room.",
+                "when you switch this off.",
             )
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")

@@ -11,7 +11,7 @@ from ...components.text import literal
 from ...lessons import LESSONS
 from ...server.votes import VOTES
 from . import class_game, classroom
-from .learning import GAME, STEPS, Learning, Stage, follow_class, learning, sentences
+from .learning import GAME, STEPS, Learning, Stage, learning, sentences
 from .lesson_parts import answers, control, part_view, reveal_of, verdict, vote_button, vote_line
 
 #: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn; of
@@ -75,10 +75,6 @@ def _lesson_slide(mine: Learning, step: str) -> None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
             answers(lesson, value, question, follow=True)
-            return
-        if mine.in_class and not VOTES.is_revealed(mine.room, lesson.name):
-            st.info("Your teacher shows the answer.")
-            follow_class()
             return
         VOTES.reveal(mine.room, mine.host, lesson.name)
         if (reveal := reveal_of(lesson, value)) is None:
