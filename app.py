@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from dptext_core.support import heap
 from dptext_core.support.assets import assets_folder
 from dptext_core.support.device import let_threads_sleep
 from dptext_studio.components import footer, hidden_controls, shell
 from dptext_studio.server import (
     ast_lock,
+    heap,
     public_hosting,
     session_reset,
     sessions,

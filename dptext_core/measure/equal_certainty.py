@@ -14,9 +14,9 @@ from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from .calibration import calibrate
 from .certainty import Fact, shared_fact
-from .meaning import unreadable_note
 from .target_figures import TargetFigure
 from .text_targets import text_target
+from .trade_off_advice import unreadable_note
 
 #: Where readers are compared.
 LEVEL = 0.5

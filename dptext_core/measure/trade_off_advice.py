@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from ..privacy.numbers import number
 from ..support.checks import real
-from .meaning import unreadable_note
 from .trade_off import FEWEST, TradeOffPoint, Value, describe_privacy, metric_info, utility_sign
+
+#: The cosine below which little more than the topic of a text remains.
+READABLE = 0.5
+
+
+def unreadable_note(cosine: float) -> str:
+    """Return a warning about rewrites that lose the meaning, for a sentence that advises them; else ""."""
+    if cosine >= READABLE:
+        return ""
+    return f"Its rewrites do not read as your text: below a cosine of {READABLE:g}, little more than the topic remains."
 
 
 @dataclass(frozen=True)

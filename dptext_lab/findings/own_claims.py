@@ -163,8 +163,6 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
     if pairs and not told:
         said = f"The first classifier distinguishes none of {len(pairs)} pairs, so that no other judge can reverse one."
         return ClaimOutcome(INCONCLUSIVE, "", (said,), rows=tuple({id(r): r for _, *p in pairs for r in p}.values()))
-    if not every.n:
-        return ClaimOutcome(missing=EQUAL)
     numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")

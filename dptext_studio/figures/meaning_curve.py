@@ -17,17 +17,8 @@ from dptext_core.support.task import UNWATCHED, Task
 #: and a room of people shares the processor.
 MOST = 16
 _AT_ONCE = 8
-#: The cosine below which little more than the topic of a text remains.
-READABLE = 0.5
 #: How far above a change, as a share of ε, the text is taken: changes are given rounded, and may be rounded down.
 _ABOVE = 1e-6
-
-
-def unreadable_note(cosine: float) -> str:
-    """Return a warning about rewrites that lose the meaning, for a sentence that advises them; else ""."""
-    if cosine >= READABLE:
-        return ""
-    return f"Its rewrites do not read as your text: below a cosine of {READABLE:g}, little more than the topic remains."
 
 
 @dataclass(frozen=True)

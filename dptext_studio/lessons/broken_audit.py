@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from dptext_core.auditing.broken_mechanisms import FAULTS, broken
-
 from dptext_core.auditing import AuditReport, audit
 from dptext_core.auditing.metadata_leakage import NAME as METADATA
 from dptext_core.auditing.text_integrity import NAME as TEXT
 from dptext_core.auditing.verdict import LOSS
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.sentences import NOTIONS
+from dptext_lab.broken_mechanisms import FAULTS, broken
 
 from .base import Control, Facts, Lesson, Part, Question, Reveal, epsilon_text
 

@@ -83,7 +83,7 @@ class Vectors(Lesson):
 
     def usual_epsilon(self) -> float:
         """Return the ε at which Explore opens."""
-        assert self.door.epsilon is not None
+        assert isinstance(self.door.epsilon, float | int)
         return float(self.door.epsilon)
 
     def ask(self, value: Any) -> Question:

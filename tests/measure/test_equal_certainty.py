@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from dptext_core.measure.meaning import unreadable_note
 from foreign import Latent
 
 import dptext_core as dpt
@@ -13,6 +12,7 @@ from dptext_core.measure import text_targets
 from dptext_core.measure.certainty import Fact
 from dptext_core.measure.equal_certainty import EqualCertainty, EqualCertaintyRow, equal_certainty
 from dptext_core.measure.target_figures import TargetFigure
+from dptext_core.measure.trade_off_advice import unreadable_note
 from dptext_core.support.task import Task
 
 TEXT = "My doctor said that his heart is weak."

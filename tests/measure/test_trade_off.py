@@ -8,7 +8,6 @@ import io
 
 import numpy as np
 import pytest
-from dptext_core.measure.meaning import unreadable_note
 from foreign import Generator, Latent, Swap
 from scipy import stats
 
@@ -18,7 +17,7 @@ from dptext_core.attacks import two_texts, which_text
 from dptext_core.measure import calibration, metrics, target_figures, trade_off
 from dptext_core.measure.target_figures import TargetFigure
 from dptext_core.measure.trade_off import TradeOffPoint, Value, add_metrics, grid, pareto_front, second_option, tradeoff
-from dptext_core.measure.trade_off_advice import advise, enough
+from dptext_core.measure.trade_off_advice import advise, enough, unreadable_note
 from dptext_core.privacy.sampling import NoiseStream
 
 TEXT = "My doctor sent a letter to my sister."

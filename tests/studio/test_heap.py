@@ -70,7 +70,7 @@ def test_what_settled_is_not_searched_until_it_settles_again():
 #: Prints whether a heap is shared, and how many heaps ten threads that use memory at the same time have.
 HEAPS = """
 import ctypes, os, re, tempfile, threading
-from dptext_core.support import heap
+from dptext_studio.server import heap
 libc = ctypes.CDLL(None)
 libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
 told = heap.share()
