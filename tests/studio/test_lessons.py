@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from dptext_core.auditing.broken_mechanisms import broken
+from dptext_lab.broken_mechanisms import broken
 from marks import slow_but
 from small_spaces import on, random_space
 
