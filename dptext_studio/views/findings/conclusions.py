@@ -43,10 +43,10 @@ def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
     top = [r for r in authors.strongest(rows) if r.mechanism]
     least, most = min(r.texts for r in top), max(r.texts for r in top)
     one, many = ([r for r in top if r.texts == n] for n in (least, most))
-    first, last = max(many, key=lambda r: r.success), min(many, key=lambda r: r.success)
+    first = max(many, key=lambda r: r.success)
     return (
-        f"From one rewritten text, an attacker recognises at most {max(r.success for r in one):.0%} of authors; from "
-        f"{most} texts, {last.success:.0%} ({last.system}) to {first.success:.0%} ({first.system})."
+        f"An attacker recognises the author from one rewritten text up to {max(r.success for r in one):.0%} of the "
+        f"time, and from {most} texts up to {first.success:.0%} ({first.system})."
     )
 
 
