@@ -83,8 +83,9 @@ class Vectors(Lesson):
 
     def usual_epsilon(self) -> float:
         """Return the ε at which Explore opens."""
-        assert self.door.epsilon is not None
-        return float(self.door.epsilon)
+        epsilon = self.door.epsilon
+        assert isinstance(epsilon, float)
+        return epsilon
 
     def ask(self, value: Any) -> Question:
         near, d = next(iter(distances(value).items()))
