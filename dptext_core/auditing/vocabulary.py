@@ -91,18 +91,8 @@ def stated_words(subject: Subject) -> Check | None:
             top, low = table.max(axis=0), table.min(axis=0)
             high = (top, low) if high is None else (np.maximum(high[0], top), np.minimum(high[1], low))
             names = probes[0].d.candidates
-    if high is not None:
-        with np.errstate(invalid="ignore"):
-            gap = np.where(high[0] > -np.inf, high[0] - high[1], 0.0)
-        y = int(np.argmax(gap))
-        if gap[y] > worst:
-            worst = float(gap[y])
-            message = (
-                f"“{names[y]}” is e^{worst:.3g} times as likely under one word of the vocabulary as under another."
-            )
-            witness = Witness(
-                "one word", "another", (names[y],), float(high[0][y]), float(high[1][y]), 1.0, told=message
-            )
+    if high is not None and (widest := _widest_gap(names, *high))[0] > worst:
+        worst, witness = widest
     whole = len(chosen) == len(words)
     part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
     blind = "" if whole else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
@@ -115,6 +105,15 @@ def stated_words(subject: Subject) -> Check | None:
     if unstated:
         return _unstated_check(unstated, f"The stated distributions of {part} words, as far as there are any.")
     return Check(STATED, "proven", f"{looked}.", blind=blind)
+
+
+def _widest_gap(names: Sequence[str], top: np.ndarray, low: np.ndarray) -> tuple[float, Witness]:
+    """Return the largest log-ratio of an output over all words of the vocabulary, from its largest and smallest ln p."""
+    with np.errstate(invalid="ignore"):
+        gap = np.where(top > -np.inf, top - low, 0.0)
+    y = int(np.argmax(gap))
+    message = f"“{names[y]}” is e^{gap[y]:.3g} times as likely under one word of the vocabulary as under another."
+    return float(gap[y]), Witness("one word", "another", (names[y],), float(top[y]), float(low[y]), 1.0, told=message)
 
 
 def _unstated_check(words: Mapping[str, None], looked: str) -> Check:

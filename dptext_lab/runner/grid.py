@@ -256,10 +256,12 @@ CUT = (
 
 
 def _entries() -> tuple[GridEntry, ...]:
-    sst2, snips = ("sst2",), ("snips",)
-    lists = [{**KEEP, **NOISES[0], "lists": (name,)} for name in ("L0", "L1")]
-    single = [{**KEEP, **NOISES[0], "lists": (name,)} for name in SINGLE]
-    strategies = [("record", True), *((s, stay) for s in ("token", "dataset") for stay in (False, True))]
+    return (*_main_entries(), *_ablation_entries(), *_entries_of_other_data())
+
+
+def _main_entries() -> tuple[GridEntry, ...]:
+    """Every system on one data set, and who wrote its rewrites."""
+    sst2 = ("sst2",)
     return (
         # What every system keeps, on one data set.
         entry("diffractor", GEOMETRIC, DIFFRACTOR, sst2, MORE_SEEDS),
@@ -293,6 +295,16 @@ def _entries() -> tuple[GridEntry, ...]:
         entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("reviews",)),
         entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), ("reviews",)),
         entry("dp-bart", {}, (1000.0, 10_000.0), sst2, (1,)),
+    )
+
+
+def _ablation_entries() -> tuple[GridEntry, ...]:
+    """One factor at a time around a main line."""
+    sst2 = ("sst2",)
+    lists = [{**KEEP, **NOISES[0], "lists": (name,)} for name in ("L0", "L1")]
+    single = [{**KEEP, **NOISES[0], "lists": (name,)} for name in SINGLE]
+    strategies = [("record", True), *((s, stay) for s in ("token", "dataset") for stay in (False, True))]
+    return (
         # Lists and noises of 1-Diffractor.
         *(entry("diffractor", o, (0.1, 1.0, 3.0), sst2, MORE_SEEDS) for o in lists),
         *(entry("diffractor", o, (1.0,), sst2, MORE_SEEDS) for o in single),
@@ -308,7 +320,12 @@ def _entries() -> tuple[GridEntry, ...]:
             entry("custext", {**CUSTEXT, "strategy": s, "keep_stopwords": stay}, (1.0, 10.0), sst2, MORE_SEEDS)
             for s, stay in strategies
         ),
-        # Other data, and what else there is.
+    )
+
+
+def _entries_of_other_data() -> tuple[GridEntry, ...]:
+    snips = ("snips",)
+    return (
         entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("snips", "atis"), MORE_SEEDS),
         entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("snips", "atis"), MORE_SEEDS),
         entry("adept", {"checkpoint": "snips"}, (100.0, 1000.0), snips),

@@ -201,10 +201,7 @@ def finetune(
     input of two segments. ``task`` is told of batches. Raises ConfigError, ModelUnavailable for a model that cannot be
     used, Cancelled.
     """
-    if len(train_texts) != len(train_y) or not len(train_y):
-        raise InputError(f"Training needs a label for each text: got {len(train_texts)} and {len(train_y)}.")
-    if epochs < 1:
-        raise ConfigError(f"epochs must be at least 1; got {epochs}.")
+    _check_training(train_texts, train_y, epochs)
     import torch
 
     encoder, tokenizer, longest = _encoder(model)
@@ -252,6 +249,13 @@ def finetune(
             found += [labels[i] for i in logits(test_texts[start : start + _BATCH]).argmax(1).tolist()]
             tick()
     return found
+
+
+def _check_training(texts: Sequence[tuple[str, ...]], labels: Sequence[str], epochs: int) -> None:
+    if len(texts) != len(labels) or not len(labels):
+        raise InputError(f"Training needs a label for each text: got {len(texts)} and {len(labels)}.")
+    if epochs < 1:
+        raise ConfigError(f"epochs must be at least 1; got {epochs}.")
 
 
 def _optimiser(encoder: Any, head: Any, rate: float, steps: int) -> tuple[Any, Any]:

@@ -74,6 +74,20 @@ def file_setup(upload: Upload) -> None:
             first_rows(upload, upload.look, asked)
 
 
+def _mechanism_control() -> dpt.MechanismSpec:
+    """Show the mechanisms. A table is long: the first choice is a quick one."""
+    specs = {s.name: s for s in dpt.mechanisms()}
+    first = next((n for n in specs if not dpt.mechanism_class(n).slow_to_prepare), next(iter(specs)))
+    name = st.selectbox(
+        "Mechanism",
+        list(specs),
+        list(specs).index(first),
+        format_func=lambda n: specs[n].title,
+        key=stay("batch_mechanism", first),
+    )
+    return specs[name]
+
+
 def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> core.BatchRequest | None:
     """Show column, mechanism and settings; None where they do not fit together."""
     key = f"{upload.folder.name}_{header}"
@@ -93,18 +107,7 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
     )
     if keep:
         st.warning("Nothing protects the columns that you keep. A name or a date in them tells who wrote the row.")
-    specs = {s.name: s for s in dpt.mechanisms()}
-    # A table is long: begin with a mechanism that is quick.
-    first = next((n for n in specs if not dpt.mechanism_class(n).slow_to_prepare), next(iter(specs)))
-    spec = specs[
-        st.selectbox(
-            "Mechanism",
-            list(specs),
-            list(specs).index(first),
-            format_func=lambda n: specs[n].title,
-            key=stay("batch_mechanism", first),
-        )
-    ]
+    spec = _mechanism_control()
     st.caption(spec.summary)
     budget = st.container()
     stay_all("batch-")
