@@ -108,7 +108,7 @@ def stated_words(subject: Subject) -> Check | None:
 
 
 def _widest_gap(names: Sequence[str], top: np.ndarray, low: np.ndarray) -> tuple[float, Witness]:
-    """Return the largest log-ratio of an output over all words of the vocabulary, from its largest and smallest ln p."""
+    """Return the largest log-ratio of an output over all words, from its largest and smallest ln p."""
     with np.errstate(invalid="ignore"):
         gap = np.where(top > -np.inf, top - low, 0.0)
     y = int(np.argmax(gap))
