@@ -115,7 +115,7 @@ class _NamesTests:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """By files, and all browser tests of the app to one worker: they share a browser and the servers behind it, and
-    often wait. Those of sites without a server go to another."""
+    often wait. Those of the browser edition and of other sites without a server go to another."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduler(LoadFileScheduling):
@@ -123,7 +123,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             scope = super()._split_scope(nodeid)
             if not scope.startswith("tests/e2e/"):
                 return scope
-            return "sites" if scope.endswith(("test_pocket.py", "test_files_alone.py")) else "app"
+            return "sites" if scope.rpartition("/")[2].startswith(("test_pocket", "test_files_alone")) else "app"
 
     return Scheduler(config, log)
 

@@ -672,13 +672,16 @@ def test_options_bring_their_page_with_them(open_once: Callable) -> None:
 
 
 def idle(seen) -> None:
-    """The page has nothing to ask for any more, such as how much meaning each text of the dial keeps."""
+    """Wait until the page has nothing more to ask for, such as how much meaning each text of the dial keeps.
+
+    Work under way is asked for every second, so that a longer silence means that there is none.
+    """
     known, since = len(seen.frames), time.monotonic()
-    for _ in range(LONG // 250):
-        seen.page.wait_for_timeout(250)
+    for _ in range(LONG // 100):
+        seen.page.wait_for_timeout(100)
         if len(seen.frames) != known:
             known, since = len(seen.frames), time.monotonic()
-        elif time.monotonic() - since > 2.5:
+        elif time.monotonic() - since > 1.5:
             return
     raise AssertionError("the page goes on asking")
 
