@@ -607,12 +607,12 @@ def test_one_statement_where_each_word_has_its_own_epsilon(open_once: Callable) 
     page.get_by_role("button", name="Help for Keep stop words").click()
     page.wait_for_timeout(300)  # a switch turns at once
     assert kept.is_checked() == before, "who asks for help turns nothing"
-    switch(page, "One total over the words", True)
+    switch(page, "One total for all words", True)
     page.get_by_text("By frequency", exact=True).click()
     page.locator(".strip .spread", has_text="Each word has its own ε, from").wait_for(timeout=LONG)
     settled(page)
     assert not epsilon_slider(page).is_visible() and not page.locator(".strip .exact").is_visible()
-    switch(page, "One total over the words", False)
+    switch(page, "One total for all words", False)
     page.locator(".strip .exact").wait_for(timeout=LONG)
     assert epsilon_slider(page).is_visible() and not page.locator(".strip .spread").is_visible()
     seen.assert_clean()
@@ -815,9 +815,9 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
     open_more(page)
     assert page.get_by_role("button", name="Analyses").is_visible()
     page.keyboard.press("Escape")
-    for gone in ("Neighbours", "Mechanism", "More options", "Budget", "Ends of the range", "Clipping range"):
+    for gone in ("Neighbours", "Mechanism", "More options", "Budget", "Clipping range", "Clipping range"):
         assert not page.get_by_text(gone, exact=True).first.is_visible(), gone
-    for gone in ("Use a public prior", "Show what the width costs", "Repeatable demonstration"):
+    for gone in ("Use a public prior", "Compare clipping widths", "Repeatable demonstration"):
         assert not page.get_by_text(gone).first.is_visible(), gone
 
     type_text(page, "My doctor paid.")
@@ -1034,7 +1034,7 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     page.locator(".rewrite .text[tabindex='0']").first.wait_for(timeout=LONG)
     page.get_by_text("to read, not to release").wait_for(timeout=LONG)
     assert "hidden=n_w" in page.url and "kept=bleu" in page.url, "the address carries the rest too"
-    page.get_by_role("button", name="Put side by side").click()
+    page.get_by_role("button", name="Show side by side").click()
     page.get_by_role("radio", name="Side by side", checked=True).wait_for(timeout=LONG)
     page.locator(".rewrite").nth(1).locator(".mark").first.wait_for(timeout=LONG)
     calm(page)

@@ -1,4 +1,4 @@
-"""One total over the words of a text: it always adds up, and the plan says what its list tells."""
+"""One total for all words of a text: it always adds up, and the plan says what its list tells."""
 
 from __future__ import annotations
 

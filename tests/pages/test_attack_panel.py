@@ -87,7 +87,7 @@ def test_the_chosen_word_is_attacked_at_once(words):
     posterior = jobs(at)["bayes"].result
     run = at.session_state["run"]
     assert posterior == bayes.attack(run.mechanism, run.result, 1)
-    assert posterior.true == "movie" and metric(at, "Place of your word") == f"{posterior.rank:,}"
+    assert posterior.true == "movie" and metric(at, "Rank of your word") == f"{posterior.rank:,}"
     table = at.dataframe[0].value
     assert len(table) == len(posterior.top) + (posterior.rank > len(posterior.top))
     assert list(table["word"][table[""] != ""]) == ["movie"]
@@ -209,7 +209,7 @@ def test_several_releases_have_their_rows_and_ceilings(words):
     assert belief.sentence() in said(at) and several.sentence() in said(at)
     (table,) = [d.value for d in at.dataframe if "right on average" in d.value]
     assert list(table["releases"]) == ["1", "2", "4"] and table["right on average"][0].endswith("exact")
-    assert list(table["allowed for any fact"]) == [percent(c) for c in several.certified]
+    assert list(table["limit for any fact"]) == [percent(c) for c in several.certified]
     (rows,) = [d.value for d in at.dataframe if "alternative" in d.value]
     order = [several.alternatives.index(w) for w in rows["alternative"]]
     assert list(rows["after 4"]) == [float(several.posterior[2][j]) for j in order]
@@ -263,7 +263,7 @@ def test_words_that_were_not_replaced_say_so():
     assert "stays as it is" in said(page("custext", token=0))
     at = page("custext", token=3)
     assert at.session_state["run"].result.steps[3].original == "Xyzzyville"
-    assert "not in the vocabulary" in said(at) and metric(at, "Place of your word") == "not listed"
+    assert "not in the vocabulary" in said(at) and metric(at, "Rank of your word") == "not listed"
     assert "nothing to guess" in said(page("custext", text="The of and."))
 
 

@@ -81,7 +81,7 @@ def test_typed_words_are_audited(quick_audits):
     assert "No violation found" in at.success[0].value and "3 pairs" not in at.success[0].value
     told = " ".join(m.value for e in at.expander if e.label.startswith("What was tested") for m in e.markdown)
     assert "3 pairs" in told and "Proven" in told and "Tested" in told
-    assert float(metric(at, "Draws could show")) > 0 and metric(at, "Leak seen from").endswith("%")
+    assert float(metric(at, "Detectable from draws")) > 0 and metric(at, "Leak seen from").endswith("%")
     assert metric(at, "Claimed") == metric(at, "Measured")
     left_out = next(d.value for d in at.dataframe if "why" in d.value)
     assert list(left_out["input"]) == ["the", "*Qwzzx*"]

@@ -393,7 +393,7 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
     assert len(list(csv.reader(to_csv(rows).splitlines()))) == len(rows) + 1
     at = page()
     labels = [b.proto.label for b in at.get("download_button")]
-    assert labels == ["What is shown, CSV", "Everything, CSV", "Everything, JSON"]
+    assert labels == ["Current view (CSV)", "Everything, CSV", "All results (JSON)"]
     assert made_up()["rows"] == [r.to_dict() for r in found.rows]
     at.session_state["bench_methods"] = True
     text, bibtex = (c.value for c in at.run().code[:2])
@@ -414,14 +414,14 @@ def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch)
         "differential privacy within a group" if "CusText" in name else "pure differential privacy" for name in systems
     ]
     assert list(told["promise"]) == within and len(set(within)) == 2
-    assert told["everyone can see"][0] == "how many sentences there are"
+    assert told["public part"][0] == "how many sentences there are"
     for measure in sorted({r.measure for r in total_budget.bundled() if r.data == "sst2"} - {"draws"})[:2]:
         at.segmented_control(key="bench_bought").set_value(measure)
         at.run()
         assert not at.exception
         assert all_charts(at)[1]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
         floor = [r.value for r in total_budget.bundled() if (r.data, r.measure, r.total) == ("sst2", measure, 0.0)]
-        assert list(at.dataframe[0].value["nothing of the text"]) == floor
+        assert list(at.dataframe[0].value["text-independent baseline"]) == floor
     for data in {r.data for r in total_budget.bundled()}:
         own = {r.measure for r in total_budget.bundled() if r.data == data} - {"draws"}
         at.segmented_control(key="bench_bought").set_value("linked").run()

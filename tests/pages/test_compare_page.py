@@ -101,9 +101,9 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
         "1-Diffractor (tem, loaded words allowed)",
     ]
     left = [pii_survival.count_survivors(r) for r in results]
-    assert [n for _, n in left] == [1, 1] and list(table["identifying words left"]) == [f"{k} of 1" for k, _ in left]
+    assert [n for _, n in left] == [1, 1] and list(table["identifying words still visible"]) == [f"{k} of 1" for k, _ in left]
     for (k, _), said in zip(left, [v["count"] for v in views(page, "count")], strict=True):
-        assert said.startswith(f"{k} of 1 identifying words left, ") and " change" in said
+        assert said.startswith(f"{k} of 1 identifying words still visible, ") and " change" in said
     assert page.select_slider[0].help == definition("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
 
@@ -113,9 +113,9 @@ def test_what_is_kept_of_the_meaning_is_measured_beside_the_rewrites_and_draws_n
     work = mine(page).at("compare likeness")
     assert work.job is None or work.job.wait(120)
     page.run()
-    table = next(d.value for d in page.dataframe if "meaning kept (cosine)" in d.value.columns)
+    table = next(d.value for d in page.dataframe if "meaning preserved (cosine)" in d.value.columns)
     wanted = metrics.score("cosine", [TEXT] * 2, before)
-    assert list(table["meaning kept (cosine)"]) == [f"{c:.2f}" for c in wanted] and texts(page) == before
+    assert list(table["meaning preserved (cosine)"]) == [f"{c:.2f}" for c in wanted] and texts(page) == before
 
 
 def test_the_belief_about_one_fact_stands_under_each_setting():
@@ -482,14 +482,14 @@ def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch
 def test_settings_without_words_are_measured_by_two_texts(small_bank, monkeypatch):
     monkeypatch.setattr(two_texts, "DRAWS", 40)
     at = opened([dpt.Setting("dp-sentence", {"bank": small_bank}, 20.0), dpt.Setting("custext", {}, 8.0)])
-    (measured,) = [d.value for d in at.dataframe if "words stay (N_w)" in d.value.columns]
-    assert next(iter(measured["words stay (N_w)"])) == "none"
+    (measured,) = [d.value for d in at.dataframe if "unchanged words (N_w)" in d.value.columns]
+    assert next(iter(measured["unchanged words (N_w)"])) == "none"
     at.button(key="compare_two_start").click().run()
     while (job := mine(at).at("two texts: compare_two").job) is not None:
         assert job.wait(100)
         at.run()
     assert not at.exception
     (table,) = [d.value for d in at.dataframe if "ε at least" in d.value.columns]
-    promised = list(table["promised between them"])
+    promised = list(table["guaranteed ε"])
     assert promised == ["20", "nothing"] and set(table["rewrites of each"]) == {"40"}
     assert float(table["ε at least"][1]) > 0 and all(float(x) >= 0 for x in table["ε at least"])

@@ -127,7 +127,7 @@ def test_the_case_study_stands_below_its_lesson(learn):
     assert not at.text_area and not at.get("plotly_chart")
     assert [e.label for e in at.expander][:2] == [
         "Try a sentence of your own",
-        "The case study: measured over both data sets",
+        "Case study: results on both data sets",
     ]
     at.session_state["case_measured"] = True
     settle(at)

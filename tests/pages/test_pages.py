@@ -161,7 +161,7 @@ def test_nothing_is_worked_out_for_what_is_shut():
     at.session_state["play_further"] = "Guarantee"
     settle(at)
     assert at.get("code") and any(b.key == "play_family_dp-prompt" for b in at.button)
-    assert {"Guarantee", "More about a word"} <= {s.value for s in at.subheader}
+    assert {"Guarantee", "Word details"} <= {s.value for s in at.subheader}
 
 
 def settle(at: AppTest) -> AppTest:
@@ -949,7 +949,7 @@ def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
     assert "Proposal and shift" in views and "Model scores and clipping" not in views
     at.toggle(key="play_budget_on").set_value(True)
     settle(at)
-    at.button_group(key="play_budget_rule").set_value("By what is public")
+    at.button_group(key="play_budget_rule").set_value("By public context")
     settle(at)
     run = at.session_state["session"].run
     spent = run.result.guarantee.spent
@@ -1041,7 +1041,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert "oov='mask'" in code and "doctor" not in code
     assert any("CusText [@chen2023custext] at ε = 8.1 (per word)" in c.value for c in at.code[3:])
     names = [b.proto.label for b in at.get("download_button")]
-    assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
+    assert {"Report", "Report with originals", "A page with an ε slider", "Save the session"} <= set(names)
     saved = exports.SavedSession({"mechanism": "custext", "epsilon": "9"}, 5, "A sister of mine.")
     at.file_uploader(key="play_upload").set_value(("mine.json", saved.to_json().encode(), "application/json"))
     settle(at)

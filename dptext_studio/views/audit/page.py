@@ -52,19 +52,19 @@ def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, b
     """Return title, setting, planted and twin from the controls: what is audited, and below it how."""
     kind = choice.radio(
         "Audit",
-        ["A mechanism", "A planted fault"],
+        ["A mechanism", "A deliberately broken mechanism"],
         horizontal=True,
         key=stay("audit_kind"),
         label_visibility="collapsed",
     )
-    if kind == "A planted fault":
+    if kind == "A deliberately broken mechanism":
         name = choice.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key=stay("audit_fault"))
         fault = FAULTS[name]
         choice.caption(literal(fault.explanation))
         twin = below.toggle(
-            "Take the fault out",
+            "Remove the fault",
             key=stay("audit_twin"),
-            help="The audit then looks at the same mechanism as it should be.",
+            help="The audit then tests the same mechanism without the fault.",
         )
         epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
         setting = dpt.Setting(name, {}, epsilon_input(choice, epsilon, f"fault-{name}"))
@@ -104,7 +104,7 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
         key=stay("audit_lines"),
         height=120,
         placeholder="Empty: words of the public vocabulary, or short texts for language models.",
-        help="Each drawn word is compared with each other one that the promise makes alike.",
+        help="The audit compares each replaced word with every word that the guarantee makes similar.",
     )
     claim = None
     with below.expander("More"):
@@ -113,10 +113,10 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
             [200, 500, 1000, 2000, 5000, 20000],
             value=500,
             key=stay("audit_draws"),
-            help="More rewrites take longer and find smaller leaks, above all where a mechanism has no formula.",
+            help="More rewrites take longer and detect smaller leaks, especially for mechanisms without a formula.",
         )
         if st.toggle(
-            "Hold it against an ε of mine", key=stay("audit_own"), help="Then any two inputs count as neighbours."
+            "Test against another ε", key=stay("audit_own"), help="With this on, any two inputs count as neighbours."
         ):
             claim = float(
                 st.number_input(
@@ -158,20 +158,20 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     claimed.metric("Claimed", report.limit)
     measured.metric("Stated loss" if released else "Measured" if report.exact else "Measured, at least", report.loss)
     shown_by.metric(
-        "Draws could show",
+        "Detectable from draws",
         at_least(report.detectable),
-        help="This is the largest loss that the draws of this audit could have shown by themselves, without a formula.",
+        help="This is the largest loss that this audit could have detected from draws alone, without a formula.",
     )
     if report.leak is not None:
         leak.metric(
-            "Leak seen from",
+            "Smallest detectable leak",
             core.format_share(report.leak_fresh or report.leak),
-            help="Words that stay in so many of the fresh draws too many would have been seen, with a chance of 95%; "
-            f"in each of the other ways to rewrite, {core.format_share(report.leak)}.",
+            help="The audit detects a leak of this size with probability 95%: a share of fresh draws that wrongly "
+                 f"leave a word unchanged. In each of the other ways to rewrite: {core.format_share(report.leak)}.",
         )
     if released:
         st.caption(
-            "The distributions that the mechanism states keep the promise: this is their loss. What it releases does "
+            "The distributions that the mechanism states satisfy the guarantee: this is their loss. Its releases do "
             "not follow them."
         )
     else:
@@ -192,7 +192,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         key="audit_download",
         on_click="ignore",
         holds="private",
-        help="It names the inputs: for their owner's eyes where they are private.",
+        help="The report contains the inputs. Do not publish it if they are private.",
     )
     methods_panel.expander(lambda: [(asked.make(), ())], "audit_methods")
 
@@ -205,7 +205,7 @@ def limits(report: core.AuditReport, lines: list[str]) -> None:
         for line in lines:
             st.markdown(literal(line))
         if report.witness is not None and report.verdict != "refuted":
-            st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
+            st.markdown("**The output that distinguishes two inputs most:** " + literal(report.witness.sentence()))
         if report.unit:
             st.markdown(literal(f"Losses are per unit of distance: {report.unit}."))
 
@@ -216,12 +216,16 @@ def checks(report: core.AuditReport) -> None:
         st.dataframe(
             {
                 "check": [c.name for c in report.checks],
-                "came to": [c.status for c in report.checks],
+                "result": [c.status for c in report.checks],
                 "tested": [f"{c.draws:,}" for c in report.checks],
-                "draws show": ["" if c.detectable is None else at_least(c.detectable) for c in report.checks],
-                "leak seen from": ["" if c.leak is None else core.format_share(c.leak) for c in report.checks],
+                "detectable from draws": [
+                    "" if c.detectable is None else at_least(c.detectable) for c in report.checks
+                ],
+                "smallest detectable leak": [
+                    "" if c.leak is None else core.format_share(c.leak) for c in report.checks
+                ],
                 "seconds": [f"{c.seconds:.1f}" for c in report.checks],
-                "looked at": [c.looked or c.reason for c in report.checks],
+                "inspected": [c.looked or c.reason for c in report.checks],
             },
             hide_index=True,
         )
@@ -229,10 +233,10 @@ def checks(report: core.AuditReport) -> None:
 
 def bundled_table() -> None:
     """Show the bundled audit of everything that ships."""
-    st.subheader("Everything that ships")
+    st.subheader("All built-in mechanisms")
     rows = bench.bundled_rows()
     if not rows:
-        st.caption("There is no bundled table. `python -m dptext_core bench audit` measures it.")
+        st.caption("The table is missing. Measure it with `python -m dptext_core bench audit`.")
         return
     st.dataframe(
         {
@@ -244,19 +248,20 @@ def bundled_table() -> None:
             "measured": [("" if r["exact"] else "≥ ") + at_least(float(r["measured"])) for r in rows],
             "proven": [f"{r['pairs']:,} pairs" if r["proven"] else "" for r in rows],
             "tested": [f"{r['draws']:,} words" for r in rows],
-            "draws show": [at_least(float(r["detectable"])) for r in rows],
-            "leak seen from": ["" if r["leak"] is None else core.format_share(r["leak_fresh"]) for r in rows],
+            "detectable from draws": [at_least(float(r["detectable"])) for r in rows],
+            "smallest detectable leak": ["" if r["leak"] is None else core.format_share(r["leak_fresh"]) for r in rows],
         },
         hide_index=True,
     )
     st.caption(
-        "Bundled; `python -m dptext_core bench audit` measures it again. ε, losses: as each promise counts them."
+        "Bundled results; `python -m dptext_core bench audit` repeats the measurement. ε and losses use the unit of "
+        "each guarantee."
     )
 
 
 def main() -> None:
     st.markdown("## Audit")
-    st.caption("What a mechanism promises, against the largest loss that can be measured of it.")
+    st.caption("Compare what a mechanism guarantees with the largest privacy loss measured.")
     add_style(__file__, "page.css")
     with st.container(key="audit_page"):
         choice, result, below = (st.container(key=f"audit_{name}") for name in ("choice", "result", "options"))
@@ -272,7 +277,7 @@ def main() -> None:
         elif work.result is not None:
             # Each run of the page makes its classes again.
             if wanted is not None and vars(wanted) != vars(work.asked):
-                st.caption("This is of the last audit. Press “Run the audit” for what is chosen now.")
+                st.caption("These are the results of the previous settings. Press “Run the audit” to update them.")
             report_view(work.asked, work.result)
         else:
             st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")

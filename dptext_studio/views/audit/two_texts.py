@@ -56,8 +56,8 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
         What repeats it in code; None where nothing does.
     """
     st.caption(
-        "A reader knows both texts and the mechanism, sees one release, and decides which text it is of. A false alarm "
-        "takes the second text for the first. The curve shows the best rule for each rate of false alarms."
+        "An attacker knows both texts and the mechanism, sees one release, and decides which text produced it. A "
+        "false alarm mistakes the second text for the first. The curve shows the best rule at each false-alarm rate."
     )
     places = st.columns(2)
     texts = [
@@ -81,7 +81,7 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
         st.error(literal(said))
     elif work.result is not None:
         if vars(work.asked[0]) != vars(asked):
-            st.warning("This curve answers what you asked before. Press “Compare the texts” to ask again.")
+            st.warning("This curve is for the previous settings. Press “Compare the texts” to update it.")
         show(*work.result, *work.asked[1:])
 
 
@@ -99,13 +99,13 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
     values = {
         "Reader right": (
             best if least == best else f"{least} to {best}",
-            "How often the optimal reader names the right text, both equally likely before. Guessing: 50%.",
+            "How often the optimal reader names the right text when both are equally likely. Guessing: 50%.",
         ),
         "Guarantee allows": (
             _ceiling_text(float(curve.success_ceiling)),
-            "The most that the guarantee alone allows any reader between these two texts.",
+            "The highest success that the guarantee allows any reader for these two texts.",
         ),
-        "Detected": (rate, "Of the releases of the first text, at 5% false alarms."),
+        "Detected": (rate, "Share of releases of the first text that are detected, at 5% false alarms."),
         "Allowed": (ceiling, "The most detections that the guarantee alone allows at 5% false alarms."),
     }
     with st.container(horizontal=True, gap="large"):
@@ -135,14 +135,14 @@ def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting 
         return json.dumps(named | curve.to_dict(), ensure_ascii=False, indent=1)
 
     files = (
-        ("Data (CSV)", curve.to_csv, "detections.csv", "text/csv", "It holds numbers, and no text."),
-        ("Data (JSON)", data, "detections.json", "application/json", "It holds numbers and the setting, and no text."),
+        ("Data (CSV)", curve.to_csv, "detections.csv", "text/csv", "It contains numbers but no text."),
+        ("Data (JSON)", data, "detections.json", "application/json", "It contains numbers and settings but no text."),
         (
             "Figure (HTML)",
             page,
             "detections.html",
             "text/html",
-            "It needs no network, and holds no text. The camera over the chart saves a PNG.",
+            "It works offline and contains no text. The camera icon above the chart saves a PNG.",
         ),
     )
     with st.container(horizontal=True):

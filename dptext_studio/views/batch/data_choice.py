@@ -32,17 +32,17 @@ def choose_data() -> None:
             f"each page. At most {limits().upload} MB{rows}; the command line takes more."
         )
         if not documents.pdf_ready():
-            st.caption(f"PDF files cannot be read on this server. Its owner can add this: `{documents.INSTALL}`")
+            st.caption(f"This server cannot read PDF files. Its owner can install support: `{documents.INSTALL}`")
     if limits().keeps:
         with right, st.container(border=True):
             st.markdown("**Resume a job**")
-            code = st.text_input("Job code", key="batch_code", help="You got it when you asked to keep a job.")
+            code = st.text_input("Job code", key="batch_code", help="You received it when you chose to keep a job.")
             if st.button("Open the job", key="batch_open", width="stretch"):
                 open_kept(code)
     unless = ", unless you ask to keep the job" if limits().keeps else ""
     st.caption(
-        "Your file lies in a folder of its own on this server, which only the server's owner can read. It is deleted "
-        f"with all results within two minutes after you close this page{unless}. Nothing in it is logged or sent "
+        "Your file is stored in a separate folder that only the server's owner can read. It is deleted with all "
+        f"results within two minutes after you close this page{unless}. Its contents are never logged or sent "
         "anywhere."
     )
     if sent is not None or example:
@@ -70,7 +70,7 @@ def error_text(error: Exception) -> str:
 def open_kept(code: str) -> None:
     mine = session()
     if not code.strip():
-        mine.batch_error = "Type the code of the job first."
+        mine.batch_error = "Enter the job code first."
     else:
         try:
             mine.upload = open_upload(code, mine.at("batch_all"), "Reading the results")

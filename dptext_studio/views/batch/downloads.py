@@ -12,7 +12,7 @@ from dptext_studio.server import batch as core
 from ...components import download, methods_panel
 from ...components.sticky_widgets import stay
 
-FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet", ".txt": "TXT: texts alone"}
+FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet", ".txt": "TXT: texts only"}
 
 
 def download_boxes(batch: core.Batch, found: core.BatchSummary, done: bool) -> None:
@@ -21,13 +21,12 @@ def download_boxes(batch: core.Batch, found: core.BatchSummary, done: bool) -> N
     with left, st.container(border=True):
         st.markdown("**The release**")
         st.caption(
-            "The rewrites and the columns that you kept. This is what others may get, and counts as released in the "
-            "ledger."
+            "The rewrites and the columns that you kept. Share this file only; it counts as released in the ledger."
         )
         release_download(batch, "" if done else "so far")
     with middle, st.container(border=True):
         st.markdown("**The inspection file**")
-        st.caption("Originals beside rewrites, for your eyes only. Its name and each row say so.")
+        st.caption("Originals next to rewrites. It is private, and its name and each row say so.")
         key = stay("batch_inspection")
         suffix = st.selectbox("Format", release_files.INSPECTION, format_func=FORMATS.__getitem__, key=key)
         download.button(
@@ -67,9 +66,8 @@ def release_download(batch: core.Batch, how_far: str) -> None:
         exact = st.toggle(
             "Leave formulas in cells",
             key=stay("batch_exact"),
-            help="A spreadsheet would run a cell that begins with =, +, - or @. So such a cell begins with an "
-            "apostrophe here, whoever wrote it. For programs, turn this on: then each cell is exactly as it is, and no "
-            "byte-order mark stands before the first.",
+            help="A spreadsheet runs cells that begin with =, +, - or @, so they get an apostrophe. Turn this on "
+                 "for programs: cells are exported exactly, without a byte-order mark.",
         )
     download.button(
         "Download" + (f" {how_far}" if how_far else ""),

@@ -30,21 +30,21 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
         code_box(upload)
     else:
         with away.popover("Another file", icon=":material/close:", width="stretch"):
-            st.markdown("This deletes your file and all results, and stops what is under way.")
+            st.markdown("This stops the current work and deletes your file and all results.")
             st.button("Delete and start again", key="batch_away", on_click=leave_job, icon=":material/delete:")
     if work.is_running():
         running = work.job
         work.show_progress("batch_stop", lambda: progress_text(running) if running else "")
         if batch.mechanism.shares_draws:
-            st.caption("With this strategy all rows are looked at once before the first one is rewritten.")
+            st.caption("This strategy reads all rows before it rewrites the first one.")
         else:
             with st.columns([1, 1.5])[0]:
-                st.caption("What is done by now can be downloaded while the rest goes on.")
+                st.caption("You can download the finished rows while the job continues.")
                 release_download(batch, "so far")
         return
     if work.error is not None and work.result is None:
         said = work.failure_text(
-            f"Stopped after {batch.written:,} of {upload.count:,} rows. Those are whole, and stay."
+            f"Stopped after {batch.written:,} of {upload.count:,} rows. The finished rows are complete."
         )
         (st.warning if isinstance(work.error, dpt.Cancelled) else st.error)(literal(said))
         # What is written can still be looked at: it is read in the place of what was stopped.
@@ -73,7 +73,7 @@ def progress_text(running: Job) -> str:
     if not of:
         return f"{running.label} …"
     if done >= of:
-        return f"All {of:,} rows are written. Adding up what is promised and what has changed …"
+        return f"All {of:,} rows are written. Computing the guarantee and the changes …"
     left = running.seconds_left
     return f"{done:,} of {of:,} rows" + (f" · about {duration_text(left)} left" if left is not None else "")
 
@@ -83,10 +83,10 @@ def code_box(upload: Upload) -> None:
     with st.container(border=True):
         left, right = st.columns([4, 1], vertical_alignment="center")
         with left:
-            st.markdown("**Your job code.** It is shown here and stored nowhere: copy it now.")
+            st.markdown("**Your job code.** It is not stored, so copy it now.")
             st.code(upload.code, language=None)
             st.caption(
-                f"Type it on this page to come back, from any browser. File and results are deleted on "
+                "Enter it on this page in any browser to return. File and results are deleted on "
                 f"{time.strftime('%d %B at %H:%M', time.gmtime(upload.expires))} (UTC)."
             )
         right.button(
@@ -106,20 +106,20 @@ def resume_controls(upload: Upload, batch: core.Batch) -> None:
         st.caption(f"{batch.written:,} of {upload.count:,} rows are done.")
     if batch.mechanism.shares_draws and batch.written:
         st.info(
-            "With this strategy the draws are for all rows at once, and their random key ended with the job. So it "
-            "cannot go on. You can start from scratch; then do not release what was done before too."
+            "This strategy draws for all rows together, and its random key was deleted when the job stopped. The job "
+            "cannot resume. If you start from scratch, do not also release the earlier rows."
         )
         if st.button("Start from scratch", key="batch_anew"):
             batch.forget_run()
             upload.rewrite(session().at("batch_all"), "Rewriting")
             st.rerun()
-    elif st.button("Go on", type="primary", key="batch_on", help="Rows that are done are not drawn again."):
+    elif st.button("Resume", type="primary", key="batch_on", help="Finished rows are not rewritten again."):
         upload.rewrite(session().at("batch_all"), "Rewriting")
         st.rerun()
 
 
 def code_snippets(asked: core.BatchRequest) -> None:
     with st.expander("The same from the command line and from Python"):
-        st.caption("In the folder of your file. A command that was stopped goes on where it was.")
+        st.caption("Run it in the folder of your file. A stopped command resumes where it stopped.")
         st.code(core.command(asked), language="sh", wrap_lines=True)
         st.code(core.snippet(asked), language="python", wrap_lines=True)

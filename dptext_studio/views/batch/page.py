@@ -16,7 +16,7 @@ from .setup import file_setup
 def main() -> None:
     st.markdown("## Batch")
     add_style(__file__, "page.css")
-    st.caption("Rewrite a whole table of texts, row by row. Look at ten rows first, then do all of them.")
+    st.caption("Rewrite a whole table of texts, row by row. Preview ten rows first, then rewrite all of them.")
     mine = session()
     if mine.batch_error:
         st.error(literal(mine.batch_error))
@@ -24,7 +24,7 @@ def main() -> None:
     upload = mine.upload
     if upload is not None and not upload.folder.is_dir():
         mine.upload = upload = None
-        st.warning("This job is over: its files were deleted.")
+        st.warning("This job has ended and its files were deleted.")
     if upload is None:
         choose_data()
     elif upload.batch is None:

@@ -19,7 +19,7 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
     if done:
         st.success(f"Done: {found.promise['counted']}")
     else:
-        st.caption(f"Of what is done: {found.promise['counted']}")
+        st.caption(f"So far: {found.promise['counted']}")
     if n := found.promise["untouched"]:
         rows = f"row{'s' * (n > 1)} {number_list(found.untouched, n)}"
         st.warning(f"Unchanged and unprotected, because no word was sampled: {rows}.")
@@ -36,12 +36,12 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
             with st.expander("What that means, for the first row"):
                 st.markdown(literal(plain))
         if batch.strategies:
-            with st.expander("What another strategy would change"):
+            with st.expander("How other strategies differ"):
                 for name, line in batch.strategies.items():
                     st.markdown(f"- **{name.capitalize()}.** {literal(line)}")
         if found.promise["exposed"]:
             with st.expander("Not protected"):
-                st.caption("Of the first row; each other row shows the same of itself.")
+                st.caption("This list is for the first row. The other rows have the same limits.")
                 for line in found.promise["exposed"]:
                     st.markdown("- " + literal(line))
     with right:
@@ -51,7 +51,7 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
     if found.errors:
         st.subheader(f"Rows with an error: {wrong:,}")
         more = f" The first {len(found.errors):,} are shown." if wrong > len(found.errors) else ""
-        st.caption(f"Nothing of their texts is in the release: their text is empty there.{more}")
+        st.caption(f"The release contains nothing of these texts: their cells are empty.{more}")
         st.dataframe(
             [{"row": row, "why": why} for row, why in found.errors],
             hide_index=True,
@@ -70,14 +70,14 @@ def remaining_identifiers(found: core.BatchSummary) -> None:
     of = (
         f"{left.looked:,} rows"
         if left.looked + found.promise["errors"] == found.rows
-        else f"{left.looked:,} rows, evenly taken"
+        else f"{left.looked:,} evenly spaced rows"
     )
-    rules = "Found by simple rules, which miss some and flag harmless words."
+    rules = "Simple rules find these; they miss some words and flag harmless ones."
     if not left.rows:
-        st.caption(f"No name, number, date or place of the originals was found again in {of}. {rules}")
+        st.caption(f"No name, number, date or place from the originals was found in {of}. {rules}")
         return
-    with st.expander(f"Still standing: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
-        st.caption(f"{rules} What a mechanism keeps, it keeps at every ε.")
+    with st.expander(f"Still visible: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
+        st.caption(f"{rules} Words that a mechanism leaves unchanged are unchanged at every ε.")
         identifier_table.identifier_table(left.first, key="batch_standing")
         if left.rows > len(left.first):
             st.caption(f"The first {len(left.first):,} of these rows.")
@@ -97,12 +97,12 @@ def measures_view(batch: core.Batch, found: core.BatchSummary) -> None:
             about.title, format(value["mean"], about.digits), help=f"{about.about} The mean over {value['n']:,} rows."
         )
     if found.rows > core.MEASURED:
-        st.caption(f"Measured on about {core.MEASURED:,} rows, evenly taken.")
+        st.caption(f"Measured on about {core.MEASURED:,} evenly spaced rows.")
     if busy:
         work.show_progress("batch_measure_stop")
     elif work.result is None:
         if said := work.failure_text("Stopped."):
             st.error(literal(said))
-        if st.button("Measure likeness: cosine and BLEU", key="batch_measure"):
+        if st.button("Measure similarity: cosine and BLEU", key="batch_measure"):
             work.start(batch, lambda task: batch.measure(("cosine", "bleu"), task), "Measuring")
             st.rerun()

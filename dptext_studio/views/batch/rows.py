@@ -28,15 +28,15 @@ def row_browser(batch: core.Batch, rows: int) -> None:
         page = int(st.number_input(f"Page, 1 to {pages:,}", 1, pages, 1, key="batch_page", width=200))
     shown = batch.page((page - 1) * PAGE, PAGE)
     pair_table(shown, "batch_pairs_page")
-    st.caption("For your eyes: the originals stand beside the rewrites.")
+    st.caption("Private: this table shows the originals next to the rewrites.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by_row = {p.row: p for p in shown if p.original.strip()}
         row = st.selectbox("Look at a row word by word", list(by_row), key="batch_row", width=240)
         if row in by_row and st.button(
             "Open it in Explore",
             key="batch_to_explore",
-            help="Its original is drawn afresh there, with noise of its own: to look at, and not to release beside "
-            "the result.",
+            help="Explore rewrites the original with fresh noise. Do not release that rewrite in addition to the "
+                 "result.",
         ):
             session().text = by_row[row].original
             st.switch_page("pages/explore.py", query_params=links.to_query(batch.asked.setting))
@@ -48,7 +48,7 @@ def pair_table(found: list[core.Pair], key: str) -> None:
     for p in found:
         original, rewrite = marked_cells(p.original, p.text)
         if p.error:
-            original, rewrite = cell(p.original), f"*There is none: {cell(p.error)}*"
+            original, rewrite = cell(p.original), f"*No rewrite: {cell(p.error)}*"
         lines.append(f"| {p.row} | {original} | {rewrite} |")
     with st.container(key=key):
         st.markdown("\n".join(lines))

@@ -40,7 +40,7 @@ def file_setup(upload: Upload) -> None:
                 "The first row names the columns",
                 value=True,
                 key=stay(f"batch_header_{upload.folder.name}", True),
-                help="Turn this off where the first row is data already.",
+                help="Turn this off if the first row already contains data.",
             )
         work = session().at("batch_read")
         if work.asked != (upload.folder, header):
@@ -60,7 +60,7 @@ def file_setup(upload: Upload) -> None:
             rows += f", {upload.look.unread:,} broken"
         head.markdown(f"**{literal(upload.file)}**{rows}")
         if upload.look and upload.look.unread:
-            head.caption("A broken row comes out as an error that says what is wrong. The others are rewritten.")
+            head.caption("A broken row produces an error message. The other rows are rewritten.")
         for note in upload.look.notes if upload.look else ():
             head.caption(literal(note.sentence()))
         head.button("Another file", key="batch_other", on_click=leave_job, icon=":material/close:")
@@ -106,7 +106,7 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
         placeholder="None: export rewrites only",
     )
     if keep:
-        st.warning("Nothing protects the columns that you keep. A name or a date in them tells who wrote the row.")
+        st.warning("Nothing protects the columns that you keep. A name or a date in them can reveal who wrote the row.")
     spec = _mechanism_control()
     st.caption(spec.summary)
     budget = st.container()
@@ -129,9 +129,9 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
     polish = st.toggle(
         "Clean up the texts",
         key=stay("batch_polish", False),
-        help="What was drawn is read again with the bundled language model, and written out as it would most likely "
-        "be. Nothing private is looked at, so that this spends no ε: the promise is the same. It may bring back what "
-        "an attacker who reads the release would have found. What was drawn stays in the run.",
+        help="The bundled language model rewrites the output as more fluent text. It reads only the output, so this "
+             "spends no ε and the guarantee is unchanged. It may restore words that an attacker could have guessed "
+             "anyway. The result still records the original output.",
     )
     asked = core.BatchRequest(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen), polish)
     try:
@@ -178,10 +178,10 @@ def first_rows(upload: Upload, look: core.FilePreview, asked: core.BatchRequest 
         return
     pair_table(work.result, "batch_pairs")
     if work.asked != wanted:
-        st.info("The settings have changed since. Rewrite the first rows again to see what they do.")
+        st.info("The settings have changed. Rewrite the first rows again to see the effect.")
         return
     st.caption(
-        "These rows are for your eyes. All rows are drawn afresh below: release that result, and not this one too."
+        "These rows are a private preview. The job below rewrites all rows with fresh noise: release only its result."
     )
     all_rows_button(upload, look, asked)
 
@@ -216,11 +216,10 @@ def all_rows_button(upload: Upload, look: core.FilePreview, asked: core.BatchReq
         keep = limits().keeps and st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
         if keep:
             st.caption(
-                "The job then goes on when you close this page or lose the connection. You get a code that brings it "
-                "back. Anyone with the code sees the results, so keep it to yourself. Your file, with its original "
-                "texts, and the rewrites lie on this server, where its owner can read them. All of it is deleted "
-                f"{job_folders.HOURS} hours from now (if the server is off then, at the first visit after its start), "
-                "or at once when you press “Delete now”."
+                "The job continues when you close this page or lose the connection. You get a code to reopen it. "
+                "Anyone with the code can see the results, so keep it secret. The server stores your original texts "
+                f"and the rewrites, and its owner can read them. Everything is deleted {job_folders.HOURS} hours from "
+                "now (or at the first visit after a restart), or immediately when you press “Delete now”."
             )
         else:
             st.caption("The job stops when you close or reload this page. Your file and its results are then deleted.")
@@ -247,14 +246,14 @@ def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchReque
         return
     found = work.result
     if found is None:
-        st.caption("With this setting, the total is known only after the run.")
+        st.caption("With these settings, the total is known only after the run.")
         return
     promise = found.guarantee
     if promise.rows:
         (st.warning if promise.notions.get("none") else st.info)(literal(promise.sentence()))
     if n := found.uncovered:
         rows = f"row{'s' * (n > 1)} {number_list(found.named, n)}"
-        st.caption(f"The guarantee protects nothing where no draw spends ε: {rows}.")
+        st.caption(f"The guarantee protects nothing in rows where no word is sampled: {rows}.")
     if found.failing:
         st.caption(f"{pluralize(found.failing, 'row')} cannot be rewritten and will be empty in the release.")
 

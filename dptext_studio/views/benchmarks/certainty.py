@@ -45,8 +45,8 @@ def certainty_note() -> None:
     texts = pluralize(most, "text") if few == most else f"{few} to {most} texts"
     st.caption(
         literal(
-            "A reader knows every word but the rarest, the mechanism and ε, and chooses among 8 public words. "
-            f"Up and to the left is better. Bars: 95% intervals over {texts}. Dotted: guessing, 12.5%."
+            "A reader knows the mechanism, ε and every word except the rarest, and chooses among 8 public words. Up "
+            f"and to the left is better. Bars: 95% intervals over {texts}. Dotted: guessing, 12.5%."
         )
     )
     chart(
@@ -55,6 +55,6 @@ def certainty_note() -> None:
         alt=f"{measure(metric).title} over the certainty of the optimal reader; Findings has the numbers at 50%",
     )
     if refused := belief.refusals():
-        with st.expander(f"{pluralize(len(refused), 'mechanism')} without a certainty"):
+        with st.expander(f"{pluralize(len(refused), 'mechanism')} without a certainty value"):
             for reason in dict.fromkeys(refused.values()):
                 st.markdown(f"- {literal(reason)}")

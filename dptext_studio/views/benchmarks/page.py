@@ -38,7 +38,7 @@ COLUMNS = (
 KEPT = ("utility", "similarity", "speed", "other")
 HIDDEN = ("privacy", "deniability", "gain")
 SEEDED = (
-    "The noise of each run followed from a seed, so that measurements can be repeated. Seeded texts are not private."
+    "Each run used a seed so that measurements can be repeated. Seeded texts are not private."
 )
 #: What can be the same for all, as it is said within a sentence.
 SHORT = {"n_w": "N_w"}
@@ -83,7 +83,7 @@ def switches(place: Any, found: results.Results, data: str, metrics: list[str], 
         "bench_papers",
         True,
         printed,
-        help="The papers' numbers are hollow marks with dotted lines.",
+        help="Hollow marks with dotted lines show the papers' numbers.",
     )
     everything = switch(
         place,
@@ -91,7 +91,7 @@ def switches(place: Any, found: results.Results, data: str, metrics: list[str], 
         "bench_all",
         False,
         more,
-        help="When this is off, each mechanism is shown with the options that were measured at most points.",
+        help="When this is off, each mechanism is shown with its most frequently measured options.",
     )
     return everything, papers
 
@@ -119,8 +119,9 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         default=first,
         required=True,
         key=stay(f"bench_x_{data}_{mixed}"),
-        help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
-        f"every point was measured by; the reader is not among them. N_w: {definition('N_w')} ε: {definition('ε')}",
+        help="Same attacker: the axis shows how often the chosen attacker succeeds. The default is the strongest "
+             f"one measured at every point; the contextual reader is excluded. N_w: {definition('N_w')} ε: "
+             f"{definition('ε')}",
     )
     if picked != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
@@ -174,7 +175,7 @@ def over_budget(
 
 def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ours: list, printed: list) -> None:
     if not any(s.points for s in [*ours, *printed]):
-        place.info("Nothing was measured for this choice. Choose another metric, or more mechanisms.")
+        place.info("There are no measurements for this choice. Choose another metric, or more mechanisms.")
         return
     whole = curves.baseline(found, data, metric)
     guess = curves.majority(found, data, metric)
@@ -189,7 +190,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
         dark=st.context.theme.type == "dark",
     )
     name = measure(metric).title
-    alt = f"{name} over {x}, a panel for each mechanism; the view Table has the numbers"
+    alt = f"{name} over {x}, one panel per mechanism; the Table view has the numbers"
     draw(place, figure, f"benchmark_{data}_{metric}_{x}", alt)
     marks = ["Grey: the other mechanisms." if len({s.mechanism for s in ours}) > 1 else ""]
     marks += ["Hollow: the papers." if any(s.points for s in printed) else ""]
@@ -225,9 +226,9 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
         dark=st.context.theme.type == "dark",
     )
     alt = " over ".join(measure(m).title for m in metrics)
-    draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the view Table has the numbers")
+    draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the Table view has the numbers")
     st.caption(
-        "The front goes by means. Where intervals overlap, one setting is not shown to be better than the other."
+        "The Pareto front compares means. Settings with overlapping intervals may not differ significantly."
     )
 
 
@@ -242,10 +243,10 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
         index=None,
         format_func=lambda i: known[i][0],
         key="bench_point",
-        placeholder="Click a mark, or choose one",
+        placeholder="Click a mark or choose a point",
     )
     if point is None:
-        st.caption("What was measured there appears here.")
+        st.caption("Its measurements appear here.")
         return
     row = known[point][1]
     values = ((name, *value.partition(" ")[::2]) for name, value in curves.points_at(found, row).items())
@@ -285,16 +286,16 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
         csv, plain = "text/csv", "application/json"
         # Each is made when it is asked for.
         for label, make, name, kind in (
-            ("What is shown, CSV", lambda: to_csv(rows), "shown.csv", csv),
-            ("Everything, CSV", lambda: to_csv(curves.flat(found)), "benchmarks.csv", csv),
-            ("Everything, JSON", lambda: json.dumps(found.to_dict(), ensure_ascii=False), "benchmarks.json", plain),
+            ("Current view (CSV)", lambda: to_csv(rows), "shown.csv", csv),
+            ("All results (CSV)", lambda: to_csv(curves.flat(found)), "benchmarks.csv", csv),
+            ("All results (JSON)", lambda: json.dumps(found.to_dict(), ensure_ascii=False), "benchmarks.json", plain),
         ):
             download.button(
                 label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}", holds="nothing"
             )
         if pictures:
             st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", required=True, key="bench_picture")
-            st.caption("The camera over a chart saves it as a picture.")
+            st.caption("The camera icon above a chart saves it as an image.")
 
 
 def uses_of(shown: Sequence[curves.Series]) -> methods_panel.Uses:
@@ -318,11 +319,11 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             judge = f" Measured by {m.judge}." if m.judge else ""
             st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
         st.markdown(
-            "Bars are 95% intervals over test texts and seeds; each seed trains on other texts. Of speed they are the "
-            "least and the most of the seeds. N_w, S_w, the best guess and the 100 answers follow from the chances of "
-            "the same drawn words, and are measured once for each setting: their bars are over words alone, and where "
-            "stop words are kept, more of a text stays than N_w says. Utility: a classifier is trained and tested on "
-            "rewritten texts. *Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
+            "Bars are 95% intervals over test texts and seeds; each seed trains on different texts. For speed, they "
+            "show the minimum and maximum over seeds. N_w, S_w, the Bayes-optimal guess and the 100 answers are "
+            "computed once per setting from exact probabilities; their bars are over words. If stop words are kept, "
+            "more of a text is unchanged than N_w shows. Utility: a classifier is trained and tested on rewritten "
+            "texts. *Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
         )
     if tables := {s.paper: s.about for s in shown if s.paper}:
         with st.expander("The papers' tables"):
@@ -332,8 +333,8 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
     if out:
         with st.expander("Excluded tasks"):
             st.markdown(
-                "Our classifier does not beat always guessing the most frequent class of these by three standard "
-                "errors, even on unprotected text. What a mechanism loses of nothing cannot be measured."
+                "On these tasks, our classifier does not beat guessing the most frequent class by three standard "
+                "errors, even on unprotected text. They cannot show how much utility a mechanism loses."
             )
             st.dataframe([{k: v for k, v in g.to_dict().items() if k != "enters"} for g in out], hide_index=True)
     with st.expander("How it was measured"):
@@ -368,15 +369,16 @@ def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curv
         st.caption(note)
     if x != "epsilon":
         st.caption(
-            "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."
+            "Replaced words are counted. CusText's main results and SanText also replace stop words; the others keep "
+            "them."
         )
     if x != "epsilon" and curves.paper_series(data, kept, names):
-        st.caption("The papers print no such measure beside their scores. Their marks are on the axis ε.")
+        st.caption("The papers do not report this measure. Select the ε axis to see their results.")
 
 
 def main() -> None:
     st.markdown("## Benchmarks")
-    st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
+    st.caption("Utility and privacy of each mechanism as we measured them, next to the papers' numbers.")
     try:
         found = results.displayed_results()
         found = None if found is None else attacker_rows.with_attackers(found)
@@ -385,9 +387,9 @@ def main() -> None:
         return
     if found is None or not found.rows:
         st.info(
-            "There are no results yet. `python -m dptext_core bench run --grid quick --out points.jsonl` measures some "
-            "points in a minute, `--grid full --data DIR` all of them. Then `python -m dptext_core bench run --grid "
-            "quick --merge points.jsonl --summary assets/benchmarks/results.json` puts them on this page."
+            "There are no results yet. `python -m dptext_core bench run --grid quick --out points.jsonl` measures a "
+            "few points in a minute; `--grid full --data DIR` measures all. Then `python -m dptext_core bench run "
+            "--grid quick --merge points.jsonl --summary assets/benchmarks/results.json` puts them on this page."
         )
         return
     if "bench_opened" in state:
@@ -420,7 +422,7 @@ def main() -> None:
         downloads(found, rows, view != "Table")
         methods_panel.popover(lambda: uses_of(ours), "bench_methods", SEEDED)
     if not rows:
-        wide.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")
+        wide.info("There are no measurements for this choice. Choose another data set, or more mechanisms.")
     elif view == "Curves":
         for place, m, (mine, printed) in zip((left, right), filter(None, (kept, hidden)), shown, strict=False):
             chart(place, found, data, m, x, mine, printed)

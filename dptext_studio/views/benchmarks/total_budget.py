@@ -17,12 +17,12 @@ state = st.session_state
 
 #: What is measured at a total ε, as the controls call it, and what it says.
 BOUGHT = {
-    "cosine": ("Meaning", "How near a rewrite comes to its text, by a model of sentences."),
-    "task": ("Task", "How often a classifier that learnt from original texts still tells the label from a rewrite."),
-    "author": ("Who wrote it", "How often an attacker who learnt from original texts tells who wrote one."),
-    "linked": ("Which text", "How often an attacker who has all these texts tells which of them a rewrite is of."),
-    "named": ("Which words", "The share of a text's words, without stop words, that the best attacker names."),
-    "perplexity": ("Fluency", "The surprise of a language model at each word: less reads better."),
+    "cosine": ("Meaning", "How similar a rewrite is to its text, according to a sentence encoder."),
+    "task": ("Task", "How often a classifier trained on original texts predicts the label of a rewrite."),
+    "author": ("Who wrote it", "How often an attacker trained on original texts identifies the author of a rewrite."),
+    "linked": ("Which text", "How often an attacker who has all these texts identifies the original of a rewrite."),
+    "named": ("Which words", "The share of a text's words, without stop words, that the strongest attacker recovers."),
+    "perplexity": ("Fluency", "Perplexity of a language model: lower values read better."),
 }
 
 
@@ -47,14 +47,14 @@ def total_budget_note() -> None:
     sizes = sorted({r.texts for r in shown})
     of = f"{' or '.join(map(str, sizes))} texts, {pluralize(shown[0].seeds, 'rewrite')} of each"
     st.caption(
-        f"{BOUGHT[measure][1]} Over the ε that a whole text spends, the same for every text, spread evenly over its "
-        f"draws ({of}). Bands: 95% intervals over the texts. Dotted: what each releases without looking at the text. "
-        "The promises are not the same: see the table."
+        f"{BOUGHT[measure][1]} Horizontal axis: the total ε of a text, the same for every text and divided evenly "
+        f"over its draws ({of}). Bands: 95% intervals over the texts. Dotted: text-independent output. The guarantees "
+        "differ: see the table."
     )
     chart(
         budget_chart(rows, measure, dark=dark(), width=450),  # as a phone has room for
         key="bench_budget",
-        alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each system",
+        alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each mechanism",
     )
     draws = {r.system: r.value for r in rows if r.measure == "draws"}
     st.dataframe(
@@ -62,17 +62,18 @@ def total_budget_note() -> None:
             {
                 "system": r.system,
                 "draws": draws.get(r.system),
-                "nothing of the text": r.value,
-                "promise": NOTIONS[dpt.mechanism_class(r.mechanism).notion],
-                "everyone can see": total_budget.NOT_PROTECTED[r.mechanism],
+                "text-independent baseline": r.value,
+                "guarantee": NOTIONS[dpt.mechanism_class(r.mechanism).notion],
+                "public part": total_budget.NOT_PROTECTED[r.mechanism],
             }
             for r in shown
             if not r.total
         ],
         column_config={
             "draws": st.column_config.NumberColumn(format="%.1f", help="This is the mean number of draws of a text."),
-            "nothing of the text": st.column_config.NumberColumn(
-                format="%.2f", help="The same figure at a total near 0: of what is released without the text."
+            "text-independent baseline": st.column_config.NumberColumn(
+                format="%.2f", help="The same measure at a total ε near 0, where the output does not depend on the "
+                                    "text."
             ),
         },
         hide_index=True,

@@ -52,7 +52,7 @@ def anonymisers_plot(key: str, tools: tuple[ScoredTool, ...] = ()) -> None:
     )
     st.caption(
         literal(
-            f"A mark is an anonymiser at one ε. Lower and to the right is better. Bars: 95% intervals over "
+            "A mark is an anonymiser at one ε. Down and to the right is better. Bars: 95% intervals over "
             f"{pluralize(shown[0].texts, 'text')}. The reader knows every other word and chooses among "
             f"{results.ALTERNATIVES} words."
         )
@@ -99,14 +99,14 @@ def tool_controls() -> None:
                 "tool": [name],
                 "guarantee": [NO_GUARANTEE],
                 "meaning preserved": [f"{scores['cosine'].value:.2f}"],
-                "found by the strongest attacker": ["none" if scores.best is None else f"{scores.best.value:.0%}"],
+                "recovered by the strongest attacker": ["none" if scores.best is None else f"{scores.best.value:.0%}"],
                 "texts": [scores.texts],
             },
             hide_index=True,
         )
         st.caption(
-            "The star is on texts of your own, so compare it with care. Its height is a lower bound: these attackers "
-            "do not know how the tool works."
+            "The star uses your own texts, so compare it with care. Its certainty is a lower bound, because these "
+            "attackers do not know how the tool works."
         )
 
 
@@ -116,7 +116,8 @@ def _choose_columns(file: str, content: bytes) -> None:
     try:
         columns = tables.heading(upload.path)
         if len(columns) < 2:
-            raise dpt.InputError("This file has one column. Give a column of originals and one of rewrites.")
+            raise dpt.InputError("This file has only one column. Upload a file with a column of originals and one "
+                                 "of rewrites.")
         left, right = st.columns(2)
         original = left.selectbox("Column of originals", columns, key="tool_original")
         others = [c for c in columns if c != original]

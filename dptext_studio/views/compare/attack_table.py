@@ -23,26 +23,26 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
         return
     work, key = session().at("compare best"), (asked.text, tuple((c.title, looked.number) for c, looked in able))
     if st.button(
-        "Ask all attackers",
+        "Run all attackers",
         icon=":material/search:",
         key="compare_attack",
-        help="Fresh rewrites by each setting are read by all attackers on single words. They are not released.",
+        help="All attackers on single words read fresh rewrites of each setting. These rewrites are not released.",
     ):
         made = [mechanism_of(looked.result) for _, looked in able]
-        work.start(key, lambda task: measured_together(made, "best", asked.text, task=task), "Asking all attackers")
+        work.start(key, lambda task: measured_together(made, "best", asked.text, task=task), "Running all attackers")
     if work.asked != key:
         work.stop()
         return
     if work.is_running():
         work.show_progress("compare_attack_stop")
-    elif said := work.failure_text("Stopped. Press “Ask all attackers” to start again."):
+    elif said := work.failure_text("Stopped. Press “Run all attackers” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         found = [(c, m) for (c, _), m in zip(able, work.result, strict=True)]
         st.dataframe(
             {
                 "setting": [c.title for c, _ in found],
-                "best attacker": [best.title(m.by) if isinstance(m, TargetFigure) else "none" for _, m in found],
+                "strongest attacker": [best.title(m.by) if isinstance(m, TargetFigure) else "none" for _, m in found],
                 "right": [percent(m.value) if isinstance(m, TargetFigure) else "" for _, m in found],
                 "95% interval": [
                     "{} to {}".format(*map(percent, m.interval)) if isinstance(m, TargetFigure) else ""
@@ -53,8 +53,8 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
             key="compare_attackers",
         )
         st.caption(
-            "How often the attacker who finds most names a word that all of them draw. Intervals are corrected for the "
-            f"choice among {', '.join(best.ASKED.values()).lower()}."
+            "How often the strongest attacker recovers a word that all settings replace. Intervals are corrected for "
+            f"the choice among {', '.join(best.ASKED.values()).lower()}."
         )
         for reason in dict.fromkeys(m for _, m in found if isinstance(m, str)):
             st.caption(literal(reason))

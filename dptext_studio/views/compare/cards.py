@@ -33,9 +33,9 @@ from .rewrite_column import show_rewrite, show_word
 #: What the keys of containers begin with that show rewrites, also those of before while new ones come.
 BEFORE = "compare_before"
 MODES_HELP = (
-    "Equal ε and equal total ε set the number that is promised. Equal strongest attacker and equal N_w set what is "
-    "measured: how often the attacker who finds most names a drawn word, and how often a drawn word stays. "
-    f"ε: {definition('ε')} Total ε: {definition('Total ε')} N_w: {definition('N_w')}"
+    "Equal ε and equal total ε fix the guarantee. Equal strongest attacker fixes how often that attacker recovers a "
+    f"replaced word; equal N_w fixes how often a word is unchanged. ε: {definition('ε')} Total ε: "
+    f"{definition('Total ε')} N_w: {definition('N_w')}"
 )
 
 
@@ -65,11 +65,11 @@ def columns_view(text: str) -> None:
     )
     mode = mode or "own"
     redraw = again.button(
-        "Draw again",
+        "Rewrite again",
         icon=":material/casino:",
         key="compare_again",
         width="stretch",
-        help="Fresh noise for all of them. Each rewrite that you release spends its budget.",
+        help="Uses fresh noise for all settings. Each rewrite that you release spends its budget.",
     )
     one_slider, slot = st.container(), st.empty()
     places = st.columns(len(mine.columns), gap="medium", border=True)
@@ -121,7 +121,7 @@ def _rewrites(
         if mine.beside is not None:
             draw_columns(*mine.beside, places)
         return
-    if said := work.failure_text("Stopped. Change something, or press “Draw again”, to start again."):
+    if said := work.failure_text("Stopped. Change a setting or press “Rewrite again” to restart."):
         slot.error(literal(said))
         return
     mine.beside = asked, work.result
@@ -181,8 +181,9 @@ def below_columns(
     mine = session()
     warn_of_differences(asked)
     if word is not None:
-        st.subheader("What one word was drawn from")
-        st.caption("Click a word above to choose it. The same words in the same order everywhere; striped: yours.")
+        st.subheader("Candidates for one word")
+        st.caption("Click a word above to choose it. All charts show the same words in the same order; your word is "
+                   "striped.")
         for k, (place, (column, _)) in enumerate(zip(st.columns(len(both), gap="medium"), both, strict=True)):
             with place:
                 st.markdown(f"**{literal(column.title)}**")
@@ -197,20 +198,20 @@ def below_columns(
     )
     counted = [(c, o.figures) for c, o in both if o.figures is not None]
     if words := max((f.words for _, f in counted), default=0):
-        over = "of the one word" if words == 1 else f"means over the {pluralize(words, 'word')}"
-        st.caption(f"N_w and S_w: {over} that all of them draw. ≈: estimated from draws.")
+        over = "for the one word" if words == 1 else f"mean over the {pluralize(words, 'word')}"
+        st.caption(f"N_w and S_w: {over} that all settings replace. ≈: estimated from draws.")
     reasons = dict.fromkeys(f"{c.title}: {f.reason}" for c, f in counted if f.reason)
     if said := mine.at("compare likeness").failure_text(""):
-        reasons |= {f"Meaning kept: {said}": None}
+        reasons |= {f"Meaning preserved: {said}": None}
     for reason in reasons:
         st.caption(literal(reason))
     attack_table(asked, both)
-    with st.expander("Two texts: what tells them apart"):
+    with st.expander("Distinguish two texts"):
         distinguishability.panel([_subject(c, o) for c, o in both], "compare_two")
     spoilt = mine.ledger.account(asked.text).void
     if spoilt:
-        st.error(literal(f"What you released of this text has no guarantee: {spoilt}."), icon=":material/warning:")
-    with st.expander("Ledger: what was drawn and released"):
+        st.error(literal(f"Your releases of this text have no guarantee: {spoilt}."), icon=":material/warning:")
+    with st.expander("Ledger: draws and releases"):
         ledger.panel(mine.ledger, [r for r in results if r is not None])
     st.caption(
         "Viewing costs no privacy budget. Downloads and copies count as released. Rewrites of one draw share noise."

@@ -45,16 +45,16 @@ def fact_controls(text: str, beside: bool = True) -> None:
     """Show where the fact and its alternatives are named, beside or below each other; empty boxes: public ones."""
     fact, others = st.columns([1, 2]) if beside else (st, st)
     fact.text_input(
-        "Fact that the reader wants to know",
+        "Fact that the reader guesses",
         key=stay(FACT),
         placeholder=default_word(text) or "the rarest word",
-        help="A word of your text, or several in a row. Empty: the word that the placeholder names.",
+        help="A word of your text, or several consecutive words. If empty, the word in the placeholder is used.",
     )
     others.text_input(
         "Alternatives, separated by commas",
         key=stay(ALTERNATIVES),
-        placeholder="words of the same kind, from public lists",
-        help="What else the reader considers possible, each as likely before. They count as public.",
+        placeholder="similar words from public lists",
+        help="Other facts that the reader considers possible, all equally likely. They count as public.",
     )
 
 
@@ -80,7 +80,7 @@ def known_beliefs(
         work.follow()
     elif work.asked == wanted and isinstance(work.result, list):
         return {c.id: found for (c, _), found in zip(columns, work.result, strict=True)}
-    elif said := work.failure_text("This was stopped."):
+    elif said := work.failure_text("Stopped."):
         return {c.id: said for c, _ in columns}
     return None
 
@@ -93,7 +93,7 @@ def start(wanted: Any, columns: Sequence[tuple[Column, dpt.RewriteResult]], fact
     def work(task: dpt.Task) -> list[dpt.Belief | str]:
         return kept.beliefs([r for _, r in columns], mechanisms, fact.word, fact.alternatives, task)
 
-    session().at(PLACE).start(wanted, work, "Working out what a reader believes", last=True)
+    session().at(PLACE).start(wanted, work, "Computing the reader's certainty", last=True)
 
 
 def certainty_line(found: dpt.Belief | str | None) -> str:
@@ -125,6 +125,5 @@ def about(words: Sequence[str]) -> str:
     """Return what a reader wonders about, the original first, as a sentence."""
     first, *others = (f"“{w}”" for w in words)
     return (
-        f"a reader knows the mechanism and every other word, and wonders whether {first} or "
-        f"{', '.join(others)} stood there."
+        f"a reader knows the mechanism and every other word, and guesses among {first} and {', '.join(others)}."
     )

@@ -80,10 +80,11 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             step=5,
             format="%d%%",
             key=stay(f"compare_{mode}", first),
-            help=f"{definition('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw."
+            help=f"{definition('N_w')} Each mechanism gets the ε at which this share of the words that all replace is "
+                 "unchanged."
             if mode == "n_w"
-            else "Each mechanism gets the ε at which so many of the words that all draw are found. Rewrites are read "
-            "at some ε for each: half a minute, or minutes where words are drawn by the words around them.",
+            else "Each mechanism gets the ε at which the attacker recovers this share of the words that all "
+                 "replace. This takes half a minute, or some minutes for language models.",
         )
         return mode, share / 100
     drafts = [s for s in drafts if dpt.mechanism_class(s.mechanism).uses_epsilon] or drafts
@@ -100,7 +101,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             continue
     totals = [t for t in totals if t[0] > 0 and np.isfinite(t[1])]
     if not totals:
-        st.caption("None of these has a total on this text.")
+        st.caption("None of these mechanisms has a total ε on this text.")
         return None
     ends = min(t[0] for t in totals), max(t[1] for t in totals)
     return mode, epsilon_slider(

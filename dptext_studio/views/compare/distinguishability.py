@@ -19,7 +19,7 @@ from ...components.text import literal
 from ...figures.glossary import definition
 from ...server.session import session
 
-_BOUND = "A measured lower bound of ε between these two texts, and no promise: others may find more."
+_BOUND = "A measured lower bound of ε for these two texts. It is no guarantee: other classifiers may detect more."
 
 
 def show(found: DistinguishabilityFinding) -> None:
@@ -28,7 +28,7 @@ def show(found: DistinguishabilityFinding) -> None:
     right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
     advantage.metric("Advantage", f"{found.advantage:.2f}", help=definition("advantage"))
     least.metric("ε at least", at_least(found.epsilon), help=definition("ε at least"))
-    most.metric("Draws could show", at_least(found.most), help=definition("could show"))
+    most.metric("Detectable from draws", at_least(found.most), help=definition("detectable ε"))
     st.dataframe(
         {
             "classifier": [c.title for c in found.classifiers],
@@ -53,31 +53,31 @@ class Subject:
 def panel(subjects: Sequence[Subject], place: str) -> None:
     """Show a bundled pair under each of these settings, on demand. place: names the work and the controls."""
     st.caption(
-        "Can classifiers distinguish two public texts by their rewrites? This works for every "
-        "mechanism. They learn from one half of the rewrites and are tested on the other half."
+        "Can classifiers distinguish two public texts by their rewrites? They train on one half of the rewrites and "
+        "are tested on the other. This works for every mechanism."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
-            "How far they are apart",
+            "How distinguishable they are",
             two_texts.DISTANCES,
             required=True,
             format_func=str.capitalize,
             key=stay(f"{place}_pair", two_texts.DISTANCES[0]),
         )
-        pressed = st.button("Tell two texts apart", icon=":material/compare:", key=f"{place}_start")
+        pressed = st.button("Distinguish the texts", icon=":material/compare:", key=f"{place}_start")
     pair = next(p for p in PAIRS if p.distance == chosen)
     st.markdown(literal(f"“{pair.one}”") + "  \n" + literal(f"“{pair.other}”"))
     work = session().at(f"two texts: {place}")
     asked = pair, tuple(s.key for s in subjects)
     if pressed:
-        work.start((*asked, subjects), lambda task: _measured(subjects, pair, task), "Telling them apart")
+        work.start((*asked, subjects), lambda task: _measured(subjects, pair, task), "Distinguishing the texts")
     if work.is_running():
         work.show_progress(f"{place}_stop")
-    elif said := work.failure_text("Stopped. Press “Tell two texts apart” to start again."):
+    elif said := work.failure_text("Stopped. Press “Distinguish the texts” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         if work.asked[:2] != asked:
-            st.warning("This table answers what you asked before. Press “Tell two texts apart” to ask again.")
+            st.warning("This table is for the previous settings. Press “Distinguish the texts” to update it.")
         _table(work.asked[2], work.result)
 
 
@@ -105,8 +105,8 @@ def _table(subjects: Sequence[Subject], found: Sequence[DistinguishabilityFindin
                 "95% interval": ["{:.2f} to {:.2f}".format(*f.interval) for _, f in rows],
                 "best classifier": [f.best.title for _, f in rows],
                 "ε at least": [at_least(f.epsilon) for _, f in rows],
-                "could show": [at_least(f.most) for _, f in rows],
-                "promised between them": [
+                "detectable ε": [at_least(f.most) for _, f in rows],
+                "guaranteed ε": [
                     bound(f.promised) if math.isfinite(f.promised) else "nothing" for _, f in rows
                 ],
                 "rewrites of each": [f"{f.draws:,}" for _, f in rows],
@@ -115,7 +115,7 @@ def _table(subjects: Sequence[Subject], found: Sequence[DistinguishabilityFindin
             key="told_apart_table",
             column_config={
                 name: st.column_config.Column(help=definition(name))
-                for name in ("advantage", "ε at least", "could show")
+                for name in ("advantage", "ε at least", "detectable ε")
             },
         )
         st.caption(_BOUND)

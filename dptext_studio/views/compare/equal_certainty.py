@@ -33,7 +33,8 @@ def equal_certainty_answer(text: str, columns: Sequence[Column]) -> None:
         step=5,
         format="%d%%",
         key=stay(LEVEL_KEY, round(100 * LEVEL)),
-        help="Each setting gets the largest ε at which the optimal reader is at most so certain of the fact below.",
+        help="Each setting gets the largest ε at which the optimal reader's certainty of the fact below does not "
+             "exceed this value.",
     )
     fact = chosen_fact(text)
     wanted = text, tuple(c.setting.at(None) for c in columns), level, fact

@@ -20,19 +20,19 @@ from ...components.text import literal
 from ...server import runs
 from ...server.session import COLUMNS, session
 
-_KINDS = {"Best attacker": "best", "N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
+_KINDS = {"Strongest attacker": "best", "N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
 _HELP = (
-    "Best attacker: how often the one who finds most of all attackers names a word of yours; reading takes some "
-    "seconds for each ε that is tried. N_w: the chance that a word is unchanged. Bayes success: how often the best "
-    "attacker guesses a word of yours from its replacement. Total ε: the whole budget, which does not measure privacy."
+    "Strongest attacker: how often the best of all attackers recovers your words; each ε takes some seconds. N_w: "
+    "the probability that a word is unchanged. Bayes success: how often the optimal attacker guesses a word from its "
+    "replacement. Total ε: the whole budget, which does not measure privacy."
 )
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     """Choose a figure and mechanisms; see at which ε each reaches what this rewrite reaches, or another value."""
     st.markdown(
-        "The ε of two mechanisms cannot be compared: they count different things. What can be compared is what is "
-        "measured, on the words of your text."
+        "The ε of two mechanisms are not comparable because they have different units. Compare measured privacy on "
+        "the words of your text instead."
     )
     specs = {s.name: s for s in dpt.mechanisms()}
     others = [n for n in specs if n != run.inputs.mechanism]
@@ -46,9 +46,9 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     for missing in (o for o in _KINDS if o not in offered):
         st.caption(literal(f"Not {missing}: {why[_KINDS[missing]]}"))
     own = right.toggle(
-        "A value of my own",
+        "Set the value",
         key="equal_own",
-        help="When this is off, the value is what this rewrite reaches at the ε of the slider.",
+        help="When this is off, the value is that of this rewrite at the slider's ε.",
     )
     value = _value(kind, result) if own else None
     chosen = st.multiselect(
@@ -73,8 +73,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
             then = work.asked.setting
             at = f" at ε = {then.epsilon:g}" if isinstance(getattr(then, "epsilon", None), float) else ""
             st.warning(
-                f"This table answers what you asked before{at}. Press “Find their ε” to ask again for what stands "
-                "here now."
+                f"This table is for the previous settings{at}. Press “Find their ε” to update it."
             )
         show(work.result, work.asked.text == run.inputs.text)
         to_compare(work.result)
@@ -153,7 +152,7 @@ def to_compare(found: list[Calibration]) -> None:
     first, *others = [c for c in found if c.epsilon is not None]
     if not others or found[0].epsilon is None:
         return
-    st.caption("Read them beside each other:")
+    st.caption("Read them side by side:")
     with st.container(horizontal=True):
         for c in others:
             if st.button(
@@ -182,18 +181,18 @@ def show(found: list[Calibration], current: bool) -> None:
     wanted = bound(first.target) if first.kind == "total" else f"{first.target:.1%}"
     words = f"{first.words:,} {'word' if first.words == 1 else 'words'}"
     st.dataframe(table(found), hide_index=True)
-    of = "" if current else " of the text you had then"
+    of = "" if current else " of the previous text"
     if first.kind == "total":
-        st.caption(f"Wanted: a total of ε = {wanted}. A total counts what was spent, not what is hidden.")
+        st.caption(f"Target: a total of ε = {wanted}. A total counts the budget spent, not the privacy gained.")
     else:
         st.caption(
-            f"Wanted: a {TARGETS[first.kind]} of {wanted}, over the {words}{of} that all of them draw. "
-            "In brackets: the 95% interval, where a figure comes from draws."
+            f"Target: a {TARGETS[first.kind]} of {wanted}, over the {words}{of} that all mechanisms replace. In "
+            "brackets: the 95% interval, if a value is estimated from draws."
         )
         if guesses := max((c.guesses or 0 for c in found), default=0):
             st.caption(
-                f"Each figure stands on {guesses:,} guesses, so that it moves in large steps, and so does what is "
-                "nearest to the wanted one. Two mechanisms whose intervals overlap are not significantly different."
+                f"Each value is based on {guesses:,} guesses, so it changes in large steps and may miss the target. "
+                "Mechanisms with overlapping intervals may not differ significantly."
             )
     for c in found:
         if c.reason:

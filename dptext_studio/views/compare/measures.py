@@ -30,7 +30,7 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
         work.stop()
     elif work.asked != wanted:
         work.start(
-            wanted, lambda task: kept.like(asked.text, texts, task), "Measuring the likeness in meaning", last=True
+            wanted, lambda task: kept.like(asked.text, texts, task), "Measuring the similarity in meaning", last=True
         )
     if work.is_running(0.2):
         work.follow()
@@ -50,12 +50,14 @@ def measures_table(
         "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
         "counts": [accounting_unit(c.mechanism) for c, *_ in rows],
         "total ε": [bound(f.total) + _in_brackets(r.guarantee.optimal()) for *_, r, f in rows],
-        "words stay (N_w)": [estimate_text(f.n_w, "{:.0%}", f) for *_, f in rows],
+        "unchanged words (N_w)": [estimate_text(f.n_w, "{:.0%}", f) for *_, f in rows],
         "different words (S_w)": [estimate_text(f.s_w, "{:.1f}", f) for *_, f in rows],
         "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
     }
-    table["identifying words left"] = [f"{f.left[0]:,} of {f.left[1]:,}" if f.left[1] else "none" for *_, f in rows]
-    table["meaning kept (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
+    table["identifying words still visible"] = [
+        f"{f.left[0]:,} of {f.left[1]:,}" if f.left[1] else "none" for *_, f in rows
+    ]
+    table["meaning preserved (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
     return table
 
 
@@ -69,15 +71,15 @@ def estimate_text(value: float | None, form: str, found: side_by_side.Figures) -
 
 MEASURES_HELP = {
     "ε": definition("ε"),
-    "counts": "What is promised, and what ε is counted by.",
-    "total ε": f"{definition('Total ε')} In brackets: by optimal composition, with δ = {scientific(DELTA)}, where "
-    "that is smaller.",
-    "words stay (N_w)": definition("N_w"),
+    "counts": "The guarantee and the unit of ε.",
+    "total ε": f"{definition('Total ε')} In brackets: by optimal composition with δ = {scientific(DELTA)}, if smaller.",
+    "unchanged words (N_w)": definition("N_w"),
     "different words (S_w)": definition("S_w"),
-    "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
-    "identifying words left": "Of the different names, dates, numbers and places that rules find in your text, those "
-    "of which a word stands in this rewrite.",
-    "meaning kept (cosine)": "Likeness in meaning to the original, by a model of sentences: 1 is the same.",
+    "unchanged": "The share of all words that are unchanged in this rewrite, including kept words.",
+    "identifying words still visible": (
+        "How many of the names, dates, numbers and places that rules find in your text are still visible."
+    ),
+    "meaning preserved (cosine)": "Similarity in meaning to the original, from a sentence encoder: 1 is identical.",
 }
 
 
@@ -89,11 +91,11 @@ def warn_of_differences(asked: ComparisonRequest) -> None:
     if kind in ("epsilon", "total") and mixed:
         st.warning(
             literal(
-                curves.units_note(names) + " Choose “Equal strongest attacker” to compare them where as much is found."
+                curves.units_note(names) + " Choose “Equal strongest attacker” to compare at equal attack success."
             )
         )
     elif kind == "total":
-        st.caption("A total counts what is spent, not what is hidden.")
+        st.caption("A total counts the budget spent, not the privacy gained.")
     elif kind == "best":
         st.caption(
             "Compared at equal success of the strongest attacker, on the words that all of them replace. This is an "

@@ -54,7 +54,7 @@ def main() -> None:
         if text.strip():
             st.error(said)
         else:
-            st.info("Type a text, and what becomes of it appears here.")
+            st.info("Type a text to see its rewrites here.")
     elif view == "map":
         st.caption(live_text.pause_note("The plot updates"))
         trade_off_plot.trade_off_view(text)

@@ -8,7 +8,7 @@ KEPT = ("cosine", "bleu", "unchanged", "bertscore")
 HIDDEN = {
     "certainty": "Certainty of the optimal reader",
     "best": "Strongest attacker",
-    "n_w": "Chance that a word is unchanged (N_w)",
+    "n_w": "Probability that a word is unchanged (N_w)",
     "bayes": "Bayes-optimal guess",
     "two_texts": "Two texts distinguished",
     "unchanged": "Words unchanged",

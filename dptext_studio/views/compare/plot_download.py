@@ -38,7 +38,7 @@ def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: s
                 on_click="ignore",
                 key="trade_html",
                 holds="private",
-                help="It needs no network, and holds no text. The camera over the chart saves a PNG.",
+                help="It works offline and contains no text. The camera icon above the chart saves a PNG.",
             )
         download.button(
             "Data (CSV)",
@@ -49,17 +49,17 @@ def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: s
             on_click="ignore",
             key="trade_csv",
             holds="private",
-            help="It holds figures, and no text.",
+            help="It contains numbers but no text.",
         )
         with st.popover("Link", icon=":material/link:"):
             share.link(query_of(tried, hidden, kept), (), "these settings")
         with st.popover("Code (Python)", icon=":material/code:"):
-            st.caption(f"The same points, with noise of their own. Your text is read from a file {FILE}.")
+            st.caption(f"This computes the same points with fresh noise. It reads your text from a file {FILE}.")
             st.code(python_code(tried, hidden, kept), language="python")
     methods_panel.expander(lambda: uses_of(points), "trade_methods", seeded(points[0].seed))
     with st.expander("The numbers"):
         st.dataframe(trade_off.rows(points), hide_index=True, key="trade_table")
-    st.caption("These figures are measured on your private text: they are for your eyes, unless you mean to tell them.")
+    st.caption("These numbers come from your private text. Do not publish them unless you intend to.")
 
 
 def uses_of(points: list[TradeOffPoint]) -> methods_panel.Uses:

@@ -52,7 +52,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         begun = recommended.with_recommended(dpt.Setting(name)).options
         others = {k for k, v in setting.options.items() if k != option and (k not in begun or v != begun[k])}
         if others or (option and value not in tries):
-            return f"This link was not followed: this page does not try these options of {curves.title(name)}."
+            return f"This link was not followed: this page does not support these options of {curves.title(name)}."
         if option and value not in (values := found.setdefault(f"trade_{name}_{option}", [])):
             values.append(value)
     if settings:
@@ -63,7 +63,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         if name in query:
             value = next((v for v in values if str(v) == query[name]), None)
             if value is None:
-                return f"This link was not followed: {name} is none of what this page offers."
+                return f"This link was not followed: this page has no measure named {name}."
             found[f"trade_{name}"] = value
     if (limit := found.pop("trade_limit", None)) is not None:
         found[f"trade_limit_{found.get('trade_hidden', next(iter(HIDDEN)))}"] = limit
@@ -98,7 +98,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
             DRAWS,
             5,
             key=stay("trade_draws", 5),
-            help="Each is a rewrite with fresh noise. More draws tell more surely which point is better.",
+            help="Each draw is a rewrite with fresh noise. More draws give narrower intervals.",
         )
         for name in names:
             values: Sequence[Any] = ()

@@ -54,11 +54,11 @@ def point_panel(points: list[TradeOffPoint], text: str) -> None:
             if number_ in rewrite_view(data, key=f"trade_view_{k}"):
                 record_copies(point, text, rewrite, number_)
     st.caption(
-        f"Total ε of one of them, if it were released: {bound(point.total)}. These are to read, not to release: who "
-        "picks the nicest of several tells about all of them. Explore draws one afresh."
+        f"Total ε of one of them, if it were released: {bound(point.total)}. Read these rewrites, but do not release "
+        "them: choosing the best of several draws costs privacy for all of them. Explore draws a fresh one."
     )
     with st.container(horizontal=True):
-        if st.button("Put side by side", icon=":material/compare_arrows:", key="trade_beside"):
+        if st.button("Show side by side", icon=":material/compare_arrows:", key="trade_beside"):
             add_setting(setting_of(point))
             st.switch_page("pages/compare.py")
         if st.button("Open this setting in Explore", icon=":material/edit_note:", key="trade_open"):

@@ -28,7 +28,7 @@ def choose_word(key: str) -> None:
 def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below: str) -> None:
     """Show the rewrite of one column, and below it a line of Markdown."""
     if outcome.looked is None:
-        st.info(literal(outcome.error or "There is no rewrite here."))
+        st.info(literal(outcome.error or "No rewrite."))
         return
     result = outcome.looked.result
     if column.epsilon is None and outcome.epsilon is not None:
@@ -40,7 +40,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
         chosen=word,
         copies=outcome.looked.number,
         name=f"Rewrite by {column.title}",
-        note=f"{stand:,} of {found:,} identifying words left, " if found else "",
+        note=f"{stand:,} of {found:,} identifying words still visible, " if found else "",
     )
     for copy in rewrite_view(data, key=key, on_word=partial(choose_word, key)):
         if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
@@ -81,12 +81,14 @@ def show_word(column: Column, which: int, word: side_by_side.WordComparison, res
     if result is not None and not found.known:
         uncovered = dpt.mechanism_class(column.mechanism).of_config(result.config).reading.uncovered()
         st.caption(literal(f"“{word.word}” is not in its vocabulary. What happens to such words: {uncovered}"))
-    stays = f"the original stays with {percent(found.keep)}" if found.known else "the original is not among them"
+    stays = "the original is not a candidate"
+    if found.known:
+        stays = f"the original is unchanged with probability {percent(found.keep)}"
     figure = figures.word_bars(word, which, dark=st.context.theme.type == "dark")
     st.plotly_chart(
         figure,
         theme=None,
         config={"displayModeBar": False},
         key=f"compare{column.id}_bars",
-        alt=f"Chances of the words under {column.title}; {stays}",
+        alt=f"Probabilities of the words under {column.title}; {stays}",
     )

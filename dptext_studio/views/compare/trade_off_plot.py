@@ -41,7 +41,7 @@ def choose_point(key: str) -> None:
 def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | None, live: bool, early: bool) -> None:
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
     if not shown:
-        st.info("The first points appear here in a moment." if live else "Nothing was measured for this choice.")
+        st.info("The first points appear here in a moment." if live else "There are no measurements for this choice.")
         return
     best = advice.best if advice and not early else None
     figure = figures.trade_off(
@@ -58,7 +58,7 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
         "toImageButtonOptions": {"format": "png", "filename": "trade-off", "scale": 2},
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "zoom2d", "pan2d"],
     }
-    alt = f"{trade_off.metric_info(kept).title} over what is hidden; “The numbers” below has them as a table"
+    alt = f"{trade_off.metric_info(kept).title} over privacy; “The numbers” below has a table"
     if live:
         st.plotly_chart(figure, theme=None, config=config, key="trade_live", alt=alt)
     else:
@@ -72,14 +72,14 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
             alt=alt,
         )
     message = (
-        "A mark is a mechanism at one ε; filled marks are on the Pareto front (the broad line): no other mark hides "
-        "more and keeps more. Bars upwards: one standard deviation of the draws"
+        "A mark is a mechanism at one ε. Filled marks are on the Pareto front (bold line): no other mark is better "
+        "on both axes. Vertical bars: one standard deviation of the draws"
     )
     across = any(p.value(hidden).draws for p in shown if hidden != "epsilon")
-    message += "; across: the 95% interval of what is hidden." if across else "."
+    message += "; horizontal bars: 95% intervals of privacy." if across else "."
     if advice and across:
-        message += " Pale marks have an interval that the limit cuts: the answer below leaves them out."
-    st.caption(f"{message} Every mark has fresh noise.")
+        message += " Pale marks have intervals that cross the limit, so the advice below excludes them."
+    st.caption(f"{message} Every mark uses fresh noise.")
     fact = next((p.fact for p in shown if p.fact is not None), None)
     if hidden == "certainty" and fact is not None:
         st.caption(literal(f"{trade_off.metric_info(hidden).title}: {about((fact.word, *fact.alternatives))}"))
@@ -90,12 +90,12 @@ def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice 
     if hidden == "epsilon":
         return None
     ask = {
-        "certainty": "The optimal reader may be at most this sure of the fact",
-        "best": "The strongest attacker may name at most this many of the drawn words",
-        "n_w": "Of the drawn words, at most this many may stay",
-        "bayes": "An attacker may guess at most this many of the drawn words",
-        "two_texts": "At most this many rewrites may be told from those of your text with one other word",
-        "unchanged": "At most this many of all words may stand unchanged",
+        "certainty": "Largest certainty of the optimal reader",
+        "best": "Largest share of replaced words that the strongest attacker recovers",
+        "n_w": "Largest probability that a word is unchanged",
+        "bayes": "Largest share of replaced words that the optimal attacker guesses",
+        "two_texts": "Largest share of rewrites that classifiers attribute correctly",
+        "unchanged": "Largest share of all words that are unchanged",
     }[hidden]
     limit = st.slider(ask, 1, 99, LIMITS[hidden], format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
     return trade_off_advice.advise(points, hidden, limit / 100, kept)
@@ -103,7 +103,7 @@ def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice 
 
 def advice_text(advice: Advice, live: bool, early: bool) -> None:
     if early:
-        st.info("The answer comes when each mechanism has some points.")
+        st.info("The advice appears when each mechanism has some points.")
         return
     (st.success if advice.best else st.warning)(literal(advice.sentence(so_far=live)))
     if doubt := advice.doubt():
@@ -112,9 +112,9 @@ def advice_text(advice: Advice, live: bool, early: bool) -> None:
         return
     one = advice.draws == 1
     st.caption(
-        f"This stands on your text alone, on {advice.points:,} points{' so far' if live else ''} and "
-        f"{advice.draws:,} {'draw' if one else 'draws'} at each. The best of many points looks better than it is: draw "
-        "again, and see whether it is the best again. What ε promises differs between mechanisms."
+        f"This is based only on your text, with {advice.points:,} points{' so far' if live else ''} and "
+        f"{advice.draws:,} {'draw' if one else 'draws'} at each. The best of many points looks better than it is, so redraw to check "
+        "it. The guarantee for one ε differs between mechanisms."
     )
     if advice.best is None:
         return
@@ -129,13 +129,11 @@ def advice_text(advice: Advice, live: bool, early: bool) -> None:
 
 
 def cost_note() -> None:
-    with st.expander("Does looking cost anything?"):
+    with st.expander("Does viewing cost privacy?"):
         st.markdown(
-            "**The draws do not**, as long as you release one rewrite at most, and draw that one afresh.\n\n"
-            "**The choice may.** A setting that you choose because of these figures is chosen by looking at your "
-            "private text. Whoever learns which setting you used learns a little about the text from it, and no ε "
-            "counts that. To be safe, choose on a public text of the same kind, and use that setting for the private "
-            "one. Or accept it, and know it."
+            "**Draws do not**, as long as you release at most one rewrite and draw it afresh.\n\n**The choice may.** "
+            "These numbers depend on your private text, so your choice of settings reveals a little about it. No ε "
+            "counts that. To be safe, choose the settings on a similar public text."
         )
 
 
@@ -150,7 +148,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     live, points = any(running), list(mine.points)
     if live:
         progress_bar(works[0] if running[0] else works[1])
-    for work, said in zip(works, ("The points that are there stay.", "What was measured stays."), strict=True):
+    for work, said in zip(works, ("The existing points remain.", "The existing measurements remain."), strict=True):
         if message := work.failure_text(f"Stopped. {said} Press “Draw again” to start again."):
             st.warning(literal(message))
     shown = kept
@@ -158,7 +156,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
         shown = "bleu"
         title = trade_off.metric_info(kept).title
         said = f"{title} is still being measured. Until then," if live else f"{title} was not measured:"
-        st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
+        st.caption(f"{said} the vertical axis shows BLEU, which counts common word sequences.")
     early, axis = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
     if early and hidden in SLOW:
         axis = "n_w"  # which is there at once, where reading takes some seconds for each mark
@@ -192,7 +190,7 @@ def trade_off_view(text: str) -> None:
             KEPT,
             format_func=lambda n: trade_off.metric_info(n).title,
             key=stay("trade_kept"),
-            help="How useful the rewrite still is. The cosine compares meanings, by a model of sentences.",
+            help="How useful the rewrite still is. The cosine of a sentence encoder compares meanings.",
         )
         hidden = st.selectbox(
             "Privacy", list(HIDDEN), format_func=HIDDEN.__getitem__, key=stay("trade_hidden"), help=HIDDEN_HELP
@@ -200,7 +198,7 @@ def trade_off_view(text: str) -> None:
         if hidden == "certainty":
             fact_controls(text, beside=False)
         again = st.button(
-            "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Redraws every point."
+            "Rewrite again", icon=":material/casino:", width="stretch", key="trade_again", help="Redraw every point."
         )
         cost_note()
     with right:

@@ -71,7 +71,7 @@ def known_words(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResu
     return attack_result(
         f"which words {key}",
         (run.inputs.text, run.inputs.setting),
-        "Looking words up",
+        "Looking up words",
         lambda task: which_text.content_words(mechanism, result.original),
     )
 
@@ -79,7 +79,8 @@ def known_words(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResu
 def other_texts(key: str, label: str) -> tuple[str, ...]:
     """Ask for other texts, one a line; none while nothing fitting is typed."""
     given = st.text_area(
-        label, key=f"{key}_list", height=120, help="Yours is added. The list counts as public: the attacker has it."
+        label, key=f"{key}_list", height=120, help="Your text is added. The list counts as public because the "
+                                                   "attacker knows it."
     )
     others = tuple(line for line in (given or "").splitlines() if line.strip())
     if not others:
@@ -103,18 +104,18 @@ def candidate_texts(
     kind = st.segmented_control("The attacker knows", kinds, default=default, required=True, key=f"{key}_kind")
     if kind == kinds[0]:
         if not words:
-            st.info("This text has no word that others could stand in for. Give other texts yourself.")
+            st.info("This text has no word with known alternatives. Enter other texts yourself.")
             return None
         if st.session_state.get(f"{key}_word") not in words:
             st.session_state.pop(f"{key}_word", None)
         word = st.selectbox(
-            "The word that it does not know",
+            "Word that the attacker does not know",
             words,
             key=f"{key}_word",
-            help="The other texts have a word in its place that is near it in the word space.",
+            help="The other texts replace it with a nearby word of the word space.",
         )
         return (kind, word), lambda: which_text.lineup(mechanism, result.original, word, n)
-    label = "Another text" if n == 2 else "Other texts that it could have been, one a line"
+    label = "Another text" if n == 2 else "Other possible texts, one per line"
     if not (others := other_texts(key, label)):
         return None
     return (kind, others), lambda: which_text.listed_lineup(result.original, others)

@@ -23,7 +23,7 @@ from .word_attacks import (
     strongest_panel,
 )
 
-OWN = "Each figure is worked out from your own text: for your eyes, not for release."
+OWN = "These numbers come from your private text. Do not publish them."
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
@@ -38,7 +38,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
         return
     drawn = [i for i, u in enumerate(result.units) if u.drawn]
     if not drawn:
-        st.caption("No word was drawn, so there is nothing to guess: what stands there is your text.")
+        st.caption("No word was sampled, so there is nothing to guess: the output is your text.")
         return
     token = token if token is not None and token < len(result.units) else drawn[0]
     st.caption(OWN)
@@ -76,7 +76,7 @@ def _text_panels(
     others = [a.title for a, refusal in refusals.items() if refusal]
     why = next((refusal for refusal in refusals.values() if refusal), "")
     if others:
-        st.caption(literal(f"Not here: {', '.join(others)}. {why}"))
+        st.caption(literal(f"Not available: {', '.join(others)}. {why}"))
     if why := next((refusal for a, refusal in refusals.items() if a.name == "which-text"), ""):
         st.info(literal(why))
         limit_panel(run, mechanism, result)

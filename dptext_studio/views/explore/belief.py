@@ -113,7 +113,7 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
 
     crowd = max(1.0, sessions.session_count() / meaning.VISITORS)
     after = meaning.PICTURE * crowd if run.number == 1 else 0.0 if run.edited is None else meaning.PAUSE
-    mine.at(PLACE).start((run, key), work, "Working out what a reader believes", after, last=True)
+    mine.at(PLACE).start((run, key), work, "Computing the reader's certainty", after, last=True)
 
 
 def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
@@ -124,7 +124,7 @@ def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
         return None
     answer = held.take_result()
     if answer is None:
-        answer = Answer(why=held.failure_text("This was stopped. Choose another word, and then this one again."))
+        answer = Answer(why=held.failure_text("Stopped. Choose another word, and then this one again."))
     if isinstance(held.error, Cancelled | Busy):
         return answer
     run.beliefs[key] = answer

@@ -16,20 +16,20 @@ from ...server.session import session
 
 state = st.session_state
 
-_RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand", "By what is public": "public"}
+_RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand", "By public context": "public"}
 _HELP = (
-    "Even: every word the same. By frequency: words that are rare in public text get less. By hand: give single words "
-    "a share; the others share the rest evenly. By what is public (with a public prior): words that the kept words "
-    "predict get less."
+    "Even: every word the same. By frequency: words that are rare in public text get less. By hand: set shares for "
+    "single words; the others divide the rest evenly. By public context (with a public prior): words that the kept "
+    "words predict get less."
 )
 
 
 def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[float, ...] | None:
     """Show controls for a total over the words of ``text``; one ε a token, or None where one ε is meant for all."""
     if not st.toggle(
-        "One total over the words",
+        "One total for all words",
         key=f"{key}_on",
-        help="The words share one total, instead of having the same ε each.",
+        help="The words share one total instead of each having the same ε.",
     ):
         return None
     try:
@@ -37,7 +37,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
         one = mechanism.replace(epsilon=1.0)
         planned = one.plan(text)
         per_unit = one.guarantee(planned).total
-        drawn = require_alignment(one, "has no words over which a total could be spread").spending(planned)
+        drawn = require_alignment(one, "has no words that could share a total").spending(planned)
         public = bool(drawn) and public_context(one, planned, drawn[0]) is not None
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
@@ -66,7 +66,7 @@ def _by_what_is_public(mechanism: dpt.Mechanism, text: str, total: float) -> bud
     """Return the plan, which takes passes of the model: held as long as what it is made from stays."""
     mine, key = session(), (text, mechanism.key, total)
     if mine.public_plan is None or mine.public_plan[0] != key:
-        with st.spinner("Reading what is public …"):
+        with st.spinner("Reading the public context …"):
             mine.public_plan = key, budget.distribute(mechanism, text, total, "public")
     return mine.public_plan[1]
 
@@ -93,7 +93,7 @@ def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
                 min_value=0.0,
                 max_value=100.0,
                 format="%g",
-                help="A word with an empty cell gets an even part of the rest.",
+                help="Words with empty cells divide the rest evenly.",
             ),
         },
         hide_index=True,

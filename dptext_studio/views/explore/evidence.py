@@ -31,9 +31,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     mine = [] if found is None else [r for r in found.rows if r.mechanism == name]
     if found is None or not mine:
         st.info(
-            "No benchmark of this mechanism is here. `python -m dptext_core bench run --grid full --data DIR --out "
-            "FILE` measures the grid, the same with `--merge FILE --summary assets/benchmarks/results.json` brings it "
-            "here."
+            "There are no benchmark results for this mechanism. `python -m dptext_core bench run --grid full --data "
+            "DIR --out FILE` measures the grid; `--merge FILE --summary assets/benchmarks/results.json` adds it here."
         )
         return
     left, right = st.columns(2)
@@ -59,14 +58,16 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     chart(
         figure,
         key="play_bench_figure",
-        alt=f"{measure(metric).title} over ε, as it was measured; the page Benchmarks has the numbers",
+        alt=f"{measure(metric).title} over ε; the Benchmarks page has the numbers",
     )
     if isinstance(run.mechanism.config.epsilon, tuple):
-        st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
+        st.caption("Each word has a separate ε (see Budget), so your setting has no single position on this axis.")
     for series in shown:
         other = curves.differences(series, run.inputs.setting)
         setting = curves.describe(series.options, series.mechanism) or "the default options"
-        message = f"Measured with {setting}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
+        message = f"Measured with {setting}." + (
+            f" These differ from yours: {'; '.join(other)}." if other else " You use the same settings."
+        )
         st.caption(literal(f"{message} Stop words there: {found.about.get('stopwords', 'the default list')}."))
 
 

@@ -17,7 +17,7 @@ from ...server import runs
 from .attack_work import attack_result, attack_table, known_words, other_texts
 
 KEY = "attack_which"
-KINDS = ("All but one fact", "A list of texts")
+KINDS = ("Everything except one fact", "A list of texts")
 #: Alternatives that a visitor can name: each costs a pass of a model.
 MOST = 11
 #: What the reader wonders about: the kind, and the fact with its alternatives, or the other texts.
@@ -29,8 +29,8 @@ def facts_panel(
 ) -> None:
     """Show what the optimal reader of 1, 2 or more releases believes, and what the guarantee allows anyone."""
     st.markdown(
-        "This reader knows the mechanism, its ε, and all of your text but one fact, or a few texts that it could have "
-        "been. No reader with the same knowledge is right more often."
+        "This reader knows the mechanism, ε and your text except for one fact, or a few possible texts. No reader "
+        "with the same knowledge is right more often."
     )
     asked = _asked(run, mechanism, result, token)
     if asked is None:
@@ -42,7 +42,7 @@ def facts_panel(
         default=4 if words else 1,
         required=True,
         key=f"{KEY}_seen",
-        help="1: the one above. More: others with fresh noise, made for this. To release them would spend their ε too.",
+        help="1: the rewrite above. Larger: more rewrites with fresh noise. Releasing them would also spend their ε.",
     )
 
     def work(task: dpt.Task) -> tuple[dpt.Belief, attacks.SeveralReleases]:
@@ -72,20 +72,20 @@ def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, t
         "The reader knows", KINDS, default=KINDS[0] if words else KINDS[1], required=True, key=f"{KEY}_kind"
     )
     if kind == KINDS[1]:
-        others = other_texts(KEY, "Other texts that it could have been, one a line")
+        others = other_texts(KEY, "Other possible texts, one per line")
         return (kind, others) if others else None
     if not words:
-        st.info("This text has no word that others could stand in for. Give other texts yourself.")
+        st.info("This text has no word with known alternatives. Enter other texts yourself.")
         return None
     chosen = result.units[token].original.casefold() if token < len(result.units) else ""
     if st.session_state.get(f"{KEY}_word") not in words:
         st.session_state.pop(f"{KEY}_word", None)
     fact = st.selectbox(
-        "The fact that it wants to know",
+        "The fact that the reader guesses",
         words,
         index=words.index(chosen) if chosen in words else 0,
         key=f"{KEY}_word",
-        help="A word of your text, wherever it stands.",
+        help="A word of your text; all its occurrences count.",
     )
     others = _alternatives(run, mechanism, fact)
     return (kind, (fact, *others)) if others else None
@@ -100,7 +100,7 @@ def _alternatives(run: runs.Run, mechanism: dpt.Mechanism, fact: str) -> tuple[s
         except dpt.InputError:  # the visitor names some
             return []
 
-    known = attack_result("which others", (run.inputs.setting, fact), "Looking for alternatives", suggested)
+    known = attack_result("alternatives", (run.inputs.setting, fact), "Looking for alternatives", suggested)
     if known is None:
         return ()
     key, state = f"{KEY}_others", st.session_state
@@ -109,13 +109,13 @@ def _alternatives(run: runs.Run, mechanism: dpt.Mechanism, fact: str) -> tuple[s
     named = st.text_input(
         "Alternatives, separated by commas",
         key=key,
-        help="What else the reader considers possible, each as likely before. They count as public.",
+        help="Other facts that the reader considers possible, all equally likely. They count as public.",
     )
     others, more = named_words(named, MOST)
     if more:
         st.caption(f"The first {MOST} are used.")
     if not others:
-        st.caption("Name at least one alternative, such as another word of its kind.")
+        st.caption("Enter at least one alternative, such as a similar word.")
     return others
 
 
@@ -130,17 +130,17 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     """Show the belief after the release above, then row by row what more releases and the guarantee allow."""
     certainty = float(belief.certainty)
     draws = belief.releases[0][0].guarantee.draws
-    together = "" if draws < 2 else f" Of {draws:,} draws, it counts all that may depend on the fact."
+    together = "" if draws < 2 else f" It counts those of the {draws:,} draws that may depend on the fact."
     values = {
         "Reader’s certainty": (">99%" if 0.99 < certainty < 1 else percent(certainty), "After the release above."),
-        "Before": (percent(float(belief.prior.max())), "Each alternative was as likely."),
-        "Allowed for this fact": (
+        "Before": (percent(float(belief.prior.max())), "All alternatives were equally likely."),
+        "Limit for this fact": (
             percent(float(belief.ceiling.max())),
-            f"The largest certainty between these alternatives that the guarantee allows.{together}",
+            f"The largest certainty about these alternatives that the guarantee allows.{together}",
         ),
-        "Allowed for any fact": (
+        "Limit for any fact": (
             percent(several.certified[0]),
-            "How often anyone can be right about any fact with as many alternatives, by the total guarantee alone.",
+            "The total guarantee bounds how often anyone can be right about any fact with this number of alternatives.",
         ),
     }
     with st.container(horizontal=True, gap="large"):
@@ -162,13 +162,13 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
         {
             "releases": [f"{r:,}" for r in several.releases],
             "right on average": expected,
-            "allowed for this fact": [percent(float(several.ceiling[i].max())) for i in rows],
-            "allowed for any fact": [percent(several.certified[i]) for i in rows],
+            "limit for this fact": [percent(float(several.ceiling[i].max())) for i in rows],
+            "limit for any fact": [percent(several.certified[i]) for i in rows],
         }
     )
     if several.expected:
         st.markdown(literal(several.sentence()))
-    st.caption("The other releases are not released, and none is counted in the ledger.")
+    st.caption("The additional rewrites are simulated: they are not released and do not count in the ledger.")
 
 
 def _after(releases: int) -> str:

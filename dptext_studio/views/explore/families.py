@@ -24,7 +24,7 @@ state = st.session_state
 FAMILIES = {
     "dp-mlm": ("Language model", "a word that fits the sentence"),
     "custext": ("Neighbours", "a word with a similar meaning"),
-    "mahalanobis": ("Noise on vectors", "a word near a noisy point"),
+    "mahalanobis": ("Noise on vectors", "the word nearest a noisy vector"),
     "dp-sentence": ("Whole sentences", "a public sentence instead"),
 }
 

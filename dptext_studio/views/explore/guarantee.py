@@ -40,10 +40,11 @@ def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: flo
     with st.container(border=True):
         at = "the same shares of ε" if run.spread else f"the same ε = {number(epsilon)}"
         st.caption(
-            f"Without the public prior, at {at}, with noise of its own. To look at: who releases both spends both."
+            f"Without the public prior, at {at}, with separate noise. If you release both rewrites, both budgets are "
+            "spent."
         )
         st.markdown(literal(plain.text))
-        with st.popover("Why it costs nothing", icon=":material/school:"):
+        with st.popover("Why this spends no ε", icon=":material/school:"):
             st.markdown(why_it_costs_nothing(result.guarantee))
 
 
@@ -51,23 +52,23 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
     """Return a small lesson on public priors, for the kind that is in use."""
     if promise.among:
         by_turns = any(c.kind is ConditionKind.RELEASED_BEFORE for c in promise.among.conditions)
-        before = " So is every word that was released before." if by_turns else ""
+        before = " Every word released before is public too." if by_turns else ""
         public = (
-            "**What is public?** The kept words and marks, and their places: the promise holds them fixed, and "
-            f"everyone can read them in the released text.{before}\n\n**What is proposed from it?** A language model "
-            "that sees only that says which words fit."
+            "**What is public?** The kept words and punctuation, with their positions: the guarantee treats them as "
+            f"fixed, and everyone can read them in the release.{before}\n\n**What does it propose?** A language model "
+            "that sees only public text proposes words that fit."
         )
     else:
-        public = "**What is public?** How frequent words are in other people's texts. That is what is proposed."
-    moves = "It moves the proposal: words that are near to yours gain, as without a proposal."
+        public = "**What is public?** Word frequencies in other people's texts. These are the proposal."
+    moves = "It shifts the proposal towards words that are close to yours, as without a public prior."
     if promise.notion == "pure":
-        moves = "It moves the proposal, by a factor of at most e^(ε/2) for each word up or down."
+        moves = "It changes the proposed weight of each word by a factor of at most e^(ε/2)."
     return (
-        f"{public} This is the same for every private text that the promise compares, so it tells nothing of yours.\n\n"
-        f"**What does your text do?** {moves} When ε is small, your text changes almost nothing: the "
-        "proposal is drawn. Without a proposal, all words are alike then, and the text is word salad.\n\n"
-        "**What does it not do?** A fitting word is not a similar one: at the same chance of keeping the original, no "
-        "more of the meaning is kept. And words that are easy to propose are easy to guess, for everyone."
+        f"{public} This is the same for every private text that the guarantee compares, so it reveals nothing about "
+        f"yours.\n\n**What does your text do?** {moves} At small ε, your text has almost no influence, so words are "
+        "sampled from the proposal. Without a prior, all words would be about equally likely.\n\n**What does it not "
+        "do?** A fitting word is not a similar word: at equal N_w, it does not preserve more meaning. Words that the "
+        "model proposes easily are also easy to guess."
     )
 
 
@@ -84,10 +85,10 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
     released."""
     g = result.guarantee
     st.subheader("Guarantee")
-    before = "Nothing any more, see above. One version on its own: " if void else ""
+    before = "It no longer applies, see above. For one version alone: " if void else ""
     (st.warning if void or g.notion == "none" or g.seeded else st.info)(before + literal(g.sentence()))
     if not void and (account := current_ledger().account(run.inputs.text)).void:
-        st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
+        st.caption(literal(f"Your earlier releases of this text have no guarantee: {account.void}."))
     if run.mechanism.uses_epsilon:
         _numbers(run, result)
     st.markdown("**Not protected:** " + literal("; ".join(g.exposed)) + ".")
@@ -95,7 +96,7 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
         message = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
         if g.notion != "none" and not g.seeded:
             message += f"At this setting, one of them spends {bound(g.total)} and all of them {_all_of(g, draws)}. "
-        st.markdown(message + "Positions of the slider share their noise: release at most one of each draw.")
+        st.markdown(message + "All slider positions share their noise: release at most one version of each draw.")
     with st.expander("The formal statement"):
         st.markdown("\n\n".join(literal(line) for line in g.lines()))
 
@@ -106,7 +107,7 @@ def _numbers(run: runs.Run, result: dpt.RewriteResult) -> None:
     per, drawn, total = st.columns(3)
     one = g.unit.noun
     per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon), help=definition("ε"))
-    what = "Words drawn" if "alignment" in result.can else "Pieces drawn"
+    what = "Words sampled" if "alignment" in result.can else "Tokens sampled"
     spent = sum(u.drawn and u.epsilon > 0 for u in result.units)
     less = "alignment" not in result.can and spent < g.draws
     drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
@@ -115,9 +116,10 @@ def _numbers(run: runs.Run, result: dpt.RewriteResult) -> None:
     if closer := g.extra():
         st.caption(literal(closer))
     if less:
-        st.caption("The promise counts what may be drawn, so that it does not tell how much was.")
+        st.caption("The guarantee counts the largest possible number of draws, so it does not reveal the actual "
+                   "number.")
     if g.expected is not None:
         st.caption(
-            f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. "
-            "An expectation is information, not a promise."
+            f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. An "
+            "expectation is not a guarantee."
         )

@@ -53,7 +53,7 @@ def drawer_button(label: str, key: str, opened: str) -> None:
         args=(opened, not is_open),
         type="tertiary",
         icon=f":material/keyboard_arrow_{'up' if is_open else 'down'}:",
-        help=f"{'Close' if is_open else 'Open'} it, below",
+        help=f"{'Close' if is_open else 'Open'} it below",
     )
 
 

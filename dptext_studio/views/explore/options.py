@@ -63,7 +63,7 @@ def options_column() -> runs.Inputs | None:
         if st.toggle(
             "Use a seed",
             key="play_seeded",
-            help="This is for teaching. Anyone who knows the seed can replay the noise.",
+            help="For teaching only. Anyone who knows the seed can reproduce the noise.",
         ):
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")
@@ -99,9 +99,8 @@ def public_start(
         or not st.toggle(
             "Use a public prior",
             key="play_public",
-            help="The kept words are public anyway. A language model that sees only them proposes words that fit, and "
-            "the private text moves the proposal. The promise for ε stays the same, between texts with the same kept "
-            "words.",
+            help="The kept words are public anyway. A language model that sees only them proposes words, and the "
+                 "private text shifts the proposal. The guarantee is unchanged for texts with the same kept words.",
         )
     ):
         return spec, chosen
@@ -122,19 +121,19 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
     name = values.get(clipping.name, next(iter(clips), ""))
     exact = (clips[name].low, clips[name].high) if clips else (0.0, 15.0)
     if not clips:
-        st.caption("No clipping range is published for this model. Set one from public texts of yours.")
+        st.caption("No clipping range is published for this model. Set one from your own public texts.")
     low, high = (round(x, 1) for x in exact)
     lowest, highest = (min(c.low for c in clips.values()), max(c.high for c in clips.values())) if clips else exact
     pad = (highest - lowest) / 4
     picked = st.slider(
-        "Ends of the range",
+        "Clipping range",
         round(lowest - pad, 1),
         round(highest + pad, 1),
         (low, high),
         step=0.1,
         key=f"play_clip_{spec.name}_{chosen.get('model', 'bundled')}_{name}",
-        help=f"{definition('clipping')} Move an end to set a range of your own. Any range has the same promise, as "
-        "long as it does not depend on the text.",
+        help=f"{definition('clipping')} Move an end to change the range. The guarantee is the same for any range "
+             "that does not depend on the text.",
     )
     if "masked language model" in spec.needs:
         clip_figure()
@@ -149,15 +148,16 @@ def clip_figure() -> None:
     """Show what the width of the range costs, measured on public text; drawn only where it is asked for."""
     if not (rows := clipping.bundled()):
         return
-    if not st.toggle("Show what the width costs", key="play_clip_costs"):
+    if not st.toggle("Compare clipping widths", key="play_clip_costs"):
         return
     chart(
         figures.clipping(rows, dark=dark()),
         key="play_clip_figure",
-        alt="Likeness in meaning and chance of staying over the width of the clipping range, for several ε",
+        alt="Similarity in meaning and probability of an unchanged word over the width of the clipping range, for "
+            "several ε",
     )
     st.caption(
-        f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} drawn words, with the bundled model. A range goes from "
-        "the mean μ of the scores to so many standard deviations σ above it: the paper's to 4σ, the tuned one to "
-        f"{clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` measures it again."
+        f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} replaced words, with the bundled model. "
+        "Ranges start at the mean μ of the scores and end some standard deviations σ above it: the paper's at 4σ, the "
+        f"tuned one at {clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` repeats the measurement."
     )

@@ -60,7 +60,7 @@ def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.Attac
 def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
     """Return what the browser shows of what the attackers found at ε."""
     if not found.places:
-        return {"eps": epsilon, "why": "No word of this text was drawn, so there is nothing to guess."}
+        return {"eps": epsilon, "why": "No word of this text was sampled, so there is nothing to guess."}
     name = found.strongest
     pairs = list(zip(found.places, found.words[name], found.hits[name], strict=True))
     return {

@@ -19,9 +19,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     if not st.toggle(
         "Clean up the text",
         key="play_polish",
-        help="What was drawn is read again with the bundled language model, and written out as it would most likely "
-        "be. Nothing private is looked at, so that this spends no ε: the promise below holds for the polished text "
-        "too.",
+        help="The bundled language model rewrites the output as more fluent text. It reads only the output, so this "
+             "spends no ε and the guarantee below also covers the cleaned text.",
     ):
         return
     held = session().at(PLACE)
@@ -37,7 +36,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     with st.container(border=True):
         st.markdown(literal(found.text))
     said, save = st.columns([2, 1])
-    said.caption(literal(found.sentence()) + " To give it away counts as releasing the rewrite.")
+    said.caption(literal(found.sentence()) + " Sharing it counts as releasing the rewrite.")
     with save:
         download.button(
             "Download cleaned text",
@@ -49,5 +48,6 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
             key="play_polish_download",
             holds="rewrite",
             release=lambda book: book.record(result, released=True),
-            help="What you download counts as released in the ledger: what was drawn, since all is computed from it.",
+            help="A download counts as a release of the original output in the ledger, because the cleaned text is "
+                 "computed from it.",
         )

@@ -47,8 +47,8 @@ def rewrite_button() -> None:
         "Rewrite again",
         icon=":material/casino:",
         key="play_again",
-        help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
-        "several, count all of them.",
+        help="Uses fresh noise. Each rewrite that you release spends its budget. If you choose among several, count "
+             "all of them.",
     ):
         redraw()
         st.rerun(scope="app")

@@ -42,7 +42,7 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks
             return {"why": _ask(mechanism)}
         start(run, result)
     if held.is_running():
-        return {"why": "Working out what an attacker would guess …"}
+        return {"why": "Computing the attacker's guesses …"}
     return attack_marks(result, held.result) if held.error is None else {"why": held.failure_text("Stopped.")}
 
 
@@ -53,7 +53,7 @@ def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
         held.show_progress("risk_stop")
     elif not _answers(held, run, result) or held.error is not None:
         at = number(result.config.epsilon)
-        if st.button(f"Work out the attacker's success at ε = {at}", key="risk_start"):
+        if st.button(f"Compute the attacker's success at ε = {at}", key="risk_start"):
             start(run, result)
             st.rerun(scope="app")
 
@@ -66,7 +66,7 @@ def start(run: runs.Run, result: dpt.RewriteResult) -> None:
     def work(task: dpt.Task):
         return risk.word_success(mechanism, run.prepared, low=low, high=high, task=task)
 
-    session().at(PLACE).start(_key(run, result), work, "Working out the best guesses")
+    session().at(PLACE).start(_key(run, result), work, "Computing the optimal guesses")
 
 
 def _key(run: runs.Run, result: dpt.RewriteResult) -> tuple:
@@ -83,6 +83,6 @@ def _answers(held: jobs.Work, run: runs.Run, result: dpt.RewriteResult) -> bool:
 
 def _ask(mechanism: dpt.Mechanism) -> str:
     return (
-        f"With {mechanism.title} nearly every word can come out, and each of them has a best guess of its own. To find "
-        "them takes some ten seconds at one ε: the button below the text starts it."
+        f"With {mechanism.title} almost every word is a possible output, and each needs its own optimal guess. "
+        "Computing them takes about ten seconds per ε: press the button below the text."
     )

@@ -25,18 +25,18 @@ state = st.session_state
 KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
 #: Of the panel, whichever tab is open.
 WIDTH = 560
-VOID = "The guarantee no longer holds for this draw: two versions of it were released."
+VOID = "The guarantee no longer holds for this draw because two versions of it were released."
 
 
 def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
     """Show the address of a page with what its controls are at, to copy. left_out: what it does not carry."""
-    st.markdown(f"**Link** to {to}. It holds no text.")
+    st.markdown(f"**Link** to {to}. It contains no text.")
     url = address.link(query)
     st.code(url, language=None, wrap_lines=True)
     if address.only_here(url):
         st.caption(address.ONLY_HERE)
     if left_out:
-        st.caption(literal(f"A link does not carry {', '.join(left_out)}."))
+        st.caption(literal(f"The link does not include {', '.join(left_out)}."))
 
 
 def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
@@ -82,8 +82,8 @@ def _setting(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         key="share_notebook",
         holds="nothing",
         on_click="ignore",
-        help="Jupyter: the rewrite, what each word was drawn from, and what attackers find. "
-        "It holds no text, and reads yours from a file.",
+        help="Jupyter: the rewrite, the candidates of each word, and the attacks. It contains no text and reads "
+             "yours from a file.",
     )
 
 
@@ -102,7 +102,7 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
     """Offer the files with originals."""
     st.markdown("**These files show the original words: do not publish them for a private text.**")
     moves = run.payload["live"] and not run.spread
-    label = "A page in which ε can be dragged" if moves else "A page with the words to click"
+    label = "A page with an ε slider" if moves else "A page with clickable words"
     _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
     found = attackers.finished_attacks(run, result)
     named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
@@ -115,21 +115,22 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
     )
     _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
     if "distribution" in result.can:
-        st.caption(f"What each word was drawn from: its {exports.LIKELIEST} likeliest words, and all others as one.")
-        _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
-        _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
+        st.caption(f"The distribution of each word: its {exports.LIKELIEST} most likely candidates, and all others "
+                   "as one row.")
+        _file("Probabilities (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
+        _file("Probabilities (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
 
 
 def _session(run: runs.Run, epsilon: float) -> None:
     """Offer the session, to open it again later."""
     st.caption(
-        "A file with this setting and its seed. “More”, “Advanced”, “Open a file” brings it back. It never "
-        "holds the noise."
+        "A file with this setting and its seed. Open it again with “More”, “Advanced”, “Open a file”. It never "
+        "contains the noise."
     )
     with_text = st.toggle("With my text", key="share_with_text")
     query, lacks = links.link_of_run(run.inputs, epsilon, file=True)
     if lacks := [what for what in lacks if what != "the seed"]:
-        st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
+        st.caption(literal(f"The file does not include {', '.join(lacks)}."))
     saved = exports.SavedSession(query, run.inputs.seed, run.inputs.text if with_text else None)
     download.button(
         "Save the session",
@@ -175,7 +176,7 @@ def open_session(data: bytes, name: str, use_text: Callable[[str], None]) -> Non
     """Set the page to what a session file holds. Raises InputError, and then changes nothing."""
     saved = exports.read_session(data, name)
     query = links.from_file(saved.query)
-    _, problem = links.from_query(query, "The file was not opened")
+    _, problem = links.from_query(query, "The file could not be opened")
     if problem is not None:
         raise InputError(problem)
     session().query = query

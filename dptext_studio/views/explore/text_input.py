@@ -34,7 +34,8 @@ def use_text(text: str) -> None:
 def keep_what_fits(text: str) -> None:
     kept = shorten(text)
     use_text(kept)
-    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo”, below the text, brings all back.")
+    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo”, below the text, restores the "
+             "whole text.")
 
 
 def use_example() -> None:
@@ -151,7 +152,7 @@ def text_box() -> None:
     )
     before = session().undo
     if before and before != state.play_text:
-        st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
+        st.button("Undo", on_click=use_text, args=(before,), help="Restore the previous text.")
     if waits := typing_pause():
         st.caption(waits)
     if too_long(state.play_text):

@@ -24,7 +24,7 @@ COVERED = 3
 #: Families that the last step offers.
 OFFERED = ("dp-mlm", "dp-sentence")
 DOORS: tuple[Card, ...] = (
-    {"title": "Your text", "does": "Try it on something you wrote", "press": ".st-key-play_edit button"},
+    {"title": "Your text", "does": "Try your own text", "press": ".st-key-play_edit button"},
     {"title": "How does it work?", "does": "Short lessons, starting now", "press": ".st-key-play_learn a"},
 )
 
@@ -75,7 +75,7 @@ def numbers_of(run: runs.Run, view: Mapping[str, Any]) -> TourNumbers | None:
         held.drop()
         return None
     if held.asked != key:
-        held.start(key, lambda task: _work(run, task), "Working out the tour")
+        held.start(key, lambda task: _work(run, task), "Preparing the tour")
     if held.is_running(patience=0.0):
         return None
     return held.result if held.error is None else None

@@ -24,8 +24,8 @@ from ...server.session import session
 
 state = st.session_state
 #: Views of a word that every mechanism may have, beside its own.
-CANDIDATES, OVER_ALL, SCORES = "Candidates", "Over all ε", "Model scores and clipping"
-_STATISTICS = {"N_w": "Chance of staying (N_w)", "S_w": "Different words (S_w)"}
+CANDIDATES, OVER_ALL, SCORES = "Candidates", "All ε", "Model scores and clipping"
+_STATISTICS = {"N_w": "Unchanged (N_w)", "S_w": "Different words (S_w)"}
 
 
 def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
@@ -47,25 +47,25 @@ def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
 def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
     """Show what the card of the chosen word does not show, each view worked out when it is asked for."""
     aligned = "alignment" in result.can
-    st.subheader("More about a word" if aligned else "More about a piece")
+    st.subheader("Word details" if aligned else "Token details")
     units = result.units
     drawn = [i for i, u in enumerate(units) if u.drawn]
     if result.no_chances:
         st.caption(result.no_chances)
         return
     if not drawn and not aligned:
-        st.caption("Nothing was drawn: the released text is empty.")
+        st.caption("No word was sampled: the released text is empty.")
         return
     if not drawn:
-        st.caption("No word was drawn. Turn off “Keep stop words”, or write more words.")
+        st.caption("No word was sampled. Turn off “Keep stop words” or add more words.")
         return
     token = drawn[0] if token is None else token
     step = units[token]
     if step.action in ("keep", "delete"):
-        st.caption(f"No word was drawn for “{literal(step.original or step.text)}”. Choose another one.")
+        st.caption(f"No word was sampled for “{literal(step.original or step.text)}”. Choose another one.")
         return
     word = f"“{literal(step.original) or '(added)'}”" if aligned else f"“{literal(step.text)}”"
-    st.markdown(f"How {word} was drawn:" if step.text or aligned else "How the end of the text was drawn:")
+    st.markdown(f"How {word} was sampled:" if step.text or aligned else "How the end of the text was sampled:")
     views = result.views(token)
     logits = result.logits(token)
     clipping = run.mechanism.clipping
@@ -115,18 +115,18 @@ def scores_panel(
         },
         column_config={
             "tied": st.column_config.NumberColumn(
-                "tied", help="Words whose scores are at the upper end or above: they cannot be told apart."
+                "tied", help="Words with scores at or above the upper end are indistinguishable."
             ),
             "stays": st.column_config.TextColumn(
                 f"{'N_w' if aligned else 'best'} at ε {number(step.epsilon)}",
-                help="This is the chance that the word is unchanged."
+                help="The probability that the word is unchanged."
                 if aligned
-                else "This is the chance of the token that the model finds best.",
+                else "The probability of the token with the highest score.",
             ),
         },
         hide_index=True,
     )
-    st.caption(f"Shaded: the range in use. {len(logits):,} words have a score. All ranges have the same promise.")
+    st.caption(f"Shaded: the range in use. {len(logits):,} words have a score. All ranges have the same guarantee.")
 
 
 def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[float, float, float]) -> None:
@@ -161,7 +161,7 @@ def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tu
     figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})
     chart(figure, key="play_curves", alt=f"{y_title} of {word} over ε")
     if mean is not None:
-        st.caption("The mean is bundled; `python -m dptext_core bench deniability` measures it again.")
+        st.caption("The mean is bundled; `python -m dptext_core bench deniability` repeats the measurement.")
 
 
 def candidates_panel(d: dpt.TokenDistribution, similarities: Mapping[str, float] | None, what: str) -> None:
@@ -173,7 +173,7 @@ def candidates_panel(d: dpt.TokenDistribution, similarities: Mapping[str, float]
     if d.draws is not None:
         low, high = d.keep_interval()
         st.caption(
-            f"Estimated from {d.draws:,} draws: this mechanism has no formula for its chances. N_w lies between "
+            f"Estimated from {d.draws:,} draws: this mechanism has no formula for its probabilities. N_w lies between "
             f"{percent(low)} and {percent(high)} (95% interval)."
         )
     rows = [(w, p) for w, p in d.top(20) if p > 0]
@@ -189,7 +189,7 @@ def candidates_panel(d: dpt.TokenDistribution, similarities: Mapping[str, float]
         column_config={
             "probability": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
             "similarity": st.column_config.NumberColumn(
-                format="%.2f", help="This is the cosine with the original word."
+                format="%.2f", help="Cosine similarity to the original word."
             ),
         },
         hide_index=True,

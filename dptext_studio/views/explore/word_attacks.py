@@ -31,8 +31,8 @@ def bayes_panel(
         return
     ask, note = None, ""
     if bayes.is_available(mechanism) and not bayes.is_ready(mechanism, step.epsilon or _largest(result)):
-        ask = "Work out the best guess"
-        note = "Once for these options, the distances of all pairs of words are counted, for ten seconds or so."
+        ask = "Compute the optimal guess"
+        note = "The first time for these options, this takes about ten seconds."
 
     def work(task: dpt.Task):
         return bayes.attack(mechanism, result, token, task=task)
@@ -43,13 +43,13 @@ def bayes_panel(
         return
     guess, rank, chance = st.columns(3)
     guess.metric(
-        "Best guess right", percent(finding.success), help="This counts each word as often as it occurs in public text."
+        "Best guess right", percent(finding.success), help="Words are weighted by their frequency in public text."
     )
-    rank.metric("Place of your word", "not listed" if finding.rank is None else f"{finding.rank:,}")
+    rank.metric("Rank of your word", "not listed" if finding.rank is None else f"{finding.rank:,}")
     chance.metric(
         "Without the output",
         percent(finding.chance),
-        help=f"This is what always guessing “{finding.chance_guess}” reaches.",
+        help=f"Success of always guessing “{finding.chance_guess}”.",
     )
     rows = [(i, *row) for i, row in enumerate(finding.top, 1)]
     if finding.rank is not None and finding.rank > len(finding.top):
@@ -68,10 +68,10 @@ def bayes_panel(
     )
     st.markdown(literal(finding.sentence()))
     st.caption(
-        "The best that anyone can do who knows the mechanism, its ε and how frequent words are, and looks at this word "
-        "alone. An attacker who also reads the words around it can do better: see “Language model”."
+        "The best possible guess for anyone who knows the mechanism, ε and word frequencies, and sees only this "
+        "word. Attackers who also read the context can do better: see “Language model”."
         + (
-            f" Words beyond the likeliest are off by {finding.error:.1g} of themselves at most."
+            f" Probabilities of less likely words have a relative error of at most {finding.error:.1g}."
             if finding.error
             else ""
         )
@@ -91,8 +91,8 @@ def repeated_answers_panel(
         return
     if step.reason:
         st.caption(
-            f"“{literal(step.original)}” is {step.reason}: it is drawn without being looked at. Any number of "
-            "answers tells nothing about it."
+            f"“{literal(step.original)}” is {step.reason}: its replacement does not depend on it. Any number of "
+            "answers reveals nothing about it."
         )
         return
     finding = attack_result(
@@ -104,7 +104,7 @@ def repeated_answers_panel(
     if finding is not None:
         number, own, rival = st.columns(3)
         number.metric("Answers needed", "never" if math.isinf(finding.n) else f"about {finding.n:,.0f}")
-        own.metric("Your word comes out", percent(finding.p_original))
+        own.metric("Your word is returned", percent(finding.p_original))
         rival.metric("Likeliest other word", percent(finding.p_rival), help=literal(finding.rival))
         st.markdown(literal(finding.sentence()))
     if "sweep" not in result.can:
@@ -115,7 +115,7 @@ def repeated_answers_panel(
     curve = attack_result(
         "curve",
         (*kind, token),
-        "Working out the curve",
+        "Computing the curve",
         lambda task: query.query_curve(channel, epsilons, task=task),
         ask=None if channel.draws is None else "Show the number at every ε",
     )
@@ -125,7 +125,7 @@ def repeated_answers_panel(
         text = attack_result(
             "text curve",
             kind,
-            "Working out the curve of the text",
+            "Computing the curve of the text",
             lambda task: query.query_curve(channels, epsilons[::2], task=task),
             ask=f"Add the curve of all {len(channels)} words",
         )
@@ -135,11 +135,12 @@ def repeated_answers_panel(
     if lines:
         dark = st.context.theme.type == "dark"
         figure = query_figure(lines, epsilon=finding.epsilon if finding is not None else None, dark=dark)
-        chart(figure, key="attack_query", alt="Chance of finding the original over the answers; in words below")
+        chart(figure, key="attack_query", alt="Probability of finding the original over the number of answers; "
+                                              "described below")
         st.markdown(literal(" ".join(c.sentence() for c in lines.values())))
     st.caption(
-        "The most frequent of N fresh answers, in 2,000 simulated repeats. Every answer that you give spends its ε "
-        "again."
+        "The attacker takes the most frequent of N fresh answers, in 2,000 simulations. Every released answer spends "
+        "its ε again."
     )
 
 
@@ -156,18 +157,18 @@ def nearest_words_panel(
     if finding is None:
         return
     same, near, chance = st.columns(3)
-    same.metric("Same word", percent(finding.same), help="The attacker guesses that nothing was changed.")
+    same.metric("Same word", percent(finding.same), help="This attacker guesses that the word is unchanged.")
     near.metric("Nearest word", percent(finding.nearest), help="The attacker guesses the nearest other word.")
     chance.metric(
         "Without the output",
         percent(finding.chance),
-        help="This is what always guessing the most frequent word reaches.",
+        help="Success of always guessing the most frequent word.",
     )
     st.markdown(literal(finding.sentence()))
     guess = next((g for g in finding.guesses if g.step == token), None)
     if guess is None:
         if (reason := result.steps[token].reason) and result.steps[token].drawn:
-            st.caption(f"“{literal(result.steps[token].original)}” is {reason}: it was drawn without being looked at.")
+            st.caption(f"“{literal(result.steps[token].original)}” is {reason}: its replacement did not depend on it.")
         return
     if not guess.neighbours:
         st.caption(f"“{literal(guess.released)}” is not in the word space {literal(finding.space)}.")
@@ -180,7 +181,7 @@ def nearest_words_panel(
         }
     )
     if guess.rank is not None and guess.rank >= len(words):
-        st.caption(f"“{literal(guess.original)}” comes in place {guess.rank + 1:,}.")
+        st.caption(f"“{literal(guess.original)}” has rank {guess.rank + 1:,}.")
 
 
 def language_model_panel(
@@ -191,9 +192,9 @@ def language_model_panel(
     finding = attack_result(
         attacker.name,
         (run.number, result.config),
-        "The language model guesses",
+        "Running the language model",
         lambda task: attacker.attack(mechanism, result, task=task),
-        ask="Let the language model guess",
+        ask="Run the language model",
         note=attacker.how,
     )
     if finding is None:
@@ -206,7 +207,7 @@ def language_model_panel(
     chance.metric(
         "Without the output",
         percent(finding.chance),
-        help="This is what always guessing the most frequent word reaches.",
+        help="Success of always guessing the most frequent word.",
     )
     st.markdown(literal(finding.sentence()))
     steps = result.steps
@@ -214,7 +215,7 @@ def language_model_panel(
         {
             "released": [g.released for g in finding.guesses],
             "your word": [steps[g.step].original for g in finding.guesses],
-            "its place": ["cannot be said" if g.rank is None else f"{g.rank:,}" for g in finding.guesses],
+            "its rank": ["unknown" if g.rank is None else f"{g.rank:,}" for g in finding.guesses],
             "the model's guesses": [", ".join(g.guesses) for g in finding.guesses],
             "": ["◀ chosen" if g.step == token else "" for g in finding.guesses],
         }
@@ -248,15 +249,15 @@ def strongest_panel(
     finding = attack_result(
         attacker.name,
         (run.number, result.config),
-        "Asking all attackers",
+        "Running all attackers",
         lambda task: best.ask(mechanism, [result], task=task),
-        ask="Ask all attackers",
-        note=f"Asked are: {', '.join(best.ASKED.values()).lower()}. They guess the same words of the rewrite above.",
+        ask="Run all attackers",
+        note=f"Attackers compared: {', '.join(best.ASKED.values()).lower()}. They guess the same words of the rewrite above.",
     )
     if finding is None:
         return
     who, right, chance = st.columns(3)
-    who.metric("Best attacker", finding.title)
+    who.metric("Strongest attacker", finding.title)
     right.metric(
         "Right",
         percent(finding.success),
@@ -265,7 +266,7 @@ def strongest_panel(
     chance.metric(
         "Without the output",
         percent(finding.chance),
-        help="This is what always guessing the most frequent word reaches.",
+        help="Success of always guessing the most frequent word.",
     )
     attack_table(
         {
@@ -276,4 +277,5 @@ def strongest_panel(
         "right",
     )
     st.markdown(literal(finding.sentence()))
-    st.caption("The best of several on the same few words looks a little better than it is: read the interval.")
+    st.caption("The best of several attackers on the same few words looks slightly better than it is: read the "
+               "interval.")

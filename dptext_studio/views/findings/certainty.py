@@ -48,7 +48,7 @@ def certainty_question() -> None:
                         (
                             "The reader knows every word but one, the mechanism and ε, and chooses among 8 words: "
                             "guessing is right 12.5% of the time.",
-                            "Bars: 95% intervals, with the error of the certainty.",
+                            "Bars: 95% intervals, including the error of the certainty.",
                             leaderboard_text.unknown_words_text(ranking),
                             belief.outside(belief.bundled(), data, at),
                         ),
@@ -56,7 +56,7 @@ def certainty_question() -> None:
                 )
             )
         )
-    with st.expander("The table, and mechanisms without a certainty"):
+    with st.expander("The table, and mechanisms without a certainty value"):
         st.dataframe(leaderboard_text.display_rows(ranking), hide_index=True)
         download.button(
             "CSV",

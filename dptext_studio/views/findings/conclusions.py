@@ -80,8 +80,8 @@ def one_total() -> None:
         "budget",
         "What does one ε for a whole text preserve?",
         said[0],
-        f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f}. The model that judges "
-        "likeness also chooses the sentences, which favours them.",
+        f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f}. The model that measures "
+        "similarity also chooses the sentences, which favours them.",
         figures.total_budget(shown, dark=dark(), width=450),
         [dataclasses.asdict(r) for r in shown],
     )

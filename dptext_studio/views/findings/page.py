@@ -44,10 +44,11 @@ ICONS = {
 #: What a verdict means, of a claim and our runs.
 MEANS = {
     REPLICATED: "At least half of the comparisons support the claim significantly.",
-    CONTRADICTED: "More than one comparison in twenty is significantly against the claim, or a figure in it is wrong, "
-    "or the difference is too small to matter.",
+    CONTRADICTED: "Over 5% of the comparisons contradict the claim significantly, a number in it is wrong, or the "
+                  "difference is too small to matter.",
     INCONCLUSIVE: "Too few comparisons are significant. More texts or seeds could decide.",
-    NOT_COMPARABLE: "The result depends on a setting that the claim does not name, or models and data differ too much.",
+    NOT_COMPARABLE: "The result depends on a setting that the claim does not state, or models and data differ too "
+                    "much.",
     MISSING: "No row was measured. The claim shows the command that measures it.",
 }
 CLAIM = "claim_"
@@ -84,12 +85,11 @@ def question(rows: leaderboard.Rows) -> None:
         if place.open:
             places, alike = leaderboard_text.rankings(rows, ranking)
             st.dataframe(places, hide_index=True)
-            gaps = "None: without a point that this judge can be read at. " * any(None in p.values() for p in places)
+            gaps = "None: this judge has no measured point. " * any(None in p.values() for p in places)
             if said := gaps + leaderboard_text.correlation_text(ranking, alike):
                 st.caption(literal(said))
     st.caption(
-        "Anybody's mechanism can stand here: docs/development/contributed_results.md in the repository says how it is "
-        "measured, checked and added."
+        "You can add your own mechanism: docs/development/contributed_results.md in the repository explains how."
     )
 
 
@@ -103,14 +103,14 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         rows.judges(data),
         format_func=lambda m: measure(m).title,
         key=stay(f"found_judge_{data}"),
-        help="The utility measure, and the judge that gives it.",
+        help="The utility measure and the model that judges it.",
     )
     privacy = right.selectbox(
         "Same privacy",
         rows.measures(data),
         format_func=lambda m: measure(m).title,
         key=stay(f"found_privacy_{data}"),
-        help="What is measured to be the same for all: how often a word stays, or how often an attacker succeeds.",
+        help="What is equal for all mechanisms: how often a word is unchanged, or how often an attacker succeeds.",
     )
     levels = rows.levels(data, privacy)
 
@@ -131,9 +131,9 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     left, right = st.columns(2)
     every = left.toggle("All settings of each mechanism", key=stay("found_every", False))
     drawn = right.toggle(
-        "Stop words are drawn, too",
+        "Stop words are replaced too",
         key=stay("found_stop_words", False),
-        help="Only settings that draw the same words are set side by side.",
+        help="Only settings that replace the same words are compared.",
     )
     return data, judge, privacy, at, every, not drawn
 
@@ -143,16 +143,16 @@ def legend(found: leaderboard.Board) -> str:
     if any(e.is_significant for e in found.entries):
         marks.append("Grey: significantly less than the first (corrected for the number of comparisons).")
     if any(e.between for e in found.entries):
-        marks.append("Hollow: read between two measured points.")
+        marks.append("Hollow: interpolated between two measured points.")
     if found.whole is not None:
-        marks.append("Dotted: text that was not rewritten.")
+        marks.append("Dotted: original text.")
     if judge := measure(found.judge).judge:
         marks.append(f"The judge is {judge}.")
     if once := [e.label for e in found.entries if e.seeds == 1]:
         marks.append(f"One seed only: {', '.join(once)}.")
     marks += [leaderboard_text.unknown_words_text(found), leaderboard_text.refused_text(found)]
     if found.left_out:
-        marks.append(f"No point near: {leaderboard_text.join_names(found.left_out)}.")
+        marks.append(f"No measured point nearby: {leaderboard_text.join_names(found.left_out)}.")
     return " ".join(filter(None, marks))
 
 
@@ -193,33 +193,33 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
     elif of.place:
         st.caption(literal(of.source))
     st.markdown(
-        f"**What decides, said before.** {literal(of.test.quantity)} Expected: "
+        f"**Test, fixed in advance.** {literal(of.test.quantity)} Expected: "
         f"{literal(of.test.direction[0].lower() + of.test.direction[1:])} Smallest effect that matters: "
         f"{literal(of.test.least)}."
     )
     if finding.numbers:
         st.markdown("\n".join("- " + literal(line) for line in finding.numbers))
     for heading, said in (
-        ("What differs from the paper.", of.differences),
-        ("The paper against itself.", finding.itself),
+        ("Differences from the paper.", of.differences),
+        ("Contradictions within the paper.", finding.itself),
         ("Likely reason.", finding.reason),
-        ("What would change it.", of.turns),
+        ("What could change the verdict.", of.turns),
     ):
         if said:
             st.markdown(f"**{heading}** {literal(said)}")
     if finding.missing:
-        st.markdown("**What would measure it.**")
+        st.markdown("**How to measure it.**")
         st.code(f"python -m dptext_core {finding.missing}", language="sh", wrap_lines=True)
     if finding.figure and st.toggle("Show the figure", key=f"found_{finding.figure}"):
         drawn = of.look(Runs(whole.rows, whole.gates)).drawn
         figure = getattr(figures, finding.figure)(drawn, dark=dark())
-        chart(figure, key=f"found_{finding.figure}_figure", alt=f"What the lines above say: {of.claim}")
-    if finding.rows and st.toggle(f"Show the {finding.rows:,} rows it stands on", key=f"found_rows_{finding.name}"):
+        chart(figure, key=f"found_{finding.figure}_figure", alt=f"Figure for the claim: {of.claim}")
+    if finding.rows and st.toggle(f"Show the {finding.rows:,} rows behind it", key=f"found_rows_{finding.name}"):
         st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates)).rows), hide_index=True)
 
 
 def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
-    st.markdown("### Claims of the papers, and what our runs say")
+    st.markdown("### Claims of the papers and our results")
     st.caption(
         "The effect is the median difference, with its range over several comparisons. The verdict counts "
         "significant differences: open a claim to see them. Models, classifiers or data differ from each paper's, so "
@@ -260,8 +260,8 @@ def main() -> None:
         return
     if measured is None:
         st.info(
-            "No benchmark results are here. `python -m dptext_core bench run --grid full --data DIR --out FILE` makes "
-            "them; `--grid full --merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
+            "There are no benchmark results. `python -m dptext_core bench run --grid full --data DIR --out FILE` "
+            "makes them; `--grid full --merge FILE --summary assets/benchmarks/results.json` adds them to this page."
         )
         return
     add_style(__file__, "page.css")
@@ -275,10 +275,10 @@ def main() -> None:
     about = measured.about
     st.caption(
         literal(
-            "Every number above is made from the bundled results. A difference counts if it is significant "
-            "after correction for all comparisons of its claim (Holm, 5%) and large enough to matter. "
-            f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. What was left out stands on the "
-            "page Benchmarks, under “How it was measured”."
+            "Every number above is computed from the bundled results. A difference counts if it is significant after "
+            f"correction for all comparisons of its claim (Holm, 5%) and large enough to matter. {about['points']:,} "
+            f"runs, seeds {', '.join(map(str, about['seeds']))}. The Benchmarks page lists exclusions under “How it "
+            "was measured”."
         )
     )
 

@@ -33,9 +33,11 @@ def request(pretrained: str) -> case_study_demo.Question:
             list(epsilons),
             value=epsilon_name(1000.0),
             key=stay("case_epsilon"),
-            help="ε of the whole sentence. Without noise nothing is promised.",
+            help="ε of the whole sentence. Without noise there is no guarantee.",
         )
-        again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
+        again = st.button(
+            "Rewrite again", icon=":material/refresh:", key="case_again", help="Each rewrite spends its own ε."
+        )
     before = session().at("case").asked
     draw = (0 if before is None else before.draw) + again
     return case_study_demo.Question(text.strip(), pretrained, epsilons[epsilon], draw)
@@ -60,12 +62,12 @@ def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: 
         work.start(
             result,
             lambda task: case_study_demo.nearest_sentence(result.text, asked.pretrained, folder, task),
-            "Looking for the nearest sentence of the pre-training set",
+            "Searching the pre-training set for the nearest sentence",
         )
     if work.is_running():
         work.show_progress("case_nearest_stop")
         return
-    if said := work.failure_text("Stopped. The next rewrite has its nearest sentence looked up again."):
+    if said := work.failure_text("Stopped. The next rewrite restarts the search."):
         st.error(literal(said))
     elif (found := work.result) is not None:
         with st.container(border=True):
@@ -73,8 +75,7 @@ def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: 
             st.caption(literal(f"{case_study_demo.NEAREST} ({same})"))
             st.markdown(f"### {literal(found.text)}")
         st.caption(
-            "The promise is about the sentence that is rewritten. Nothing protects the sentences of the pre-training "
-            "set."
+            "The guarantee covers the rewritten sentence. Nothing protects the sentences of the pre-training set."
         )
 
 
@@ -106,14 +107,14 @@ def measured_panel() -> None:
         return
     if not study:
         st.info(
-            "Nothing was measured yet. `python -m dptext_core case-study --data FOLDER --out FOLDER --summary "
-            "assets/benchmarks/case_study.json` measures it."
+            "There are no results yet. `python -m dptext_core case-study --data FOLDER --out FOLDER --summary "
+            "assets/benchmarks/case_study.json` produces them."
         )
         return
     st.caption(
-        "A classifier of intents learns from rewritten sentences and is tested on original ones. A model that was "
-        "pre-trained on the sentences it rewrites keeps their intents, without noise or at a large ε; one that was not "
-        "answers in the style and the words of its own set."
+        "An intent classifier is trained on rewritten sentences and tested on original ones. A model pre-trained on "
+        "the same sentences preserves their intents, without noise or at large ε. Otherwise it writes in the style "
+        "and words of its own set."
     )
     chart(
         figure_of(study, dark=dark()),
@@ -131,7 +132,7 @@ def panel(pretrained: str) -> None:
     """Show both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
     for key, label, icon, part in (
         ("case_live", "Try a sentence of your own", "edit_note", lambda: live(pretrained)),
-        ("case_measured", "The case study: measured over both data sets", "monitoring", measured_panel),
+        ("case_measured", "Case study: results on both data sets", "monitoring", measured_panel),
     ):
         with st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun") as opened:
             if opened.open:

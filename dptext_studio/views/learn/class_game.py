@@ -145,9 +145,9 @@ def phone(stage: Stage) -> None:
         st.markdown(f"**{literal(one.line_up.question)}**")
         game.choice_buttons(one, lambda i: _vote(mine, stage, i), chosen=guess)
         st.caption(
-            "Counted for your class: which answer, and not whose. You can change it until your teacher goes on."
+            "Your answer is counted without your name. You can change it until your teacher continues."
             if guess is not None
-            else "It will be counted for your class: which answer, and not whose."
+            else "Your answer will be counted without your name."
         )
 
 

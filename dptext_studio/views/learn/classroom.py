@@ -31,10 +31,9 @@ _QR = st.components.v2.component(
 #: A server that listens here does so at every address, and names none.
 EVERYWHERE = "0.0.0.0"
 ONLY_HERE = (
-    "This address works on this machine only, so there is no code to scan. Start the app with "
-    "`--server.address 0.0.0.0`, and open it by this machine's name or number in your network. Or name it with "
-    "`--browser.serverAddress NAME`. What the class types crosses the network unencrypted, unless you put HTTPS before "
-    "it."
+    "This address works on this machine only, so there is no code to scan. Start the app with `--server.address "
+    "0.0.0.0` and open it by this machine's network name or IP address. Or set the name with "
+    "`--browser.serverAddress NAME`. Without HTTPS, everything that the class types is sent unencrypted."
 )
 
 
@@ -102,9 +101,9 @@ def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
     url = address("learn" if lesson_opens else "explore", query)
     st.code(url, language=None, wrap_lines=True)
     show_code(url, "learn_qr")
-    st.caption("The address carries settings, never a text. Your slides show the same code while answers are counted.")
+    st.caption("The address contains settings, never a text. Your slides show the same code while voting is open.")
     if mine.host:
-        st.caption("The address in your own browser also has the host's key: share the one above, not that one.")
+        st.caption("The address in your own browser contains the host key: share only the one above.")
     pages_to_print()
 
 
@@ -114,7 +113,7 @@ def pages_to_print() -> None:
     lessons_at = address("learn", {})
     shared = not only_here(lessons_at)
     if not shared:
-        st.caption("The pages have no address and no code, because this one works on this machine only.")
+        st.caption("The pages contain no address or code, because this address works on this machine only.")
     download.button(
         "Download the hand-out",
         lambda: handout(
@@ -140,4 +139,4 @@ def pages_to_print() -> None:
         holds="nothing",
         help="The answers to the hand-out, and the group exercise with its score sheet. Keep this file to yourself.",
     )
-    st.caption(literal("The figures are those of the lessons as they begin, computed when you press the button."))
+    st.caption(literal("The figures show each lesson's initial settings and are computed when you press the button."))

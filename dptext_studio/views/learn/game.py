@@ -144,7 +144,8 @@ def verdict(one: Round, guess: int | None) -> None:
         st.success(f"Right: it was **{literal(facts[one.secret])}**.", icon=":material/check_circle:")
     else:
         st.warning(
-            f"You said {literal(facts[guess])}. It was **{literal(facts[one.secret])}**.", icon=":material/lightbulb:"
+            f"Your answer: {literal(facts[guess])}. It was "
+            f"**{literal(facts[one.secret])}**.", icon=":material/lightbulb:"
         )
 
 

@@ -22,7 +22,7 @@ STEPS = ("said", "shown", "asked", "found", "meant")
 #: The lesson that is played. Its slides: the rules, for each round the vote and the answer, and the end.
 GAME = "reader"
 GAME_STEPS = 2 + 2 * len(reader_game.rules().epsilons)
-CLOSED = "The room of this address is closed: answers are not counted any more."
+CLOSED = "This room is closed: answers are no longer counted."
 #: Seconds between looks at what the class does.
 FOLLOW = 2.0
 
@@ -162,7 +162,7 @@ def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
     """Return what ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
     there = session().at(f"learn: {place}")
     if there.asked != asked:
-        there.start(asked, lambda task: work(), "Working it out")
+        there.start(asked, lambda task: work(), "Computing")
     if there.is_running():
         there.show_progress(f"learn_stop_{place}")
         return None

@@ -165,9 +165,9 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
             if not open_:
                 st.caption(CLOSED)
             elif voted and mine.counted == (mine.room, lesson.name, asked):
-                st.caption("Counted for your class: which answer, and not whose.")
+                st.caption("Your answer is counted without your name.")
             else:
-                st.caption("It will be counted for your class: which answer, and not whose.")
+                st.caption("Your answer will be counted without your name.")
         if mine.in_class:
             if not votes.VOTES.is_revealed(mine.room, lesson.name):
                 st.caption(("The vote has ended. " if ended else "") + "Your teacher shows the answer.")

@@ -44,7 +44,7 @@ def present_button() -> None:
         key="learn_present",
         width="stretch",
         on_click=start_presenting,
-        help="One thing at a time, in large type. Turn with the arrow keys or a clicker; Escape ends it.",
+        help="One idea at a time, in large type. Use the arrow keys or a clicker; Escape ends the presentation.",
     )
 
 
@@ -56,7 +56,7 @@ def course_view() -> None:
     with wall:
         present_button()
     minutes = sum(one.minutes for one in LESSONS)
-    st.markdown(f"{len(LESSONS)} lessons, about {minutes} minutes. Start anywhere; each stands alone.")
+    st.markdown(f"{len(LESSONS)} lessons, about {minutes} minutes. Start anywhere: each lesson is independent.")
     for pair in (COURSE[:2], COURSE[2:]):
         for place, part in zip(st.columns(2, gap="large"), pair, strict=True):
             with place, st.container(gap="xsmall"):
@@ -176,9 +176,9 @@ def _teacher_panel(lesson: Lesson, value: Any) -> None:
                 "Count the answers of my class",
                 key="learn_counts",
                 on_change=start_counting,
-                help="The address below gets a room. Answers given there are counted without names and texts, and stay "
-                "hidden until you show them. Phones follow your slides. The room is forgotten after some hours, or "
-                "when you switch this off.",
+                help="The address below gets a room. Answers are counted without names or texts and are hidden "
+                     "until you show them. Phones follow your slides. The room is deleted after some hours, or when "
+                     "you switch this off.",
             )
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")
