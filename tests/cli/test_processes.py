@@ -123,10 +123,14 @@ def test_a_worker_of_the_comparison_ends_with_its_command_while_it_computes(tmp_
     """One of the packages can wait for ever."""
     code = f"""
 import sys, time
+from pathlib import Path
 sys.path.insert(0, {ROOT.as_posix()!r})
 from dptext_lab.peers import worker
 worker.answer = lambda *_: time.sleep(999)
-worker._versions = lambda *_: time.sleep(999)
+def compute(*_):
+    Path("there").touch()
+    time.sleep(999)
+worker._versions = compute
 worker.worker("ours", {tmp_path.as_posix()!r})
 """
     parent = f"""
@@ -138,12 +142,12 @@ child.stdin.flush()
 print(child.pid, flush=True)
 time.sleep(999)
 """
-    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", parent], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     pid = int(process.stdout.readline())
     try:
-        until(lambda: alive(pid) and b"worker" in Path(f"/proc/{pid}/cmdline").read_bytes(), "it is there")
-        time.sleep(3)
+        until((tmp_path / "there").exists, "it computes")
+        assert alive(pid)
         process.kill()
         process.wait()
         until(lambda: not alive(pid), "it is gone")

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from app_page import number
 from measure_page import served
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
-from test_app import number
 
 TOP = Path(__file__).resolve().parents[2]
 DOCS = TOP / "docs" / "pictures"

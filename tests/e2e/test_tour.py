@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from test_app import LONG, calm, editor, epsilon_slider, idle, opened, painted, settled
+from app_page import LONG, calm, editor, epsilon_slider, idle, opened, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -166,13 +166,6 @@ def test_on_a_phone_by_touch(open_app: Callable) -> None:
     seen.assert_clean()
 
 
-def test_no_link_begins_the_tour(open_app: Callable) -> None:
-    seen = opened(open_app, tour=True, query="?mechanism=custext&epsilon=5")
-    settled(seen.page)
-    assert seen.page.locator(":root[data-tour]").count() == 0
-    seen.assert_clean()
-
-
 def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -> None:
     seen = opened(open_app, viewport={"width": 1280, "height": 720})
     page = seen.page
@@ -230,10 +223,11 @@ def test_choosing_and_freeing_a_word_moves_nothing_and_names_one_word_everywhere
         words.nth(k).click()
         painted(page)
         at.add(places(page))
-        idle(seen)
+        chosen = page.locator(".strip .pair .from").inner_text()
+        page.locator(".st-key-play_far", has_text=f"“{chosen}”").wait_for(timeout=LONG)
+        settled(page)
         at.add(places(page))
     assert len(at) == 1, at
-    chosen = page.locator(".strip .pair .from").inner_text()
     page.locator(".strip .pin").click()
     idle(seen)
     assert page.locator(".strip .pair .from").inner_text() == chosen

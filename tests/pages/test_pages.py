@@ -531,7 +531,7 @@ def test_the_belief_has_the_numbers_of_the_core_at_every_point_and_where_the_sli
     assert found["fact"] == "sister" and found["tokens"] == [4] and found["words"] == ["sister", "brother", "mother"]
     assert len(found["points"]) == 28 and all(found["covered"]) and found["draws"] == 0
     assert found["prior"] == pytest.approx([1 / 3] * 3, abs=1e-6) and found["now"]["eps"] == 20.0
-    for point in (*found["points"][::9], found["now"]):
+    for point in (*found["points"][::27], found["now"]):
         m = run.mechanism.replace(epsilon=point["eps"])
         release = m.rewrite(run.prepared, stream=run.stream)
         want = dpt.belief(m, text, "sister", ["brother", "mother"], result=release, draws=0)
