@@ -17,7 +17,7 @@ def unreadable_note(cosine: float) -> str:
     """Return a warning about rewrites that lose the meaning, for a sentence that advises them; else ""."""
     if cosine >= READABLE:
         return ""
-    return f"Its rewrites do not read as your text: below a cosine of {READABLE:g}, little more than the topic remains."
+    return f"Its rewrites lose most of the meaning: below a cosine of {READABLE:g}, little more than the topic remains."
 
 
 @dataclass(frozen=True)

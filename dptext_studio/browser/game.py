@@ -51,7 +51,7 @@ def _line_up(
                 words.append(None)
                 continue
             if row is None:
-                raise ConfigError(f"The line-up {line_up.name} has a word that {mechanism.title} does not know.")
+                raise ConfigError(f"The line-up {line_up.name} has a word that is unknown to {mechanism.title}.")
             word = mechanism.vocabulary.words[row]
             channel = mechanism.channel(row)
             tables[word] = {"candidates": list(channel.candidates), "scores": channel.scores.tolist()}

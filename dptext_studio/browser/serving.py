@@ -45,6 +45,6 @@ def serve(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder)))
     except (OSError, OverflowError) as error:
-        raise InputError(f"The port {port} cannot be had ({error}). Take another one.") from None
+        raise InputError(f"Port {port} is not available ({error}). Choose another one.") from None
     with server:
         yield server

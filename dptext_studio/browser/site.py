@@ -61,15 +61,15 @@ POLICY = (
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
 #: What stands in the place of an example's problem, where the text is the visitor's own.
-OWN_TEXT = "Choose the word of your text that nobody should learn."
+OWN_TEXT = "Choose a word that should stay private."
 NOTES = (
-    "The randomness comes from your browser's cryptographic generator. Every word is drawn in float64 with the full "
-    "range of its numbers, so improbable words stay possible.",
-    "The language model is that of the full program, computed in float32, and draws from the same distribution. "
-    "Only sentences are compared by an encoder whose weights are rounded to 8 bits; the guarantee is the same.",
-    "The reader's certainty is exact, given what is drawn from. With a public prior it is interpolated while you drag "
-    "(≈), and exact where you stop.",
-    "The page and its files come from the server where you opened it. Once they are loaded, it sends nothing.",
+    "The randomness comes from your browser's cryptographic generator. Every word is sampled in float64 over its "
+    "full range, so improbable words remain possible.",
+    "The language model is the same as in the full program, computed in float32. Only the sentence encoder has "
+    "weights rounded to 8 bits; the guarantee is the same.",
+    "The reader's certainty is exact for the sampled distributions. With a public prior, it is interpolated while "
+    "you drag (≈) and exact when you stop.",
+    "The page and its files come from the server where you opened it. After loading, it sends no data.",
 )
 #: The names of the file that says what is there, of the course, and of the folder of finished pages.
 CORE, LESSONS, GALLERY = "core.json", "lessons.json.gz", "gallery"
@@ -101,7 +101,7 @@ def write_site(
     with folder_lock.exclusive(out):
         sweep(out)
         if any(out.iterdir()) and not (out / CORE).is_file() and not (out / UNFINISHED).is_file():
-            raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")
+            raise InputError(f"{out.name} contains something other than this site. Choose a new or empty folder.")
         with write_errors(out / UNFINISHED):
             (out / UNFINISHED).write_bytes(b"This site is not written whole: give the same command again.\n")
         made = _write_parts(out, say, shown)
@@ -214,7 +214,7 @@ def _file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ModelUnavailable(f"{path.name} is missing. Take it from the repository again.") from error
+        raise ModelUnavailable(f"{path.name} is missing. Restore it from the repository.") from error
 
 
 def _words_of(name: str, **options: Any) -> Any:
@@ -236,7 +236,7 @@ def _codes() -> bytes:
     codes = _words_of("santext").vocabulary.codes
     if codes is None:
         raise ModelUnavailable(
-            "The bundled word space has no vectors of whole numbers. Take it from the repository again."
+            "The bundled word space has no vectors of whole numbers. Restore it from the repository."
         )
     return np.ascontiguousarray(codes.T).tobytes()
 
@@ -270,7 +270,7 @@ def _runtime(name: str) -> bytes:
         return lzma.decompress(path.read_bytes())
     except (OSError, lzma.LZMAError) as error:
         raise ModelUnavailable(
-            f"assets/pocket/{path.name} is missing or damaged. Take it from the repository again."
+            f"assets/pocket/{path.name} is missing or damaged. Restore it from the repository."
         ) from error
 
 
@@ -360,7 +360,7 @@ def _page(name: str, script: str, with_gallery: bool = False, sheet: str = "styl
     """Return a page of the site: its body, and the script that runs on it."""
     body = (_HERE / name).read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
     if with_gallery:
-        link = f'<a href="{GALLERY}/index.html">The examples under every mechanism</a>'
+        link = f'<a href="{GALLERY}/index.html">All examples with every mechanism</a>'
         body += f'<p class="p-small">{link}</p>\n'
     title = re.search("<h1>(.*?)</h1>", body)
     assert title is not None

@@ -28,7 +28,7 @@ _EVERY_KIND = f"the ; 🙂 qxzv {_DRAWN}"
 _OTHER_EPSILON = 0.731
 
 #: What is said of ε where no word is sampled by looking at it.
-NO_EPSILON = "ε has no effect here: no word is sampled by looking at it."
+NO_EPSILON = "ε has no effect: no sampling depends on the original words."
 
 #: The options that a browser offers, where a mechanism has them, with the values of those that are numbers.
 CONTROLS: dict[str, tuple[Any, ...]] = {
@@ -95,7 +95,7 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
     (of_epsilon,) = [option_meta(f) for f in dataclasses.fields(config) if f.name == "epsilon"]
     guarantee = mechanism.guarantee(_DRAWN)
     if guarantee.metric != mechanism.replace(epsilon=_OTHER_EPSILON).guarantee(_DRAWN).metric:
-        raise ValueError(f"the metric of {mechanism.title} depends on ε, and the browser edition has one for all")
+        raise ValueError(f"the metric of {mechanism.title} depends on ε, which the browser edition does not support")
     return {
         "axis": list(mechanism.epsilon_range(mechanism.setting.options)),
         "limits": [of_epsilon.min, min(of_epsilon.max or math.inf, mechanism.max_epsilon)],

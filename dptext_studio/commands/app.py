@@ -25,9 +25,9 @@ REPLACES = os.name == "posix"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--port", type=positive, metavar="N", help="where it listens (default: from 8501 the first free)"
+        "--port", type=positive, metavar="N", help="port to listen on (default: the first free port from 8501)"
     )
-    parser.add_argument("--headless", action="store_true", help="open no browser")
+    parser.add_argument("--headless", action="store_true", help="do not open a browser")
 
 
 def script() -> Path:

@@ -10,32 +10,33 @@ from dptext_core.cli.console import emit, explain_resume, note
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the pages go; the same one goes on")
+    parser.add_argument("--out", metavar="FOLDER", required=True, help="output folder; an existing run is resumed")
     parser.add_argument(
-        "--mechanism", metavar="NAME", action="append", default=[], help="only this one; may be repeated (default: all)"
+        "--mechanism", metavar="NAME", action="append", default=[], help="mechanism to include; may be repeated "
+                                                                         "(default: all)"
     )
     parser.add_argument(
         "--example",
         metavar="NAME",
         action="append",
         default=[],
-        help="only this one, such as clinic-note; may be repeated (default: all)",
+        help="text to include, such as clinic-note; may be repeated (default: all)",
     )
     parser.add_argument(
         "--lesson",
         metavar="NAME",
         action="append",
         default=[],
-        help="only this one, such as one-word; may be repeated (default: all)",
+        help="lesson to include, such as one-word; may be repeated (default: all)",
     )
     parser.add_argument(
         "--seed",
         type=whole_number("the seed"),
         default=1,
         metavar="N",
-        help="the noise of all pages comes from it (default 1)",
+        help="seed for the noise of all pages (default 1)",
     )
-    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no notes on standard error")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     say = (lambda line: None) if args.quiet else note
     with explain_resume(args.out):
         made = gallery(Path(args.out), args.mechanism, args.example, args.lesson, seed=args.seed, say=say)
-    kept = f", of which {made.kept:,} were there" if made.kept else ""
+    kept = f", of which {made.kept:,} already existed" if made.kept else ""
     pages = "1 page" if len(made.pages) == 1 else f"{len(made.pages):,} pages"
     say(f"{pages}{kept}, {made.bytes / 1e6:.1f} MB together.")
     emit(str(Path(args.out) / "index.html"))

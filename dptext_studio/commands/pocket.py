@@ -13,11 +13,11 @@ from dptext_core.errors import ConfigError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="FOLDER", help="where the site goes: a new folder, or one made before")
+    parser.add_argument("--out", metavar="FOLDER", help="output folder: a new one, or one from an earlier run")
     parser.add_argument(
         "--serve",
         action="store_true",
-        help="serve it to this machine until Ctrl-C; without --out, from a folder that is deleted then",
+        help="serve it locally until Ctrl-C; without --out, from a temporary folder",
     )
     parser.add_argument(
         "--port", type=whole_number("the port"), default=8600, metavar="N", help="the port of --serve (default 8600)"
@@ -25,16 +25,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-gallery",
         action="store_true",
-        help="without the finished pages of all mechanisms, which take a minute or more",
+        help="omit the example pages of all mechanisms, which take a minute or more",
     )
-    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no notes on standard error")
 
 
 def run(args: argparse.Namespace) -> None:
     from ..browser import serve, write_site
 
     if not (args.out or args.serve):
-        raise ConfigError("Say where the site goes with --out FOLDER, or look at it with --serve.")
+        raise ConfigError("Give an output folder with --out FOLDER, or view the site with --serve.")
     say = (lambda line: None) if args.quiet else note
     with TemporaryDirectory() as passing:
         out = Path(args.out or passing)

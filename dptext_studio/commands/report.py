@@ -21,16 +21,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("release", "inspection", "draggable"),
         default="release",
         metavar="KIND",
-        help="release (default): no originals. inspection: with the originals, private. draggable: a page with the "
-        "originals in which ε is dragged, private",
+        help="release (default): without originals. inspection: with originals, private. draggable: a page with "
+             "originals and an ε slider, private",
     )
-    parser.add_argument("--no-text", action="store_true", help="of a release, the setting and the promise alone")
+    parser.add_argument("--no-text", action="store_true", help="for a release, include only settings and guarantee")
     parser.add_argument(
         "--attack",
         metavar="NAME",
         action="append",
         default=[],
-        help="of an inspection, what this attacker finds out; may be repeated",
+        help="for an inspection, include the results of this attacker; may be repeated",
     )
     parser.add_argument("--out", metavar="F", help="write to this file or into this folder (default: standard output)")
     add_seed(parser)
@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> None:
 
     private = args.kind != "release"
     if args.no_text and private:
-        raise InputError("Only a release can be without its text. Leave --no-text out, or take --kind release.")
+        raise InputError("Only a release can omit its text. Remove --no-text, or use --kind release.")
     if args.attack and args.kind != "inspection":
-        raise InputError("What attackers find is for its author: give --kind inspection with --attack.")
+        raise InputError("Attack results are private. Use --kind inspection with --attack.")
     mechanism = mechanism_of(args)
     attackers = [text_attacker(name, mechanism) for name in args.attack]
     text = read_text(args)

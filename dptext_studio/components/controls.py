@@ -88,7 +88,7 @@ def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[s
     try:
         value = _typed_value(cls, field, key)
     except ConfigError as error:
-        st.error(literal(f"{error} Until then the default is used."))
+        st.error(literal(f"{error} The default is used instead."))
         return {}
     return {} if value is None or value == field.default else {field.name: value}
 
@@ -154,15 +154,15 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
                 good.append(word)
         if not good:
             raise
-        return taken(", ".join(good)), f"{error} All others are taken out."
+        return taken(", ".join(good)), f"{error} All other words are excluded."
 
 
 def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
     """Show one of the paper's configurations, or lists chosen by name."""
     named = {
         "L2": "L2: one list",
-        "L0": "L0: five lists, one of each word space",
-        "L1": "L1: ten lists, two of each word space",
+        "L0": "L0: five lists, one per word space",
+        "L1": "L1: ten lists, two per word space",
         "": "Lists by name …",
     }
     chosen = st.selectbox(label, list(named), format_func=named.__getitem__, help=help, key=key)

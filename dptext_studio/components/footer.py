@@ -26,15 +26,15 @@ from .text import literal
 #: Of what opens over the page, in pixels.
 WIDE = 640
 LIMITS = (
-    "**English.** What is bundled (the language models, word spaces, lists, stop words) is English. The program itself "
-    "takes another language as a plugin.",
-    "**Small models.** The bundled models have to run on any laptop. Larger ones write better text at the same ε; they "
-    "are added by hand.",
-    "**What a promise leaves out.** Kept words, punctuation, spacing, the number of words and the style are not hidden "
-    "by most mechanisms. Each result says what everyone can see.",
-    "**A large ε promises little** for any mechanism. Several answers to one text add up.",
-    "**Research and teaching.** It was not reviewed from outside. Have it reviewed before you rely on it for the data "
-    "of others.",
+    "**English.** The bundled language models, word spaces, lists and stop words are English. Plugins can add other "
+    "languages.",
+    "**Small models.** The bundled models run on any laptop. Larger models write better text at the same ε; you can "
+    "add them.",
+    "**What a guarantee does not cover.** Most mechanisms do not hide kept words, punctuation, spacing, the number "
+    "of words or the style. Each result lists what everyone can see.",
+    "**A large ε guarantees little** for any mechanism. Several releases of one text add up.",
+    "**Research and teaching.** It has had no external review. Have it reviewed before you use it on other people's "
+    "data.",
 )
 
 
@@ -44,7 +44,7 @@ def limits() -> None:
 
 
 def cite() -> None:
-    st.markdown("This program, and the paper of each mechanism that you use.")
+    st.markdown("Cite this program and the paper of each mechanism that you use.")
     st.code(references.reference(references.OWN).bibtex, language="bibtex")
     used, lines = [references.OWN], []
     for spec in dpt.mechanisms():
@@ -52,13 +52,13 @@ def cite() -> None:
         keys = [k for k in dpt.mechanism_class(spec.name).references if k in references.references()]
         used += keys
         if not keys:
-            lines.append(f"**{literal(spec.title)}** names no paper.")
+            lines.append(f"**{literal(spec.title)}** has no paper.")
             continue
         first = references.reference(keys[0])
         own = keys[0] == references.OWN
-        said = "is our own, first described with this program." if own else literal(first.line())
+        said = "is new: this program is its first description." if own else literal(first.line())
         others = [references.reference(k).line() for k in keys[1:]]
-        more = f" It also stands on: {literal(' '.join(others))}" if others else ""
+        more = f" It builds on: {literal(' '.join(others))}" if others else ""
         lines.append(f"**{literal(spec.title)}** {said}{more}")
     download.button(
         "Download all as BibTeX",
@@ -75,7 +75,7 @@ def cite() -> None:
 
 
 def licences() -> None:
-    st.markdown("The code is under the MIT licence. No data set of others comes with the program.")
+    st.markdown("The code is under the MIT licence. The program contains no data sets of others.")
     kinds: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for entry in assets.read_json(assets.assets_folder() / "MANIFEST.json"):
         kinds[entry["licence"], entry["source"]].append(entry)
@@ -90,7 +90,7 @@ def licences() -> None:
         for (licence, source), entries in sorted(kinds.items())
     ]
     st.dataframe(rows, hide_index=True, height=320, column_config={"MB": st.column_config.NumberColumn(format="%.2f")})
-    st.caption("`assets/MANIFEST.json` has each file with its SHA-256 and the command that made it.")
+    st.caption("`assets/MANIFEST.json` lists each file with its SHA-256 and the command that made it.")
     here = environment()
     found = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
     st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
@@ -111,7 +111,7 @@ def parts() -> None:
     if session_reset.reset_note():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
-        st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
+        st.caption(f"DP-Text Studio {__version__} · no text leaves the machine it runs on", width="content")
         if address := hosting.browser_edition_url():
             st.link_button("Compute in my browser", address, type="tertiary")
         for title, part in PARTS.items():

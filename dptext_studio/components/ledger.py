@@ -23,14 +23,14 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     that would mean."""
     session().ledger_drawn = (sessions.fragment(),)
     if not ledger.entries and not ledger.taken:
-        st.caption("Nothing was drawn yet. Each rewrite appears here with what it spends once it is released.")
+        st.caption("There are no draws yet. Each rewrite appears here with the budget that it spends if released.")
         return
     for account in ledger.accounts():
         (st.warning if account.void else st.info)(literal(account.sentence()))
         draws = ledger.draws(account.text)
-        message = f"It was drawn {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
+        message = f"This text was rewritten {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
         if draws > max(1, account.releases):
-            message += " Choosing the one you like best tells about all of them: then count every one as released."
+            message += " If you choose the best of several, count all of them as released."
         st.caption(message)
     if (together := ledger.overall()) is not None:
         (st.warning if together.void else st.info)(literal(together.sentence()))
@@ -40,13 +40,13 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     if ledger.entries:
         rows = budget_table(ledger)
         st.dataframe(rows, hide_index=True, height=_height(rows))
-        st.caption("Each row is one draw, viewed or released, or one setting of it that was released.")
+        st.caption("Each row is one draw, viewed or released, or one released version of it.")
     if ledger.taken:
         files = copies_table(ledger)
         st.dataframe(files, hide_index=True, height=_height(files))
         st.caption(
-            "What left a page: each file and each copy, once. What your browser does by itself is not seen here: text "
-            "selected by hand outside of a rewrite, printing, a picture of a page or of a chart."
+            "The ledger counts each downloaded file and each copy once. It cannot detect manual text selection "
+            "outside a rewrite, printing, screenshots or saved charts."
         )
     download.button(
         "Download the ledger",
@@ -57,7 +57,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
         key="ledger_download",
         on_click="ignore",
         holds="promise",
-        help="The file does not hold your texts.",
+        help="The file does not contain your texts.",
     )
 
 
@@ -72,7 +72,7 @@ def copies_table(ledger: Ledger) -> dict[str, list]:
         "time (UTC)": [t.time.strftime("%H:%M:%S") for t in taken],
         "page": [t.page for t in taken],
         "file": [t.file for t in taken],
-        "it holds": [HOLDS[t.holds] for t in taken],
+        "contents": [HOLDS[t.holds] for t in taken],
     }
 
 

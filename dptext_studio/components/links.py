@@ -88,7 +88,7 @@ def from_query(
     """Return the setting of an address and None, or None and what is wrong with it; both None where it carries no
     setting."""
     if "mechanism" not in params:
-        return None, f"{refused}: it has an ε and names no mechanism." if "epsilon" in params else None
+        return None, f"{refused}: it has an ε but no mechanism." if "epsilon" in params else None
     name = params["mechanism"]
     try:
         fields = _fields(name)
@@ -96,7 +96,7 @@ def from_query(
             raise dpt.ConfigError(f"{name} has no option {shorten_repr(key)} that a link can set.")
         setting = Setting.from_query(params)
         if isinstance(setting.epsilon, tuple):
-            raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
+            raise dpt.ConfigError("epsilon must be one number in a link, not one per word.")
         for key, value in setting.options.items():
             _check_offered(fields[key], value)
         given = recommended.with_recommended(setting).options
@@ -109,7 +109,7 @@ def from_query(
     if epsilon < low / 1000:
         return (
             None,
-            f"{refused}: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
+            f"{refused}: at ε {epsilon:g} {name} preserves nothing of a text. Use {low:g} or more.",
         )
     return Setting(name, options, epsilon), None
 

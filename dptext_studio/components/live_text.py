@@ -40,7 +40,7 @@ def pause_reason(text: str, seconds: float | None) -> str:
 
 def pause_note(what: str) -> str:
     """Return a sentence that says when something slow starts again. what: the beginning of the sentence."""
-    return f"{what} when you pause for {LONG_PAUSE:g} seconds in typing, or press Ctrl+Enter."
+    return f"{what} when you stop typing for {LONG_PAUSE:g} seconds or press Ctrl+Enter."
 
 
 def dim(shows: str) -> None:
@@ -51,7 +51,7 @@ def dim(shows: str) -> None:
 
 def dim_other_text(shows: str, what: str) -> None:
     """Dim rewrites of another text than that in the box, so that they cannot be used. what: they, in words."""
-    st.caption(f"Below {what} of the text before.")
+    st.caption(f"The results below {what} of the previous text.")
     st.html(_BEFORE.format(shows, "pointer-events: none;"))
 
 

@@ -21,7 +21,7 @@ Uses = Sequence[tuple[Mechanism, Sequence[float]]]
 def panel(uses: Uses, randomness: str = FRESH, polish: bool = False) -> None:
     """Show the paragraph and the BibTeX entries it cites; parameters as in :func:`methods`."""
     st.caption(
-        "For a paper: settings, guarantee, randomness and software. Keys in square brackets name the BibTeX entries."
+        "For a paper: settings, guarantee, randomness and software. Keys in square brackets refer to BibTeX entries."
     )
     try:
         made = methods(uses, randomness, polish)

@@ -82,7 +82,7 @@ class View {
       node.className = changed ? "mark changed" : "mark";
       if (!word) node.classList.add("gone");
       if (changed) {
-        node.title = word ? (original ? `was: ${original}` : "not in your text") : `left out: ${original}`;
+        node.title = word ? (original ? `was: ${original}` : "not in your text") : `deleted: ${original}`;
         node.setAttribute("aria-label", `${word || "nothing"}, ${node.title}`);
       }
       if (at !== null && drawn) {

@@ -45,7 +45,7 @@ def too_long(text: str, otherwise: str = "") -> str:
     if len(text) <= most or not has_more(text, most):  # no token without a character
         return ""
     has = f"{len(Document.parse(text).words):,}" if len(text) <= LETTERS * most else "many more"
-    return f"This page takes up to {most:,} words and marks, and this text has {has}. Shorten it{further}."
+    return f"This page accepts up to {most:,} words and punctuation marks. This text has {has}. Shorten it{further}."
 
 
 def shorten(text: str) -> str:

@@ -37,12 +37,12 @@ SEED = 1
 STATE = "gallery.json"
 #: What a notion means to somebody who has never heard of it.
 PLAIN = {
-    "pure": "ε limits how much likelier the released words are under this text than under any other.",
+    "pure": "ε limits how much more likely the released words are for this text than for any other.",
     "metric": "ε limits the odds per unit of distance: words with similar meanings are protected more than others.",
-    "group": "A word is hidden within a group of similar words, and nowhere else.",
-    "approx": "ε limits how much likelier the released text is under this text than under any other, except with "
-    "probability δ.",
-    "none": "It has no guarantee: it is here for comparison.",
+    "group": "A word is protected only within its group of similar words.",
+    "approx": "ε limits how much more likely the released text is for this text than for any other, except with "
+              "probability δ.",
+    "none": "It has no guarantee and is included for comparison.",
 }
 
 
@@ -118,7 +118,7 @@ def gallery(
             say(f"{spec.name}: left out. {error}")
     kept += _write_lessons(out, wanted, assets[lessons_as.STYLE], state, left_out, say, task)
     if not state:
-        raise InputError("No page could be made, as no mechanism is on this machine. See: python -m dptext_core models")
+        raise InputError("No page was made because no mechanism is installed. See: python -m dptext_core models")
     for name, content in assets.items():
         _write(out / name, content)
     _write(out / "index.html", _index(tuple(state.values()), seed))
@@ -165,7 +165,7 @@ def _pick(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], str]
     by_name = {name(one): one for one in there}
     for wanted in names:
         if wanted not in by_name:
-            raise InputError(f"There is no {what} {shorten_repr(wanted)}. Use some of {', '.join(by_name)}.")
+            raise InputError(f"There is no {what} {shorten_repr(wanted)}. Choose from {', '.join(by_name)}.")
     return [by_name[n] for n in dict.fromkeys(names)] if names else list(there)
 
 
@@ -181,7 +181,7 @@ def _page(key: str, mechanism: Mechanism, example: Example, seed: int, made_of: 
         result,
         view,
         title=f"{example.title}, rewritten with {mechanism.title}",
-        note=f"The text is made up, and seed {seed} fixed the noise: a demonstration, not private.",
+        note=f"The text is fictitious, and seed {seed} fixed the noise: a demonstration, not private.",
         above='<nav class="p-eyebrow"><a href="index.html">All examples and mechanisms</a></nav>',
         shared=True,
     )
@@ -209,24 +209,24 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
         if one.name in there_too
     )
     lessons = f"<h2>Lessons</h2>\n<ol>{lessons}</ol>" if lessons else ""
-    texts = f"<h2>The texts</h2>\n<ul>{wanted}</ul>\n<h2>The methods</h2>" if wanted else ""
+    texts = f"<h2>The texts</h2>\n<ul>{wanted}</ul>\n<h2>The mechanisms</h2>" if wanted else ""
     body = f"""<p class="p-eyebrow">DP-Text Studio</p>
-<h1>The same text, rewritten so that its author can hide</h1>
+<h1>The same text, rewritten privately</h1>
 <p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
-rewritten by different methods. Most of them draw another word in the place of a word, by chance. Open one and drag \
+rewritten by different mechanisms. Most of them replace words with randomly sampled ones. Open a page and drag \
 the slider.</p>
-<p class="p-mark">The texts are made up, and seed {seed} fixed the noise: a demonstration, not private.</p>
+<p class="p-mark">The texts are fictitious, and seed {seed} fixed the noise: a demonstration, not private.</p>
 <div class="p-prose">
 <h2>What ε is</h2>
-<p>ε, “epsilon”, is the privacy budget. When it is small, chance decides, and little of the author’s words comes \
-through. When it is large, the words come back, and so do the secrets. What a method promises, it promises for one ε. \
-The promise stands below each text, and so does what everyone can see in spite of it.</p>
-<p>Equal numbers do not mean equal privacy: methods count ε in different ways.</p>
+<p>ε, “epsilon”, is the privacy budget. When it is small, noise dominates and few of the author’s words \
+remain. When it is large, the words return, and so do the secrets. Each guarantee is for one ε. You find it below each \
+text, with a list of what it does not protect.</p>
+<p>Equal numbers do not mean equal privacy: mechanisms have different units of ε.</p>
 {lessons}
 {texts}
 </div>
 <div class="p-cards">{cards}</div>
-<footer>Made by DP-Text Studio {html.escape(__version__)}. These pages tell nobody what is looked at.</footer>"""
+<footer>Made by DP-Text Studio {html.escape(__version__)}. These pages send no data.</footer>"""
     return html.page("DP-Text Studio: rewritten examples", body, shared=True, private=False)
 
 
@@ -238,12 +238,12 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
         for p in pages
         if p.example in titles
     )
-    still = "" if any(p.draggable for p in pages) else " At one ε: another one takes a new pass of the model."
+    still = "" if any(p.draggable for p in pages) else " At one ε: other values need a new pass of the model."
     return (
         f'<section class="p-card" id="{html.escape(spec.name)}"><h3>{html.escape(spec.title)}</h3>'
         f'<p>{html.escape(spec.summary)}</p><p class="p-small">{html.escape(NOTIONS[spec.notion].capitalize())}. '
         f"{html.escape(PLAIN[spec.notion])}{still}</p><ul>{links}</ul>"
-        f"<details><summary>Its promise for the first text</summary><p>{html.escape(pages[0].sentence)}</p></details>"
+        f"<details><summary>Guarantee for the first text</summary><p>{html.escape(pages[0].sentence)}</p></details>"
         "</section>"
     )
 
@@ -258,21 +258,22 @@ def _open_folder(out: Path) -> dict[str, Page]:
         sweep(out)
         if not (out / STATE).exists():
             if any(out.iterdir()):
-                raise InputError(f"{shorten_repr(str(out))} holds something else than a gallery. Name an empty folder.")
+                raise InputError(f"{shorten_repr(str(out))} contains something other than a gallery. Choose an empty "
+                                 "folder.")
             _remember(out, {})  # before the first page, so that a run that is stopped there goes on
         content = json.loads((out / STATE).read_text(encoding="utf-8"))
         pages = [Page(**p) for p in content["pages"]]
         if any(p.file != Path(p.file).name or not p.file.endswith(".html") for p in pages):
-            raise ValueError("a name that is no page")
+            raise ValueError("an invalid page name")
         return {p.file: p for p in pages if (out / p.file).is_file()}
     except OSError as error:
         raise InputError(
-            f"{shorten_repr(str(out))} cannot be used: {error.strerror or error}. Name another one."
+            f"{shorten_repr(str(out))} cannot be used: {error.strerror or error}. Choose another folder."
         ) from error
     except DPTextError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{STATE} in {shorten_repr(str(out))} is damaged. Delete it, and start again.") from error
+        raise InputError(f"{STATE} in {shorten_repr(str(out))} is damaged. Delete it and start again.") from error
 
 
 def _remember(out: Path, state: dict[str, Page]) -> None:

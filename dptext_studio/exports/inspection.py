@@ -15,16 +15,15 @@ from ..figures.token_view import payload, probabilities_at
 from . import html
 from .parts import mechanism_of, promise, reproduction, setting
 
-PRIVATE = "This file shows the original words: do not publish it for a private text."
+PRIVATE = "This file shows the original words. Do not publish it for a private text."
 _DRAG = (
-    "Drag ε. To the left the text says less about its author, to the right it comes closer to the original. Click a "
-    "word to see what it could have become."
+    "Drag ε to the left for more privacy, to the right to approach the original. Click a word to see its candidates."
 )
-_STAY = "Click a word to see what it could have become."
-_WHOLE = "This mechanism writes the text as a whole: no single word has chances of its own."
+_STAY = "Click a word to see its candidates."
+_WHOLE = "This mechanism writes the text as a whole, so single words have no distribution."
 ONE_NOISE = (
-    "All positions of the slider share one draw of noise. The promise is for one of them: who publishes two versions "
-    "of one draw has no promise left."
+    "All slider positions share one draw of noise. The guarantee covers one version: publishing two versions of one "
+    "draw voids it."
 )
 
 
@@ -55,8 +54,7 @@ def inspection(
     other = ""
     if movable:
         other = (
-            f"<p>This is for ε = {number(shown['eps'])}, where the page opens. At another ε, the promise is that of "
-            f"the other ε. {ONE_NOISE}</p>"
+            f"<p>This is the guarantee at the initial ε = {number(shown['eps'])}. It changes with ε. {ONE_NOISE}</p>"
         )
     body = f"""{above}{mark}
 <h1>{html.escape(title)}</h1>
@@ -70,10 +68,10 @@ def inspection(
 {other}
 <h2>Setting</h2>
 {setting(result)}
-<h2>Make it again</h2>
+<h2>Reproduce</h2>
 {reproduction(result)}
 </div>
-<footer>Made by DP-Text Studio. This page tells nobody what is looked at.</footer>
+<footer>Made by DP-Text Studio. This page sends no data.</footer>
 {html.data("payload", shown)}"""
     return html.page(title, body, live=True, shared=shared, private=not note)
 
@@ -103,5 +101,5 @@ def identifiers_below(result: RewriteResult, view: Payload) -> Payload:
     if isinstance(epsilon, float):
         shown["eps"] = shown["default_eps"] = epsilon
     if not view["live"] and "spread" not in view:
-        shown["spread"] = f"ε = {number(view['eps'])} {view['unit']}: another ε takes a new pass of the model"
+        shown["spread"] = f"ε = {number(view['eps'])} {view['unit']}: another ε needs a new pass of the model"
     return cast(Payload, shown)

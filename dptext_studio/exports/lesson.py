@@ -21,7 +21,7 @@ from . import html
 
 #: The style that the pages of all lessons share, beside them.
 STYLE = "lesson.css"
-NOTE = "Figures were worked out when this page was made. Texts are made up."
+NOTE = "Figures were computed when this page was made. Texts are fictitious."
 
 _PAGE = (Path(__file__).parent / "lesson.css").read_text(encoding="utf-8")
 

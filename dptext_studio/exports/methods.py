@@ -30,7 +30,7 @@ def seeded(seed: int | None) -> str:
     if seed is None:
         return FRESH
     return (
-        f"The noise followed from the seed {seed}: a demonstration, which anyone can repeat and no guarantee protects."
+        f"The noise was generated from seed {seed}: a reproducible demonstration without any privacy guarantee."
     )
 
 

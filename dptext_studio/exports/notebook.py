@@ -32,18 +32,18 @@ def as_notebook(mechanism: Mechanism, seed: int | None = None) -> str:
     can = mechanism.can
     cells = [
         (
-            f"# {mechanism.title}\n\nWrite your text into a file `{FILE}` beside this notebook. It runs without a "
-            "network, and nothing of the text leaves this machine. What the cells print is for its author's eyes, but "
-            "for the first rewrite."
+            f"# {mechanism.title}\n\nWrite your text into a file `{FILE}` next to this notebook. It runs offline, and "
+            "your text does not leave this machine. Except for the first rewrite, do not publish the output of the "
+            "cells."
         ),
         as_python(mechanism, seed),
     ]
     if "distribution" in can:
-        cells += ["What each word was drawn from: its three likeliest words.", _CHANCES]
+        cells += ["The three most likely candidates of each word.", _CHANCES]
     if "sweep" in can and not isinstance(mechanism.config.epsilon, tuple):
-        cells += ["The same text at other ε, each with fresh noise. These are to read, not to release.", _EPSILON]
+        cells += ["The same text at other ε, each with fresh noise. Read these, but do not release them.", _EPSILON]
     if {"alignment", "distribution"} <= can:
-        cells += ["How many of the drawn words the strongest attacker names.", _ATTACKERS]
+        cells += ["How many of the replaced words the strongest attacker recovers.", _ATTACKERS]
     made = [_cell(k, cell, code=k % 2 == 1) for k, cell in enumerate(cells)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}

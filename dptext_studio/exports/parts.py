@@ -55,7 +55,7 @@ def setting(result: RewriteResult) -> str:
         pairs.append((option_meta(fields[name]).label, codec.format_value(value)))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
-    return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'
+    return rows(pairs) + '<p class="p-small">All other options have their defaults.</p>'
 
 
 def _list_text(value: Any) -> Any:
@@ -77,6 +77,5 @@ def reproduction(result: RewriteResult) -> str:
     """Return how to rewrite another text in the same way."""
     command = as_command(mechanism_of(result), result.seed, places=False)
     return (
-        "<p>With DP-Text Studio, a text in a file is rewritten with this setting by</p>"
-        f"<pre><code>{escape(command)}</code></pre>"
+        f"<p>This command rewrites a text file with the same settings:</p><pre><code>{escape(command)}</code></pre>"
     )

@@ -36,18 +36,18 @@ def report(
     promise does not hold any more, where it does not.
     """
     if kind not in ("release", "inspection"):
-        raise InputError("A report is a release or an inspection. Name one of them.")
+        raise InputError("A report must be a release or an inspection. Choose one of them.")
     private = kind == "inspection"
     if findings and not private:
-        raise InputError("What attackers found is worked out from the original words. Make the report an inspection.")
+        raise InputError("Attack results depend on the original words. Make the report an inspection.")
     mechanism = mechanism_of(result)
     title = f"Rewritten with {mechanism.title}"
     if private:
         mark = f'<p class="p-mark p-private">{PRIVATE}</p>'
     else:
-        held = "the rewritten text, its settings and its guarantee" if text else "settings and a guarantee, and no text"
+        held = "the rewritten text, its settings and its guarantee" if text else "settings and a guarantee, but no text"
         other = " Original words appear only where the rewritten text shows them." if text else ""
-        mark = f'<p class="p-mark">This file holds {held}.{other}</p>'
+        mark = f'<p class="p-mark">This file contains {held}.{other}</p>'
     parts = [f'<p class="p-eyebrow">Report, {day or datetime.datetime.now(datetime.UTC).date():%d %B %Y}</p>', mark]
     parts.append(f"<h1>{html.escape(title)}</h1>")
     if warning:
@@ -59,10 +59,10 @@ def report(
     parts.append(f"<h2>Guarantee</h2>{promise(result)}")
     parts.append(f"<h2>Setting</h2>{setting(result)}")
     if findings:
-        parts.append(f"<h2>What attackers got</h2>{_findings(findings)}")
+        parts.append(f"<h2>What attackers recovered</h2>{_findings(findings)}")
     if pictures := [p for p in (_typical(result), _unchanged_share(result) if private else "") if p]:
-        parts.append(f"<h2>How often a word stays</h2>{''.join(pictures)}")
-    parts.append(f"<h2>Make it again</h2>{reproduction(result)}")
+        parts.append(f"<h2>How often a word is unchanged</h2>{''.join(pictures)}")
+    parts.append(f"<h2>Reproduce</h2>{reproduction(result)}")
     parts.append("<footer>Made by DP-Text Studio.</footer>")
     return html.page(title, "\n".join(parts), private=private, wide=False)
 
@@ -82,7 +82,7 @@ def _typical(result: RewriteResult) -> str:
         return ""
     epsilon = result.config.epsilon
     at = epsilon if isinstance(epsilon, float) else None
-    caption = f"Chance that a word is unchanged, mean of {mean.words} words of a dictionary, over ε"
+    caption = f"Probability that a word is unchanged, mean over {mean.words} dictionary words, by ε"
     return svg.curve(mean.epsilons.tolist(), mean.n_w.tolist(), at, caption + (", dashed: here." if at else "."))
 
 
@@ -95,6 +95,6 @@ def _unchanged_share(result: RewriteResult) -> str:
         if step.action == "replace":
             chances[step.original] = max(chances.get(step.original, 0.0), result.distribution(k).p_keep())
     rows = sorted(chances.items(), key=lambda row: -row[1])
-    which = "Chance that a drawn word of this text is unchanged"
-    which += f": the {MOST} likeliest of {len(rows):,}." if len(rows) > MOST else "."
+    which = "Probability that a word of this text is unchanged"
+    which += f": the {MOST} most likely of {len(rows):,}." if len(rows) > MOST else "."
     return svg.bars(rows[:MOST], which) if rows else ""

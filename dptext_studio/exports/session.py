@@ -42,7 +42,7 @@ class SavedSession(Private):
         if self.seed is not None:
             out["seed"] = self.seed
         if self.text is not None:
-            out["private"] = "This file holds the original text."
+            out["private"] = "This file contains the original text."
             out["text"] = self.text
         return json.dumps(out, ensure_ascii=False, indent=2) + "\n"
 
@@ -54,37 +54,37 @@ class _DuplicateKey(ValueError):
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _DuplicateKey("a name stands twice in it")
+        raise _DuplicateKey("a name occurs twice")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def read_session(data: bytes, name: str = "The file") -> SavedSession:
     """Return what a session file holds. Raise InputError that says what is wrong with it, and quotes nothing of a
     text."""
     if len(data) > MAX_BYTES:
-        raise InputError(f"{name} is larger than {MAX_BYTES >> 20} MB, so it is no session file. Choose another one.")
+        raise InputError(f"{name} is larger than {MAX_BYTES >> 20} MB, so it is not a session file. Choose another "
+                         "file.")
     try:
         content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique_keys, parse_constant=_no_constant)
     except UnicodeDecodeError:
-        raise InputError(f"{name} is not UTF-8, so it is no session file. Save the session again.") from None
+        raise InputError(f"{name} is not UTF-8, so it is not a session file. Save the session again.") from None
     except _DuplicateKey as error:
-        raise InputError(f"{name} is no session file: {error}. Save the session again.") from None
+        raise InputError(f"{name} is not a valid session file: {error}. Save the session again.") from None
     except (ValueError, RecursionError):
-        raise InputError(f"{name} is cut off or no JSON. Save the session again, and open the whole file.") from None
+        raise InputError(f"{name} is truncated or not JSON. Save the session again and open the whole file.") from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise InputError(f"{name} is no session of DP-Text Studio. Choose a file that “Save the session” wrote.")
+        raise InputError(f"{name} is not a session of DP-Text Studio. Choose a file from “Save the session”.")
     version = content.get("version")
     if isinstance(version, bool) or not isinstance(version, int):
-        raise InputError(f"{name} does not say which version it is. Save the session again.")
+        raise InputError(f"{name} does not state its version. Save the session again.")
     if version != VERSION:
         raise InputError(
-            f"{name} has version {shorten_repr(version)}, and this program reads version {VERSION}. Open it with the "
-            f"program "
-            "that wrote it."
+            f"{name} has version {shorten_repr(version)}, but this program reads version {VERSION}. Open it with the "
+            "program that saved it."
         )
     return _check(content, name)
 
@@ -94,20 +94,20 @@ def _check(found: Mapping[str, Any], name: str) -> SavedSession:
     if missing := sorted(_NEEDED - keys):
         raise InputError(f"{name} lacks {', '.join(missing)}. Save the session again.")
     if more := sorted(keys - _NEEDED - _MAY):
-        raise InputError(f"{name} holds {shorten_repr(more[0])}, which no session has. Save the session again.")
+        raise InputError(f"{name} holds {shorten_repr(more[0])}, which is not a session field. Save the session again.")
     mechanism, options, seed, text = found["mechanism"], found["options"], found.get("seed"), found.get("text")
     if not isinstance(mechanism, str) or not 0 < len(mechanism) <= 200:
         raise InputError(f"{name} does not name a mechanism. Save the session again.")
     if not isinstance(options, dict) or len(options) > MAX_OPTIONS:
-        raise InputError(f"{name} has no list of options that a session could have. Save the session again.")
+        raise InputError(f"{name} has no valid list of options. Save the session again.")
     for option, value in options.items():
         if not isinstance(value, str) or len(value) > MAX_OPTION or len(option) > 200:
-            raise InputError(f"{name} has an option {shorten_repr(option)} that is no text. Save the session again.")
+            raise InputError(f"{name} has an option {shorten_repr(option)} that is not text. Save the session again.")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) > MAX_SEED):
-        raise InputError(f"{name} has a seed that is no whole number of usual size. Save the session again.")
+        raise InputError(f"{name} has a seed that is not a valid whole number. Save the session again.")
     if text is not None:
         if not isinstance(text, str) or len(text) > MAX_TEXT:
-            raise InputError(f"{name} has a text that is none, or too long. Save the session again.")
+            raise InputError(f"{name} has a text that is invalid or too long. Save the session again.")
         if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
             raise InputError(f"{name} has a text with broken characters. Save the session again.")
     return SavedSession({**options, "mechanism": mechanism}, seed, text)

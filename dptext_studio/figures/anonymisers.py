@@ -124,9 +124,9 @@ def _add_anonymiser(figure: Plot, rows: Sequence[AnonymiserRow], fact: str, dark
 def _add_tool(figure: Plot, tool: ScoredTool, colour: str) -> None:
     (x, *x_ends), (y, *y_ends) = tool.meaning, tool.found
     text = (
-        f"<b>{escape(tool.name)}</b><br>meaning {x:.2f} ({x_ends[0]:.2f} to {x_ends[1]:.2f})<br>"
-        f"attackers find at least {percent(y)} ({percent(y_ends[0])} to {percent(y_ends[1])})<br>"
-        f"{pluralize(tool.texts, 'text')}<br>guarantee: {NO_GUARANTEE}"
+        f"<b>{escape(tool.name)}</b><br>meaning {x:.2f} ({x_ends[0]:.2f} to {x_ends[1]:.2f})<br>attackers recover at "
+        f"least {percent(y)} ({percent(y_ends[0])} to "
+        f"{percent(y_ends[1])})<br>{pluralize(tool.texts, 'text')}<br>guarantee: {NO_GUARANTEE}"
     )
     figure.add_scatter(
         x=[x],

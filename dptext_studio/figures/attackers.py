@@ -63,7 +63,7 @@ def query_figure(
     powers = list(range(0, top + 1, step))
     figure.update_yaxes(
         type="log",
-        title="answers that give it away",
+        title="answers that reveal the word",
         title_font={"color": colours["soft"]},
         tickvals=[10.0**p for p in powers] + [never] * any_never,
         ticktext=[f"{10**p:,}" for p in powers] + ["never"] * any_never,

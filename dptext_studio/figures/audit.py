@@ -41,7 +41,7 @@ def audit_figure(report: AuditReport, dark: bool = False, height: int = 170) -> 
         picture.add_vline(
             x=report.detectable,
             line={"color": colours["soft"], "width": 1.5, "dash": "dot"},
-            annotation_text="draws could have shown",
+            annotation_text="detectable from draws",
             annotation_font_color=colours["soft"],
             annotation_position="top",
             annotation_yshift=4,

@@ -22,7 +22,7 @@ def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340
         lines[system] = ([float(r.texts) for r in own], [r.success for r in own], None, None)
     return curves(
         lines,
-        "author recognised",
+        "author identified",
         x_title="texts of one author",
         top=1.0,
         dark=dark,

@@ -103,7 +103,7 @@ def _add_noise(figure: Plot, view: CloudView, others: list[int], colours: dict[s
 
 
 def _add_draw(figure: Plot, view: CloudView, released: int, colours: dict[str, str]) -> None:
-    """Draw where this draw landed, the original, and the word that was released."""
+    """Draw noisy vector of this draw, the original, and the word that was released."""
     line = np.vstack([view.landed, view.xy[released]])
     figure.add_scatter(
         x=line[:, 0],
@@ -133,9 +133,9 @@ def _add_draw(figure: Plot, view: CloudView, released: int, colours: dict[str, s
         x=[view.landed[0]],
         y=[view.landed[1]],
         mode="markers",
-        name="where this draw landed",
+        name="noisy vector of this draw",
         marker={"symbol": "x-thin", "size": 11, "line": {"width": 3, "color": colours["new"]}},
-        hovertemplate="where this draw landed<extra></extra>",
+        hovertemplate="noisy vector of this draw<extra></extra>",
     )
 
 

@@ -145,7 +145,7 @@ def _add_bars(
         width=g.step,
         customdata=hover,
         marker={"color": "rgba(0,0,0,0)"},
-        hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<br>chance %{customdata[2]}<extra></extra>",
+        hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<br>probability %{customdata[2]}<extra></extra>",
         name=escape(hood.name),
     )
     figure.add_bar(
@@ -173,7 +173,7 @@ def _candidate(
     inside = _is_inside(hood, g)
     at = g.x(k) if inside else g.x1 - 8 if k > 0 else g.x0 + 8
     ring = colours["new"] if chosen else colours["ink"]
-    chance = "outside of this picture"
+    chance = "outside this figure"
     if inside:
         where = hood.at(k)
         assert where is not None
@@ -246,8 +246,8 @@ def _add_candidates(figure: Plot, parts: _Parts) -> None:
         mode="markers",
         customdata=hover,
         marker={"symbol": symbols, "size": 10, "color": fills, "line": {"width": 2, "color": lines}},
-        hovertemplate="<b>%{customdata[0]}</b><br>drawn on this list<br>%{customdata[1]}<br>%{customdata[2]}"
-        "<extra></extra>",
+        hovertemplate="<b>%{customdata[0]}</b><br>sampled on this "
+                      "list<br>%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
         name="candidates",
     )
 

@@ -14,7 +14,7 @@ from .theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, line_s
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-N_W = "N_w: chance that a word stays itself"
+N_W = "N_w: probability that a word is unchanged"
 S_W = "S_w: different words in 100 draws"
 
 #: Of one curve: ε (m,), its values (m,), and the ends of its interval (m,) or None for both.

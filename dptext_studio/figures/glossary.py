@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 _SAID = {
-    "ε": "The privacy budget: how much one draw may tell at most. Smaller is more private. The ε of two mechanisms may "
-    "count different things, so that they cannot be compared.",
-    "Total ε": "What the whole rewrite spends: the budgets of its draws, added up.",
-    "N_w": "The chance of staying, the papers' own statistic: how often a word would come out as it was. Small is "
-    "private.",
-    "S_w": "How many different words are expected in 100 draws. Many is private.",
-    "95% set": "The fewest words that together have 95% of the chance. Many is private. It is the other reading of "
-    "S_w.",
-    "clipping": "The model's scores are cut to this range, which does not depend on the text. ε is spread over its "
-    "width Δ: in a narrow one good words are likelier, and the best can no longer be told apart.",
-    "advantage": "How much more often a classifier says “the first text” of its rewrites than of those of the other: 0 "
-    "is a coin, 1 is never wrong.",
-    "ε at least": "With a smaller ε between these two texts so much would hardly be seen (a certainty of 95%). This is "
-    "a measurement, and no promise.",
-    "could show": "So large a lower bound can come of so many rewrites at most, whatever the mechanism.",
+    "ε": "The privacy budget: it limits how much one draw can reveal. Smaller values are more private. Mechanisms "
+         "have different units of ε, so their values are not comparable.",
+    "Total ε": "The budget of the whole rewrite: the sum over all its draws.",
+    "N_w": "The probability that a word is unchanged, a statistic from the papers. Smaller values are more private.",
+    "S_w": "The expected number of different words in 100 draws. Larger values are more private.",
+    "95% set": "The smallest number of words with a total probability of 95%. Larger values are more private. It is "
+               "an alternative definition of S_w.",
+    "clipping": "The model's scores are clipped to this range, which does not depend on the text. A narrow range "
+                "makes good words more likely but gives the best ones equal scores.",
+    "advantage": "How much more often a classifier answers “the first text” for its rewrites than for the others. 0 "
+                 "is guessing, 1 is always right.",
+    "ε at least": "A lower bound of ε between these two texts, with 95% confidence. This is a measurement, not a "
+                  "guarantee.",
+    "could show": "The largest lower bound that this number of rewrites can show for any mechanism.",
 }
 
 
 #: What stands in the place of a control of ε, of a mechanism that uses none.
-NO_EPSILON = "ε has no effect here: this mechanism replaces what a detector flags, and copies every other word."
+NO_EPSILON = "ε has no effect: this mechanism replaces flagged words and copies all others."
 
 
 def definition(name: str) -> str:

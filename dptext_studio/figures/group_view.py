@@ -38,7 +38,7 @@ def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: 
         name="probability",
         xaxis="x2",
         **common,
-        hovertemplate="<b>%{customdata}</b><br>chance %{text}<extra></extra>",
+        hovertemplate="<b>%{customdata}</b><br>probability %{text}<extra></extra>",
     )
     if rest:
         labels.append(
@@ -56,7 +56,7 @@ def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: 
         barmode="overlay",
         hovermode="closest",
     )
-    for text, axis, x in (("similarity", "x", min(low, 0.0)), ("chance at this ε", "x2", 0.0)):
+    for text, axis, x in (("similarity", "x", min(low, 0.0)), ("probability at this ε", "x2", 0.0)):
         add_heading(figure, text, axis, x, colours)
     _add_key(figure, view, colours)
     return labelled_rows(figure, colours, labels, height, {"l": room, "r": PAD, "t": PAD + head, "b": PAD + foot})
@@ -116,9 +116,9 @@ def _add_others(figure: Plot, total: float, row: int, colours: dict[str, str]) -
 def _add_key(figure: Plot, view: GroupView, colours: dict[str, str]) -> None:
     """Say below the bars what the dot means."""
     key = (
-        "● alone: no other word has this output set"
+        "● unique: no other word has this output set"
         if view.alone
-        else (f"● in the crowd: the {len(view.crowd):,} words that share this output set")
+        else (f"● in the group: the {len(view.crowd):,} words that share this output set")
     )
     figure.add_annotation(
         x=1,

@@ -20,10 +20,10 @@ from .lessons import STYLE, colours, draw, fragment
 #: What a class does in two halves: one rewrites, one attacks.
 GROUP_EXERCISE = (
     "Divide the class into writers and readers. Everybody reads the four texts of a round of the game.",
-    "The writers choose one of the four in secret, and type it into Explore with CusText and the ε of the round.",
-    "They write the release on the board, and nothing else.",
+    "The writers secretly choose one of the four texts and type it into Explore, with CusText and the ε of the round.",
+    "They write only the release on the board.",
     "Each reader writes down a guess without a name. Collect the guesses, and count the right ones below.",
-    "Change sides and take the next ε. At the end, compare each share with the ceiling.",
+    "Swap roles and use the next ε. At the end, compare each share with the ceiling.",
 )
 _PAGE = (Path(__file__).parent / "handout.css").read_text(encoding="utf-8")
 
@@ -40,7 +40,7 @@ def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str
         where = f"<p>To open the lessons: <strong>{escape(address)}</strong></p>{picture}"
     return _document(
         "lessons",
-        f"{len(lessons)} lessons of a few minutes. Read, look, and choose an answer.",
+        f"{len(lessons)} short lessons. Read, look, and choose an answer.",
         where,
         "".join(_lesson(k, lesson) for k, lesson in enumerate(lessons, 1)),
     )
@@ -52,7 +52,7 @@ def solutions(lessons: Sequence[Lesson] = LESSONS) -> str:
     exercise = "".join(f"<li>{escape(step)}</li>" for step in GROUP_EXERCISE)
     return _document(
         "solutions",
-        "For teachers: the answers to the hand-out, each with the control where it begins.",
+        "For teachers: the answers to the hand-out, at the initial setting of each lesson.",
         "",
         f'<section><h2>Group exercise</h2><ol class="steps">{exercise}</ol>{_score_sheet()}</section>'
         f'<div class="answers"><h1>Answers</h1>{answers}</div>',
@@ -80,7 +80,7 @@ def _score_sheet() -> str:
         (epsilon_text(e), "", "", limit_text(reader_game.ceiling(e, rules.k)), percent(1 / rules.k))
         for e in rules.epsilons
     )
-    return draw(Facts(("ε", "releases", "right guesses", "no reader is surer than", "blind guessing"), rows))
+    return draw(Facts(("ε", "releases", "right guesses", "largest certainty allowed", "blind guessing"), rows))
 
 
 def _lesson(k: int, lesson: Lesson) -> str:

@@ -25,7 +25,7 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
     down = [0.0 if e.low is None else unit * (e.value - e.low) for e in entries]
     # A trace for each, since an interval has the colour of its trace.
     for i, e in enumerate(entries):
-        where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
+        where = f"interpolated between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
         known = "significantly less than the first" if e.is_significant else "no significant difference from the first"
         message = "" if e.p is None else f"<br>{known}"
         seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"

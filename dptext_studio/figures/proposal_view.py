@@ -20,7 +20,7 @@ def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, w
         # A narrow blank keeps the words off the bars.
         labels.append((f"<b><span style='color:{colour}'>{text}</span></b>" if source or released else text) + "\u2009")
         paint.append(colour)
-        hover.append(f"<b>{escape(word)}</b><br>chance {percent(p)}")
+        hover.append(f"<b>{escape(word)}</b><br>probability {percent(p)}")
     rows, head, least = len(view.words), 22, 17
     height = max(height, 2 * PAD + head + rows * least)
     common = row_bars(rows, paint, hover)
@@ -48,6 +48,6 @@ def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, w
         barmode="overlay",
         hovermode="closest",
     )
-    for text, axis in (("proposed from what is public", "x"), ("private text: times", "x2")):
+    for text, axis in (("proposed from public context", "x"), ("factor of the private text", "x2")):
         add_heading(figure, text, axis, 0, colours)
     return labelled_rows(figure, colours, labels, height, {"l": room, "r": PAD, "t": PAD + head, "b": PAD})

@@ -26,7 +26,7 @@ SYSTEMS = (
 PANELS = (
     ("cosine", "cosine to the original"),
     ("judge_perplexity", "perplexity"),
-    ("best_attacker", "words that an attacker names"),
+    ("best_attacker", "words that an attacker recovers"),
 )
 
 

@@ -117,11 +117,11 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
     ]
     total, stay = result.guarantee.total, count_survivors(result)
     if "alignment" not in result.can:
-        return Figures(None, None, 0, None, total, "It writes a new text: no word is kept or replaced.", stay)
+        return Figures(None, None, 0, None, total, "This mechanism writes a new text instead of replacing words.", stay)
     if result.no_chances:
         return Figures(None, None, 0, None, total, result.no_chances, stay)
     if not drawn:
-        return Figures(None, None, 0, None, total, "No word was drawn.", stay)
+        return Figures(None, None, 0, None, total, "No word was sampled.", stay)
     chosen = [drawn[k] for k in np.unique(np.linspace(0, len(drawn) - 1, min(WORDS, len(drawn))).round().astype(int))]
     values, draws = [], None
     for i in chosen:
@@ -208,17 +208,17 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
 def _drawn_at(result: RewriteResult | None, at: int) -> tuple[TokenDistribution | None, str, str, str]:
     """Distribution, released word, why there is no distribution, and the original word."""
     if result is None:
-        return None, "", "There is no rewrite here.", ""
+        return None, "", "No rewrite.", ""
     if "alignment" not in result.can:
-        return None, "", "It writes a new text: nothing stands in the place of this word.", ""
+        return None, "", "This mechanism writes a new text, so no output word belongs to this word.", ""
     i = next((i for i, s in enumerate(result.steps) if s.action != "insert" and s.span[0] == at), None)
     if i is None:
         return None, "", "This word is not in the text.", ""
     step = result.steps[i]
     if step.action == "keep":
-        return None, step.text, f"It stays as it is ({step.reason or 'by rule'}).", step.original
+        return None, step.text, f"It is unchanged ({step.reason or 'by rule'}).", step.original
     if step.action == "delete":
-        return None, "", f"It was left out{f' ({step.reason})' if step.reason else ''}.", step.original
+        return None, "", f"It was deleted{f' ({step.reason})' if step.reason else ''}.", step.original
     try:
         return result.distribution(i), step.text, "", step.original
     except NoDistribution as error:

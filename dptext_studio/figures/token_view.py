@@ -287,7 +287,7 @@ def _spread_text(result: RewriteResult) -> str:
     """Return what is spent where each word has an ε of its own."""
     each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
     low, high = bound(min(each)), bound(max(each))
-    message = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
+    message = f"Every word has ε = {low}" if low == high else f"Each word has a separate ε, from {low} to {high}"
     unit = " for each unit of distance" if result.guarantee.notion == "metric" else ""
     return f"{message}, together at most {bound(result.guarantee.total)}{unit}"
 

@@ -71,6 +71,6 @@ def total_budget(
                 legendgroup=name,
                 opacity=0.6,
                 line={"color": paint[systems.index(r.system) % len(paint)], "width": 1, "dash": "dot"},
-                hovertemplate=f"<b>{name}</b><br>nothing of the text: {r.value:.3g}<extra></extra>",
+                hovertemplate=f"<b>{name}</b><br>text-independent baseline: {r.value:.3g}<extra></extra>",
             )
     return figure

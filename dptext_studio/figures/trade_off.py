@@ -23,9 +23,9 @@ AXES = {
     "best": "Words hidden from the strongest attacker",
     "n_w": "Probability that a word is replaced (1 − N_w)",
     "bayes": "Probability that the Bayes-optimal guess is wrong",
-    "two_texts": "Rewrites not distinguished from those of another text (chance 50%)",
+    "two_texts": "Rewrites not distinguished from those of another text (guessing: 50%)",
     "unchanged": "Share of words changed",
-    "epsilon": "ε, which counts something else for each mechanism",
+    "epsilon": "ε (units differ between mechanisms)",
 }
 #: Axes that rise with what is given away: less is better.
 RISKS = ("certainty", "epsilon")
@@ -133,7 +133,8 @@ def _limit(limit: float, hidden: str, colours: dict[str, str]) -> tuple[dict[str
     """Return a line across the limit, and its note on the side that hides enough."""
     rises = hidden in RISKS
     at = limit if rises else 1 - limit
-    return _upright(at, "dot", colours), _foot(at, "← hides enough" if rises else "hides enough →", not rises, colours)
+    label = "← private enough" if rises else "private enough →"
+    return _upright(at, "dot", colours), _foot(at, label, not rises, colours)
 
 
 def _guessing(chance: float, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -271,7 +272,7 @@ def _hover_text(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str
     return "<br>".join(lines)
 
 
-_CHANCES = {"n_w": "Chance that a drawn word stays", "bayes": "Best guess right"}
+_CHANCES = {"n_w": "Probability that a word is unchanged", "bayes": "Optimal guess correct"}
 
 
 def _value(v: Value, digits: str) -> str:

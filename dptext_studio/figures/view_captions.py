@@ -38,51 +38,52 @@ def _lists_caption(view: DiffractionView) -> str:
     where = shift_text(drawn.candidate_offset)
     if len(view.lists) == 1:
         at = drawn.at(drawn.candidate_offset)
-        chance = "" if at is None else f", which had a chance of {percent(drawn.probs[at])}"
+        chance = "" if at is None else f", which had probability {percent(drawn.probs[at])}"
         if drawn.candidate_offset == 0:
-            return f"The noise left “{view.source}” in its place on the list {drawn.name}{chance}."
+            return f"The noise did not move “{view.source}” on the list {drawn.name}{chance}."
         return f"The noise moved “{view.source}” {where} on the list {drawn.name}, to “{view.released}”{chance}."
     return (
-        f"Each of the {len(view.lists)} lists moved “{view.source}” by noise of its own and drew a candidate; the "
-        f"one of {drawn.name} ({where}) was picked at random and released."
+        f"Each of the {len(view.lists)} lists moved “{view.source}” with separate noise; the candidate of "
+        f"{drawn.name} ({where}) was chosen at random and released."
     )
 
 
 @caption.register(GroupView)
 def _group_caption(view: GroupView) -> str:
     all_of_them = (
-        f"In this mapping of {pluralize(view.groups, 'group')}, {percent(view.alone_share)} of all words stand alone."
+        f"In this mapping of {pluralize(view.groups, 'group')}, {percent(view.alone_share)} of all words have a "
+        "unique set."
     )
     if view.alone:
-        return f"Warning: “{view.source}” stands alone in its group: no protection at any ε. {all_of_them}"
+        return f"Warning: “{view.source}” is alone in its group: it has no protection at any ε. {all_of_them}"
     others = [w for w in view.crowd if not same_word(w, view.source)]
     names = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
     return (
-        f"“{view.source}” is one of {len(view.crowd):,} words that share this output set, with {names}: only among "
-        f"them does the promise hold. {all_of_them}"
+        f"“{view.source}” is one of {len(view.crowd):,} words that share this output set, with {names}: the guarantee "
+        f"holds only among them. {all_of_them}"
     )
 
 
 @caption.register(CloudView)
 def _cloud_caption(view: CloudView) -> str:
     many = "many" if view.dims is None else f"{view.dims:,}"
-    kept = "" if view.share is None else f" (it keeps {percent(view.share)} of the squared ones)"
+    kept = "" if view.share is None else f" (it preserves {percent(view.share)} of the squared ones)"
     return (
-        f"A projection of {many} dimensions to 2, so distances are only roughly right{kept}: the noise moved "
-        f"“{view.source}” to the ×, and in all dimensions this draw released “{view.released}”."
+        f"A projection of {many} dimensions to 2, so distances are approximate{kept}. The noise moved “{view.source}” "
+        f"to the ×; in all dimensions, the nearest word is “{view.released}”."
     )
 
 
 @caption.register(ProposalView)
 def _proposal_caption(view: ProposalView) -> str:
     at = next(i for i, w in enumerate(view.words) if same_word(w, view.released))
-    moved_by = "did not make it likelier"
+    moved_by = "did not increase its weight"
     if view.shift[at] > 0:
-        moved_by = f"made it {_factor(view.shift[at])} as likely as the words that it made least likely"
-    limit = "" if view.most is None else f"; at this ε it cannot make a word more than {_factor(view.most)} as likely"
+        moved_by = f"increased its weight by {_factor(view.shift[at])}, relative to the least favoured words"
+    limit = "" if view.most is None else f"; at this ε the limit is {_factor(view.most)}"
     return (
-        f"What is public proposes “{view.released}” with a chance of {percent(view.proposed[at])}. The private text "
-        f"{moved_by}{limit}. Together that gives {percent(view.probs[at])}."
+        f"The public prior gives “{view.released}” probability {percent(view.proposed[at])}. The private text "
+        f"{moved_by}{limit}. The result is {percent(view.probs[at])}."
     )
 
 

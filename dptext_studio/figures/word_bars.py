@@ -25,8 +25,8 @@ def word_bars(word: WordComparison, which: int, *, dark: bool = False) -> dict[s
     yours = word.word.casefold()
     said = []
     for n, p, possible in zip(names, values, (*mine.possible, True), strict=True):
-        never = "not in the vocabulary" if n.casefold() == yours and not mine.known else "cannot come out"
-        said.append((percent(p) if possible else never) + (" ← drawn" if n.casefold() == released else ""))
+        never = "not in the vocabulary" if n.casefold() == yours and not mine.known else "impossible output"
+        said.append((percent(p) if possible else never) + (" ← sampled" if n.casefold() == released else ""))
     most = max(max((*c.probabilities, c.rest)) for c in word.each if c.probabilities)
     fill = [colours["keep"] if n.casefold() == yours else colours["new"] for n in names[:-1]] + [colours["bar"]]
     labels = [f"{shorten(n, 16)} (yours)" if n.casefold() == yours else shorten(n, 18) for n in names]

@@ -170,6 +170,6 @@ class BeatReader(Lesson):
             one.secret,
             reader_sentences(one),
             ("Nothing else in the release depends on this word, so no reader can do better than these probabilities.",),
-            (*belief_parts(one), end_curve((), ""), Facts(("", "no reader is surer than"), rows)),
+            (*belief_parts(one), end_curve((), ""), Facts(("", "largest certainty allowed"), rows)),
             tuple(f"The optimal reader gives “{fact}” {percent(p)}." for fact, p in beliefs),
         )

@@ -36,7 +36,7 @@ def found_by(name: str) -> str:
 class BrokenAudit(Lesson):
     name = "audit"
     title = "Audit a broken mechanism"
-    goal = "Find faults that a release does not show."
+    goal = "Find faults that are invisible in a release."
     minutes = 4
     across = True
     said = (
@@ -98,9 +98,9 @@ class BrokenAudit(Lesson):
                 "probabilities and with real releases.",
                 "If an audit finds nothing, a fault can still be in the cases that it did not try.",
             ),
-            (Facts(("", "fault", "verdict", "found by the check"), rows),),
+            (Facts(("", "fault", "verdict", "detected by"), rows),),
             (
-                "The probabilities are not the first thing that gives this mechanism away.",
+                "The audit does not find this fault in the probabilities first.",
                 "The releases are made of sampled words. Look elsewhere.",
                 "The statements are the same for both words. Look elsewhere.",
                 "The audit finds a violation. Read the sentence below.",

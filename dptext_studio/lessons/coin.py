@@ -98,6 +98,6 @@ class Coin(Lesson):
                 "Divide the longer bar by the shorter one.",
                 "Divide the longer bar by the shorter one.",
                 "Divide the longer bar by the shorter one.",
-                "Somebody who never copied says “yes” too, if the coin says so.",
+                "People who never copied also say “yes” if the coin says so.",
             ),
         )

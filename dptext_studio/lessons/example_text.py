@@ -31,7 +31,7 @@ WORD = "heart"
 def _read() -> tuple[Mechanism, Prepared]:
     every = examples()
     if not every:
-        raise ModelUnavailable("The bundled examples are missing. Take the folder 'assets' from the repository again.")
+        raise ModelUnavailable("The bundled examples are missing. Restore the folder 'assets' from the repository.")
     mechanism = recommended(MECHANISM)
     given = precomputed.load(every[0].text, with_recommended(Setting(MECHANISM)))
     return mechanism, mechanism.prepare(every[0].text) if given is None else given

@@ -41,7 +41,7 @@ def own_sets(space: WordSpace, word: str, k: int) -> tuple[str, ...]:
 class Group(Lesson):
     name = "group"
     title = "Hiding in a group of K"
-    goal = "See which words can hide one another."
+    goal = "See which words protect one another."
     said = (
         "CusText gives each word a set of K words, and releases one of them. Closer words are more likely.",
         "A word is hidden among the words that share its set, and among no others.",
@@ -84,8 +84,8 @@ class Group(Lesson):
                 f"If each word has its own {value} nearest words, “{WORD}” shares its set with "
                 f"{pluralize(alone[WORD], 'other word') if alone[WORD] else 'no other word'}. Of the "
                 f"{pluralize(len(alone), 'word')} in the table, {lonely} share theirs with none.",
-                f"If sets are shared, “{WORD}” shares its set with {pluralize(len(view.crowd) - 1, 'other word')}, and "
-                f"{percent(view.alone_share)} of the whole vocabulary stand alone.",
+                f"If sets are shared, “{WORD}” shares its set with {pluralize(len(view.crowd) - 1, 'other word')}, "
+                f"and {percent(view.alone_share)} of the whole vocabulary have a unique set.",
             ),
             (
                 "If a word shares its set with no other, the release can identify it, at any ε. The guarantee compares "
@@ -100,7 +100,7 @@ class Group(Lesson):
             ),
             (
                 "Some words do have the same nearest words: see the table.",
-                "Being near is not mutual: the nearest words of your neighbour are usually others.",
-                "Being near is not mutual: the nearest words of your neighbour are usually others.",
+                "Nearest neighbours are not symmetric: your neighbour usually has other nearest words.",
+                "Nearest neighbours are not symmetric: your neighbour usually has other nearest words.",
             ),
         )

@@ -127,7 +127,7 @@ class ManyTexts(Lesson):
                     },
                     x_title="texts",
                 ),
-                Facts(("ε of each text", "ε together", "no reader is surer than"), rows),
+                Facts(("ε of each text", "ε together", "largest certainty allowed"), rows),
             ),
             (
                 f"Together they spend {bound(total(offered[0], value))}: see the table.",

@@ -27,7 +27,8 @@ def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
     word for word."""
     study = case_study.bundled()
     if not study:
-        raise InputError("The measurements of the case study are missing. Take the folder 'assets' again.")
+        raise InputError("The measurements of the case study are missing. Restore the folder 'assets' from the "
+                         "repository.")
     rows = [r for r in study["rows"] if r["pretrained"] and r["epsilon"] == epsilon]
     return {(r["pretrained"], r["data"]): float(r["verbatim"]) for r in rows}
 

@@ -36,7 +36,8 @@ def findings() -> dict[str, ClaimFinding]:
     """Return the bundled findings by the name of their claim."""
     found = {one.name: one for one in verdicts.bundled()}
     if missing := [name for name in CLAIMS if name not in found]:
-        raise InputError(f"The bundled findings lack {', '.join(missing)}. Take the folder 'assets' again.")
+        raise InputError(f"The bundled findings lack {', '.join(missing)}. Restore the folder 'assets' from the "
+                         "repository.")
     return found
 
 

@@ -78,7 +78,7 @@ def odds_name(loss: float) -> str:
 class Polish(Lesson):
     name = "polish"
     title = "Clean up a release, and never look back"
-    goal = "Tell a clean-up that is free from one that breaks the guarantee."
+    goal = "Distinguish a clean-up that spends no ε from one that breaks the guarantee."
     minutes = 3
     said = (
         "A release can be corrected, shortened or translated. Sometimes the sampled word is even the original.",

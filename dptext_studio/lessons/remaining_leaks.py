@@ -86,8 +86,8 @@ class RemainingLeaks(Lesson):
             (
                 "Kept words reveal more than you may expect: “she”, “her”, “not” and their order tell a story. The "
                 "number of words, the sentences and the punctuation show how somebody writes.",
-                "A word that came back looks like any other, so the reader cannot be sure of it. That is what ε buys. "
-                "Everyone can be sure of the kept words.",
+                "A sampled original looks like any other word, so the reader cannot be sure of it. That is the "
+                "protection of ε. Everyone can be sure of the kept words.",
             ),
             (
                 Marked("The same note, marked", tuple(marks(result)), LEGEND),
@@ -95,8 +95,8 @@ class RemainingLeaks(Lesson):
             ),
             (
                 "Kept words count too: stop words are never sampled.",
-                "Count the kept words and those that came back.",
-                "Count the kept words and those that came back.",
+                "Count the kept words and the sampled originals.",
+                "Count the kept words and the sampled originals.",
                 "Many words were replaced: see the marked note.",
             ),
         )

@@ -61,7 +61,7 @@ class RepeatedAnswers(Lesson):
     title = "The budget adds up, and asking twice"
     goal = "See why ten answers reveal more than one."
     said = (
-        "An answer has noise in it, so one alone reveals little. The next answer has fresh noise.",
+        "Each answer uses fresh noise, so one answer reveals little.",
         "Somebody who sees several answers to the same text asks: which word makes all of them likely?",
     )
     task = (
@@ -104,8 +104,8 @@ class RepeatedAnswers(Lesson):
             (
                 f"After {MANY} answers the optimal guess is right {percent(float(share[-1]))} of the time, measured "
                 f"{ROOMS} times for each of these words.",
-                f"The privacy ledger says why: one answer spends ε = {number(EPSILON)} for each place on the line, and "
-                f"{MANY} answers spend {bound(total_spent(MANY))}.",
+                f"The privacy ledger shows why: one answer spends ε = {number(EPSILON)} for each place on the line, "
+                f"and {MANY} answers spend {bound(total_spent(MANY))}.",
             ),
             (
                 "Each answer keeps its own guarantee. Together they have the guarantee of one answer with the sum of "

@@ -89,7 +89,7 @@ class SentenceBank(Lesson):
             f"The other way is to sample its {_word_mechanism()[1]} content words one by one. Together they spend the "
             f"same {epsilon_text(value)}. Of {DRAWS} rewrites of each kind, which are closer to the sentence in "
             "meaning?",
-            ("Those sampled whole.", "Those sampled word by word.", "Both are equally close."),
+            ("Sampled whole.", "Sampled word by word.", "Both are equally close."),
         )
 
     def reveal(self, value: Any) -> Reveal:
@@ -106,8 +106,8 @@ class SentenceBank(Lesson):
                 f"sampled whole, and {words.mean():.2f} if {n} words are sampled with ε = {value / n:.3g} each.",
             ),
             (
-                "A whole sentence spends all its ε on one question: what is it about? It keeps no fact: who it was and "
-                "when come from another sentence. It cannot come closer than the nearest sentence of the bank.",
+                "A sentence sampled whole spends all its ε on its topic. It preserves no facts: names and dates "
+                "come from another sentence. It cannot come closer than the nearest sentence of the bank.",
                 "Words have to share ε. With little, each is nearly random. With much, the sentence comes back.",
             ),
             (

@@ -23,8 +23,8 @@ class SingleWord(Lesson):
     goal = "See how one slider changes the probabilities of one word."
     said = (
         "A word is not deleted. Another word is sampled in its place.",
-        "Words that fit are more likely. At a small ε all words are nearly equally likely; at a large ε the words that "
-        "fit best take over.",
+        "Words that fit are more likely. At a small ε all words are almost equally likely; at a large ε the "
+        "best-fitting words take almost all the probability.",
     )
     task = "Move ε and watch the probabilities for one word of a doctor's note."
     take_home = "ε says how strongly the original word may influence what is released."
@@ -67,8 +67,8 @@ class SingleWord(Lesson):
             right,
             (f"Unchanged on average, of the sampled words: {each}.",),
             (
-                "ε is not a percentage. Below some value almost every word is replaced. Most changes happen within a "
-                "short range, and beyond it a larger ε gives up privacy for little.",
+                "ε is not a percentage. Below some value almost every word is replaced. Most changes happen within "
+                "a short range. Beyond it, a larger ε costs privacy and adds little meaning.",
                 f"Even at {epsilon_text(best)} only {percent(kept[best])} are unchanged. The model often prefers "
                 "another form (“diseases” for “disease”), and rare words such as “Halvorsen” are not among the "
                 f"{words:,} that can be sampled.",

@@ -168,7 +168,7 @@ def file_name(given: str) -> str:
     name = _NOT_IN_NAMES.sub("_", given.replace("\\", "/").rpartition("/")[2]).lstrip(". ")[-80:]
     if Path(name).suffix.lower() not in tables.KINDS:
         raise InputError(
-            f"This file is none of {', '.join(tables.KINDS)}. Save the data as one of these, and name it so."
+            f"This file has none of these types: {', '.join(tables.KINDS)}. Save the data as one of them."
         )
     return name if Path(name).stem else f"data{Path(name).suffix}"
 
@@ -198,8 +198,8 @@ def look(
         raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
     if wide is not None and len(columns) > wide:
         raise InputError(
-            f"{path.name} has {len(columns):,} columns, and this page takes up to {wide:,}. Save the columns that you "
-            "need as a file of their own."
+            f"{path.name} has {len(columns):,} columns, but this page accepts up to {wide:,}. Save the columns that "
+            "you need in a separate file."
         )
     data = tables.source(path, columns, header, each=True, task=task, most=most)
     return FilePreview(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread, data.notes)
@@ -318,7 +318,7 @@ class Batch(Private):
             with _naming:  # so that nobody reads one that is half written
                 return (self.run / _NAME).read_text(encoding="ascii")
         except OSError as error:
-            raise InputError(f"The folder of this job cannot be used: {error.strerror}. Start it again.") from error
+            raise InputError(f"The job folder cannot be used: {error.strerror}. Start it again.") from error
 
     def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
         """Yield the texts of the rows that are written, each with the promise of its rewrite; None where it has
@@ -347,22 +347,22 @@ class Batch(Private):
         once = self.mechanism.guarantee("a").unit.counts_distinct_words
         if self.mechanism.shares_draws:
             return (
-                "Each distinct word of the whole data set is drawn once, and the same word becomes the same word in "
-                "every row. So everyone can see which rows share a word.",
-                "The total is that of the distinct words. It is the same for a person who wrote one row as for one who "
-                "wrote all of them.",
-                "The random key that makes equal words equal lives in this server's memory while the job runs. It is "
-                "never written to a file. A stopped job of this kind cannot go on; it can only start again.",
+                "Each distinct word of the data set is sampled once and replaced consistently in every row. So "
+                "everyone can see which rows share a word.",
+                "The total counts distinct words. It is the same for a person who wrote one row and for one who "
+                "wrote all rows.",
+                "The random key for consistent replacement exists only in this server's memory while the job runs. "
+                "A stopped job of this kind cannot resume; it must start again.",
             )
         same = (
-            "Within a row, a word that is repeated is drawn once and shown the same each time: this costs less, and "
-            "everyone can see where a row repeats a word. Between rows nothing is shared."
+            "Within a row, a repeated word is sampled once and replaced consistently. This spends less, but everyone "
+            "can see repeated words. Rows share nothing."
             if once
-            else "Every row and every word has its own noise: a repeated word is replaced again."
+            else "Every word has separate noise: repeated words are sampled independently."
         )
         return (
-            "The promise of a row is about its text alone. It holds even against somebody who knows all other rows.",
-            "A person who wrote several rows is protected by the sum over these rows, which is a weaker promise.",
+            "The guarantee of a row covers only its text. It holds even against somebody who knows all other rows.",
+            "For a person who wrote several rows, the ε of these rows add up, which is a weaker guarantee.",
             same,
         )
 
@@ -430,8 +430,8 @@ def _too_long(text: str, most: int) -> str:
         return why
     if not has_more(text, most):
         return ""
-    many = f"more than {most:,} words and marks"
-    return f"This row has {many}, which is as many as this server rewrites in one row. Split it."
+    many = f"more than {most:,} words and punctuation marks"
+    return f"This row has {many}, which is the limit of this server. Split the row."
 
 
 def _shown(value: Any) -> str:

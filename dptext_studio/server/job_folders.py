@@ -54,15 +54,13 @@ def base() -> Path:
             path.chmod(0o700)
     except OSError as error:
         raise InputError(
-            f"The server cannot make the folder for uploaded data: {error.strerror}. Name another one in the "
+            f"The server cannot make the folder for uploaded data: {error.strerror}. Set another folder in the "
             f"environment variable {VARIABLE}, or use the command line."
         ) from error
     if others:
         raise InputError(
-            f"The folder for uploaded data has {pluralize(others, 'other file')} in it, and what lies there is deleted "
-            f"with "
-            f"the jobs. Name a folder that is empty or not there yet in the environment variable {VARIABLE}, or use "
-            "the command line."
+            f"The folder for uploaded data has {pluralize(others, 'other file')} in it, which would be deleted with "
+            f"the jobs. Set an empty or new folder in the environment variable {VARIABLE}, or use the command line."
         )
     return path
 
@@ -90,7 +88,7 @@ def keep(folder: Path, about: dict[str, Any], now: float | None = None) -> tuple
     with _keeping:
         if len(list(base().glob(f"{_KEPT}*"))) >= MOST:
             raise InputError(
-                "This server keeps as many jobs as it can. Try again later, run it without keeping it, or use the "
+                "This server has no space for more jobs. Try again later, run the job without keeping it, or use the "
                 "command line."
             )
         write(folder, about | {"expires": now + 3600 * HOURS})
@@ -113,8 +111,8 @@ def find(code: str, now: float | None = None) -> tuple[Path, dict[str, Any]]:
     about = _about(folder)
     if about is None or about["expires"] <= (time.time() if now is None else now):
         raise InputError(
-            f"No job has this code. Check it letter by letter. Jobs are deleted {HOURS} hours after they began, and "
-            "when their owner asks for it."
+            f"No job has this code. Check it letter by letter. Jobs are deleted after {HOURS} hours, or when their "
+            "owner deletes them."
         )
     return folder, about
 

@@ -30,13 +30,13 @@ TELL = 10.0
 POLL_SECONDS = 0.05
 #: Seconds after which work that is yet to ask for its turn looks whether it is still wanted.
 DELAY_SECONDS = 0.5
-GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
+GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get the result."
 
 
 MANY = (
-    "You have {} pieces of work under way, which is as many as this server does for one visitor. Wait for one of them."
+    "You have {} tasks running, which is the limit per visitor. Wait for one of them to finish."
 )
-LONG = "This took longer than the {:g} minutes that this server gives to one piece of work. Ask for less at once."
+LONG = "This took longer than the server's limit of {:g} minutes per task. Request less at once."
 
 
 class _Abandoned(Cancelled):

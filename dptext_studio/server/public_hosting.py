@@ -15,10 +15,10 @@ from dptext_core.words import smaller_spaces, space_loading
 
 from . import sessions, streamlit_patches
 
-FULL = "All places on this server are taken. Load this page again in some minutes. Nobody who is here loses anything."
+FULL = "This server is full. Reload this page in a few minutes. Other visitors are not affected."
 NO_HOST = (
-    "This server is set up for strangers (DPTEXT_PUBLIC), and does not say under which name they reach it. Its owner "
-    "starts it with `--server.allowedHosts NAME`."
+    "This server is public (DPTEXT_PUBLIC) but has no public name. Its owner must start it with "
+    "`--server.allowedHosts NAME`."
 )
 
 

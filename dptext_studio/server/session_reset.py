@@ -11,21 +11,25 @@ KEPT = (
     (
         "The text, its rewrites and the ledger",
         "in the memory of this program, in your session",
-        "you forget them here, or two minutes after the page is closed",
+        "you delete them here, or two minutes after the page is closed",
     ),
     (
-        "In a class that is counted: which answers you chose, without a name",
+        "In a class with voting: which answers you chose, without a name",
         "in the memory of this program",
         "the teacher ends it, or six hours after the last answer of the class",
     ),
     (
-        "What is on the screen, where sliders stand, what was copied",
+        "The screen, slider positions and copies",
         "in the memory of this tab",
         "it is closed or reloaded",
     ),
-    ("Light or dark, the width of a bar", "in the storage of the browser, by Streamlit", "its data are cleared"),
-    ("A token against forged requests", "in a cookie, by Streamlit", "the browser is closed"),
-    ("What you download or copy", "on your disk and in your clipboard", "you delete it: this page cannot"),
+    (
+        "Light or dark mode and the width of the sidebar",
+        "in the storage of the browser, by Streamlit",
+        "its data are cleared",
+    ),
+    ("A token that prevents forged requests", "in a cookie, by Streamlit", "the browser is closed"),
+    ("What you download or copy", "on your disk and in your clipboard", "you delete it, because this page cannot"),
 )
 
 _RELOAD = st.components.v2.component(
@@ -55,7 +59,7 @@ def reload() -> bool:
         return False
     st.session_state.clear()
     st.session_state.forgotten = True
-    st.info("Everything in this session was forgotten. The page is reloading.")
+    st.info("Everything in this session was deleted. The page is reloading.")
     _RELOAD(key="reload")
     return True
 
@@ -63,14 +67,14 @@ def reload() -> bool:
 def panel(key: str) -> None:
     """Show the button, and what is kept where."""
     st.button(
-        "Forget everything here",
+        "Delete everything",
         icon=":material/delete_sweep:",
         key=key,
         on_click=forget,
-        help="This empties your session and reloads the page. There is no way back.",
+        help="This deletes your session data and reloads the page. You cannot undo it.",
     )
     st.markdown("\n".join(f"- **{what}**: {where}, until {until}." for what, where, until in KEPT))
     st.caption(
-        "No text is sent to another machine or put into an address, and but for the files of Batch, of which that page "
-        "tells, none is written to a disk. The history of the browser has addresses with settings, and no text."
+        "No text is sent to another machine or put into an address. Texts are never written to disk, except for "
+        "files in Batch, which that page explains. The browser history contains addresses with settings but no text."
     )

@@ -18,7 +18,10 @@ from .batch import Batch, BatchRequest, FilePreview, file_name
 from .jobs import Job, Work
 from .public_hosting import limits
 
-NONE_KEPT = "This server keeps no job. Stay on the page until it is done, or use the program on a machine of yours."
+NONE_KEPT = (
+    "This server does not keep jobs. Stay on the page until the job ends, or run the program on your own "
+    "machine."
+)
 #: Seconds between two looks for jobs whose time is over.
 CHECK_SECONDS = 60.0
 
@@ -100,10 +103,10 @@ def store_upload(name: str, data: bytes) -> Upload:
     """Return a new upload of what a browser sent. Raise InputError."""
     file = file_name(name)
     if (kind := Path(file).suffix.lower()) in tables.KINDS and kind not in limits().kinds:
-        raise InputError(f"This server takes no {kind} file. Give the table as CSV, or use a machine of yours.")
+        raise InputError(f"This server does not accept {kind} files. Upload the table as CSV, or use your own machine.")
     most = limits().upload
     if len(data) > most << 20:
-        raise InputError(f"{file} is larger than {most} MB. Divide it, or rewrite it from the command line.")
+        raise InputError(f"{file} is larger than {most} MB. Split it, or use the command line.")
     upload = Upload(job_folders.session_folder(), file)
     upload.path.write_bytes(data)
     return upload

@@ -390,7 +390,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
     page.get_by_text("The code is under the MIT licence").wait_for(timeout=LONG)
     page.keyboard.press("Escape")
     foot.get_by_role("button", name="Your data").click()
-    page.get_by_role("button", name="Forget everything here").click()
+    page.get_by_role("button", name="Delete everything").click()
     page.locator(".strip .text .was", has_text="Halvorsen").wait_for(state="attached", timeout=LONG)
     clean(seen)
 

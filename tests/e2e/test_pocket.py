@@ -456,7 +456,7 @@ def test_finished_pages_of_the_mechanisms_stand_beside_it_and_work_under_its_pol
     wrong: list[str] = []
     visit.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
     visit.goto(address)
-    visit.get_by_role("link", name="The examples under every mechanism").click()
+    visit.get_by_role("link", name="All examples with every mechanism").click()
     visit.get_by_role("link", name=examples()[0].title).click()
     shown = visit.locator(".strip .text")
     shown.wait_for()
@@ -707,7 +707,7 @@ def test_only_an_epsilon_for_which_the_core_promises_something_is_taken(page: Pa
             dpt.get_mechanism(name, epsilon=epsilon).rewrite("doctor")
         how = {"mechanism": name, "epsilon": epsilon}
         for what, more in (("rewrite", [how]), ("distribution", [0, how])):
-            assert page.evaluate(call, [what, more]).startswith("epsilon is a number from"), epsilon
+            assert page.evaluate(call, [what, more]).startswith("epsilon must be a number from"), epsilon
 
 
 def test_what_is_not_there_is_refused_by_the_page_as_well(page: Page) -> None:

@@ -191,7 +191,7 @@ def test_the_page_says_where_epsilon_has_no_effect_and_offers_stand_ins(page: Pa
     page.select_option("#mechanism", "redact")
     page.fill("#text", NOTE)
     until(page, "document.querySelector('.strip .text').textContent.includes('Brandt')")
-    assert page.inner_text(".strip .spread") == "ε has no effect here: no word is sampled by looking at it."
+    assert page.inner_text(".strip .spread") == "ε has no effect: no sampling depends on the original words."
     assert page.is_hidden(".strip .slider")
     assert "every word that the detector does not flag" in page.inner_text("#exposed")
     with page.expect_download() as got:

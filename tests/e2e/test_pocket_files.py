@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 FAULTS: dict[str, tuple[Callable[[Route], None], str]] = {
-    "missing": (lambda r: r.fulfill(status=404, body="no such file"), "is not on the server. Load this page again."),
-    "refused": (lambda r: r.abort(), "the server did not answer. Check your connection, and load this page again."),
-    "broken": (lambda r: r.fulfill(status=503), "the server answered 503. Wait a minute. Load this page again."),
-    "other": (lambda r: r.fulfill(body="<!doctype html>"), "is not the file that this page was made with. Load this"),
+    "missing": (lambda r: r.fulfill(status=404, body="no such file"), "is not on the server. Reload this page."),
+    "refused": (lambda r: r.abort(), "the server did not answer. Check your connection and reload this page."),
+    "broken": (lambda r: r.fulfill(status=503), "the server answered 503. Wait a minute. Reload this page."),
+    "other": (lambda r: r.fulfill(body="<!doctype html>"), "does not match this page. Load this"),
 }
 
 
@@ -68,7 +68,7 @@ def test_a_mechanism_without_its_files_says_what_to_do(browser: Browser, address
 @pytest.mark.parametrize("script", ["model_worker.js", "runtime/ort.mjs"])
 def test_a_model_without_its_scripts_says_what_to_do(browser: Browser, address: str, script: str) -> None:
     status = status_of(browser, address, {script: FAULTS["missing"][0]}, "DP-MLM could not be loaded.")
-    assert "Load this page again." in status and "needs no model" in status
+    assert "Reload this page." in status and "needs no model" in status
 
 
 def test_a_page_without_one_of_its_scripts_names_that_cause(browser: Browser, address: str) -> None:

@@ -457,18 +457,18 @@ def test_words_outside_the_vocabulary_say_why(open_once: Open) -> None:
     page, tokens = opened.page, list_payload()["tokens"]
     place = {t["o"]: k for k, t in enumerate(tokens)}
     page.locator(f".word[data-i='{place['zorblax']}']").click()
-    await_text(page, ".note", "“zorblax”: not in the vocabulary. The chances are the same at every ε.")
+    await_text(page, ".note", "“zorblax”: not in the vocabulary. The probabilities are the same at every ε.")
     assert page.locator(".chance strong").inner_text() == "0%"
     page.locator(f".word[data-i='{place['glimmer']}']").click()
     await_text(page, ".to", "[MASK]")
-    await_text(page, ".note", "“glimmer”: not in the vocabulary. The chances are the same at every ε.")
+    await_text(page, ".note", "“glimmer”: not in the vocabulary. The probabilities are the same at every ε.")
     assert list(shown_rows(page)) == ["[MASK]"]
     page.locator(f".word[data-i='{place['stood']}']").click()
     await_text(page, ".note", "deleted: not in the vocabulary", whole=False)
     assert page.locator(".word.fixed").all_inner_texts() == [
         f"{released(tokens[place[w]], 1.0)}\n{w}" for w in ("zorblax", "glimmer")
     ]
-    assert "replaced whatever ε is" in page.locator(".legend").inner_text()
+    assert "replaced at every ε" in page.locator(".legend").inner_text()
     opened.assert_clean()
 
 

@@ -48,11 +48,11 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     seen = opened(open_app, tour=True, viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
     page = seen.page
     step_is(page, 1)
-    assert page.get_by_role("heading", name="Tap everything that gives her away.").is_visible()
+    assert page.get_by_role("heading", name="Tap everything that identifies her.").is_visible()
     assert not page.get_by_role("heading", name="Can a reader still tell?").is_visible()
     page.wait_for_timeout(500)  # the room for the text is tried out
     at = {places(page)}
-    # 1. What gives her away.
+    # 1. What identifies her.
     note = page.locator(".tour-text")
     for word in ("Halvorsen", "brother", "Seen"):
         note.get_by_role("button", name=word, exact=True).click()

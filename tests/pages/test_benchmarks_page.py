@@ -145,7 +145,7 @@ def test_curves_stand_where_an_attacker_is_right_equally_often(found, monkeypatc
     at.button_group(key="bench_x_sst2_True").set_value("Same attacker").run()
     assert not at.exception
     kept = charts(at)[0]
-    assert axis(kept) == "Best guess right (less is more private)" and len(panels(kept)) == 5
+    assert axis(kept) == "Optimal guess correct (less is more private)" and len(panels(kept)) == 5
     assert not any("-open" in str(t.get("marker", {}).get("symbol")) for t in kept["data"]), "no paper prints it"
     assert "bench_papers" not in switches(at)
     values = {r.value for r in guessed if r.data == "sst2" and r.mechanism == "mvc"}

@@ -169,7 +169,7 @@ def test_an_empty_sentence_and_a_model_that_is_missing_say_what_to_do(asked, mon
     assert not at.exception and "Type a sentence" in at.info[0].value and len(asked) == 1
 
     def missing(*_):
-        raise dpt.ModelUnavailable("The checkpoint *snips* is missing. Take it from the repository again.")
+        raise dpt.ModelUnavailable("The checkpoint *snips* is missing. Restore it from the repository.")
 
     monkeypatch.setattr(case_study_demo, "rewriter", missing)
     settle(at.text_area(key="case_text").set_value("a flight").run())

@@ -21,11 +21,11 @@ def test_captions_of_lists():
 
 def test_the_caption_of_a_group_names_the_crowd_or_warns():
     assert caption(group()) == (
-        "“doctor” is one of 2 words that share this output set, with medic: only among them does the promise hold. "
-        "In this mapping of 3,608 groups, 3.3% of all words stand alone."
+        "“doctor” is one of 2 words that share this output set, with medic: the guarantee holds only among them. "
+        "In this mapping of 3,608 groups, 3.3% of all words have a unique set."
     )
     alone = group(crowd=("doctor",))
-    assert alone.alone and "stands alone in its group: no protection at any ε." in caption(alone)
+    assert alone.alone and "is alone in its group: it has no protection at any ε." in caption(alone)
     many = caption(group(crowd=("doctor", *"abcdefg")))
     assert "one of 8 words" in many and "with a, b, c, d, e, …:" in many and "f" not in many.split(":")[0].split(", ")
 

@@ -143,7 +143,7 @@ def test_a_candidate_outside_of_the_window_stands_at_the_edge_with_its_distance(
     assert list(candidates.marker.symbol) == ["circle", "triangle-right", "circle", "circle", "triangle-left"]
     lanes = [t for j in range(5) for t in traces(figure, NAMES[j])]
     assert candidates.x[1] > max(max(t.x) for t in lanes) and candidates.x[4] < min(min(t.x) for t in lanes)
-    assert list(candidates.customdata[1]) == ["lawyer", "1,204 places forward", "outside of this picture"]
+    assert list(candidates.customdata[1]) == ["lawyer", "1,204 places forward", "outside this figure"]
     (labels,) = traces(figure, "labels")
     assert any("lawyer" in t and "+1,204" in t for t in labels.text)
     assert any("&lt;i&gt;x&lt;/i&gt;" in t and "−7" in t for t in labels.text)
@@ -211,7 +211,7 @@ def test_a_proposal_has_its_chances_and_its_shifts(dark):
         "“Nurse” with a chance of 30%" in caption_text and "12.2 times" in caption_text and "gives 60%" in caption_text
     )
     free = figures.caption(dataclasses.replace(view, most=None, shift=[0.0, 2.0, 0.0]))
-    assert "cannot make" not in free and "did not make it likelier" in free
+    assert "cannot make" not in free and "did not increase its weight" in free
 
 
 def group(k: int = 6, crowd=("doctor", "w3"), released="w2") -> GroupView:
@@ -273,7 +273,7 @@ def test_a_cloud_holds_its_points_and_the_way_to_the_released_word(dark):
     figure = draw_view(view, dark=dark)
     colours = figures.DARK if dark else figures.LIGHT
     noise, source = traces(figure, "300 of 1,000 noisy points")[0], traces(figure, "source")[0]
-    landed, line = traces(figure, "where this draw landed")[0], traces(figure, "released")[0]
+    landed, line = traces(figure, "noisy vector of this draw")[0], traces(figure, "released")[0]
     assert np.array_equal(np.c_[noise.x, noise.y], view.noise)
     words = traces(figure, "words")[0]
     rest = [i for i in range(1, 41) if i != 7]
@@ -329,7 +329,7 @@ def test_curves_hold_their_values_and_intervals(dark):
     assert first.customdata[0] == "0.1 (0.05 to 0.15)" and second.customdata[0] == "0.01"
     assert (first.line.dash, first.marker.symbol) != (second.line.dash, second.marker.symbol)
     assert figure.layout.xaxis.type == "log" and figure.layout.yaxis.range == (-0.02, 1.04)
-    assert figure.layout.yaxis.title.text == "N_w: chance that a word stays itself"
+    assert figure.layout.yaxis.title.text == "N_w: probability that a word is unchanged"
     assert figure.layout.font.color == (figures.DARK if dark else figures.LIGHT)["ink"]
 
 

@@ -107,7 +107,7 @@ async function rewrite() {
 async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job, late = () => {}) {
   const { signal } = (state.working = new AbortController());
   const waits = setTimeout(() => {
-    say("Working …");
+    say("Computing …");
     late();
   }, 300);
   let said = "";
@@ -170,8 +170,8 @@ function offer() {
   get("drag").hidden = Boolean(spec.no_epsilon);
   ui.blocklist_label.hidden = !spec.takes_never;
   ui.blocklist_note.textContent = spec.takes_never
-    ? "These words are taken out of what can be drawn, and none of them is kept. List each form. The guarantee holds as long as you made the list without looking at the text."
-    : spec.replaces ? "" : `${spec.title} takes no list of words here, because the list would change its groups. The full program supports it.`;
+    ? "These words are excluded from the output. List each form. The guarantee holds only if you made the list without looking at the text."
+    : spec.replaces ? "" : `${spec.title} does not support a blocklist here, because the list would change its groups. The full program supports it.`;
 }
 
 // What the text gives away, and which example it is.
@@ -311,13 +311,13 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
     const spent = `${bound(r.epsilon * r.draws)}${r.metric ? " for each unit of distance" : ""}`;
     const versions = all.filter((other) => other.draw === r.draw).length;
     // They share their noise, and together they show it.
-    const shared = versions > 1 ? " Another version of this draw left too: neither has a guarantee." : "";
+    const shared = versions > 1 ? " Another version of this draw was also released, so neither has a guarantee." : "";
     return element("li", `${r.title}, ε = ${bound(r.epsilon)}, ${r.draws} ${r.draws === 1 ? "draw" : "draws"}: ${spent}.${shared}`);
   });
-  const apart = all.some((r) => r.metric) ? ", but for what counts by distance" : "";
+  const apart = all.some((r) => r.metric) ? ", except for releases with ε per unit of distance" : "";
   const sum = all.some((r) => r.none)
-    ? "Together they have no guarantee, if all of it is about the same person."
-    : `Together at most ε = ${bound(total)}${apart}, if all of it is about the same person.`;
+    ? "Together they have no guarantee if all are about the same person."
+    : `Together at most ε = ${bound(total)}${apart}if all are about the same person.`;
   ui.ledger.replaceChildren(...rows, ...(all.every((r) => r.metric) ? [] : [element("li", sum)]));
 }
 
@@ -368,7 +368,7 @@ async function take(/** @type {DragEvent} */ event) {
     if (file.size > LARGEST) throw new Error("too large");
     ui.text.value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch {
-    say(`“${file.name}” is no text file in UTF-8 of at most ${LARGEST / 1000} kB.`, true);
+    say(`“${file.name}” is not a UTF-8 text file of at most ${LARGEST / 1000} kB.`, true);
     return false;
   }
   edit(true);

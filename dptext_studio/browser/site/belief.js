@@ -33,7 +33,7 @@ export async function suggested(/** @type {Engine} */ engine, /** @type {string}
   if (list) return list.filter((/** @type {string} */ w) => w !== word).slice(0, n);
   const { words, places, near } = await engine.loadNeighbours();
   const row = places.get(word);
-  if (row === undefined) throw new Error(`No public list holds “${fact}”. Name alternatives of its kind yourself.`);
+  if (row === undefined) throw new Error(`No public list contains “${fact}”. Enter similar alternatives yourself.`);
   return Array.from(near.subarray(row * n, (row + 1) * n), (j) => words[j]).filter((w) => w !== word);
 }
 
@@ -57,8 +57,8 @@ function factSpans(/** @type {Engine} */ { language }, /** @type {string} */ tex
 function distinct(/** @type {string} */ word, /** @type {string[]} */ others) {
   const found = new Map(others.map((a) => a.trim()).filter((a) => a).reverse().map((a) => [a.toLowerCase(), a]));
   found.delete(word.toLowerCase());
-  if (!found.size) throw new Error(`Name at least one alternative to “${word}”, such as another word of its kind.`);
-  if (found.size > MOST) throw new Error(`These are ${found.size} alternatives. Give at most ${MOST}: each is read whole.`);
+  if (!found.size) throw new Error(`Enter at least one alternative to “${word}”, such as a similar word.`);
+  if (found.size > MOST) throw new Error(`You entered ${found.size} alternatives. Enter at most ${MOST}.`);
   return [...found.values()].reverse();
 }
 
@@ -92,7 +92,7 @@ export class BeliefQuestion {
       texts.push(await engine.prepare(exchanged + text.slice(at), spec.name, choice));
     }
     if (texts.some((t) => t.flagged?.key !== original.flagged?.key)) {
-      throw new Error(`“${word}” and these alternatives are not flagged alike. Name others of its type, or use the full program.`);
+      throw new Error(`“${word}” and these alternatives have different flags. Enter others of the same type, or use the full program.`);
     }
     const question = new BeliefQuestion(engine, words, texts);
     await question.tabulate(signal);
@@ -228,7 +228,7 @@ export class BeliefQuestion {
   given(/** @type {number} */ epsilon, /** @type {Release} */ release, exact = false) {
     const log = this.logLikelihood(epsilon, release, this.sumsAt(epsilon, exact)).map((l, j) => l + Math.log(this.prior[j]));
     const top = Math.max(...log);
-    if (top === -Infinity) throw new Error("None of these alternatives can have produced the release. Give the rewrite of this text.");
+    if (top === -Infinity) throw new Error("None of these alternatives can have produced the release. Use the rewrite of this text.");
     const z = top + Math.log(log.reduce((sum, l) => sum + Math.exp(l - top), 0));
     return { log: log.map((l) => Math.max(l - z, FLOOR)), ceiling: this.ceiling(epsilon) };
   }

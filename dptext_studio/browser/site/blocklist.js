@@ -71,12 +71,12 @@ export function parseBlocklist(text, language) {
   for (const given of text.split(/[\s,;]+/).filter((t) => t)) {
     const word = fold(given);
     if (!word) continue;
-    if (word.length > LONGEST) throw new Error(`“${given.slice(0, 20)}…” is no word of at most ${LONGEST} letters.`);
-    if (kindOf(word) === "punct") throw new Error(`“${given}” is a mark and no word. Leave it out of the list.`);
+    if (word.length > LONGEST) throw new Error(`“${given.slice(0, 20)}…” is not a word of at most ${LONGEST} letters.`);
+    if (kindOf(word) === "punct") throw new Error(`“${given}” is punctuation, not a word. Remove it from the list.`);
     const parts = language.parse(word).tokens.map((t) => t.text);
     if (!WHOLE.test(word) && parts.length > 1) {
       const several = parts.map((p) => `“${p}”`).join(", ");
-      throw new Error(`“${given}” is read as ${parts.length} words (${several}). List those of them that you mean.`);
+      throw new Error(`“${given}” is read as ${parts.length} words (${several}). List the ones that you mean.`);
     }
     out.add(word);
   }

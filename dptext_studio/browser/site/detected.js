@@ -52,10 +52,10 @@ export function standInsFor(document, spec, language, lists, blocklist, { like, 
   const out = { key, words: new Map(), fixed: new Map(), distributions: new Map(), given: Boolean(named) };
   for (const { token, form, same } of flags) {
     const words = allowed.get(form) ?? lists.of(form).filter((word) => !blocklist.bans(word));
-    if (!words.length) throw new Error("The list of words that are never released has every stand-in of a type. Shorten it.");
+    if (!words.length) throw new Error("The blocklist contains every stand-in of a type. Shorten it.");
     allowed.set(form, words);
     const j = named ? words.indexOf(named[token]) : drawn.get(same) ?? Math.min(Math.floor(uniforms(1)[0] * words.length), words.length - 1);
-    if (j < 0) throw new Error(`“${named?.[token]}” is no stand-in for token ${token}.`);
+    if (j < 0) throw new Error(`“${named?.[token]}” is not a stand-in for token ${token}.`);
     drawn.set(token, j);
     out.words.set(token, words[j]);
     out.fixed.set(token, words[0]);

@@ -150,7 +150,7 @@ export class Engine {
     const named = (/** @type {any} */ c) => (c.name in options ? options[c.name] : c.value);
     const chosen = found.controls.map((/** @type {any} */ c) => (isUsed(found, c, options) ? named(c) : c.value));
     const variant = found.variants[JSON.stringify(chosen)];
-    if (!variant) throw new Error(`${found.title} is not here with these options`);
+    if (!variant) throw new Error(`${found.title} is not available with these options`);
     return { ...found, ...variant };
   }
 
@@ -246,7 +246,7 @@ export class Engine {
   ) {
     if (typeof text !== "string") throw new Error("the text is a string");
     let spec = this.spec(mechanism, options);
-    if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
+    if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} does not support a blocklist here`);
     await this.load(spec);
     if (mechanism === "dp-sentence") return this.bySentence(text, spec, blocklist, { signal, slice, like });
     const given = this.language.parse(text);
@@ -293,7 +293,7 @@ export class Engine {
   ) {
     const { bank, pieces } = this;
     const { text, removed } = this.language.parse(given);
-    if (!bank || !pieces) throw new Error("the bank of sentences is not there");
+    if (!bank || !pieces) throw new Error("the sentence bank is missing");
     const { slots } = spec.options;
     const found = this.language.sentenceSpans(text);
     /** @type {[number, number][]} */
@@ -336,7 +336,7 @@ export class Engine {
   sentencesLeft(/** @type {string[]} */ sentences, /** @type {Blocklist} */ blocklist) {
     const holds = (/** @type {string} */ s) => blocklist.touches(s) && this.language.parse(s).tokens.some((t) => blocklist.bans(t.text));
     const left = all(sentences).filter((j) => !holds(sentences[j]));
-    if (!left.length) throw new Error("every sentence of the bank holds one of the words that are never released");
+    if (!left.length) throw new Error("every sentence of the bank contains a word on the blocklist");
     return left;
   }
 
@@ -347,7 +347,7 @@ export class Engine {
     /** @type {Choice} */ { signal, slice, like },
   ) {
     const { model, pieces, candidates } = this;
-    if (!model || !pieces) throw new Error("the model is not there");
+    if (!model || !pieces) throw new Error("the model is missing");
     const { clip_min: low, clip_max: high } = spec.options;
     const left = blocklist.size ? leftOf(candidates, blocklist) : null;
     const few = left ? left.map((j) => candidates[j]) : candidates;
@@ -445,7 +445,7 @@ export class Engine {
 /** Refuse what is no ε of a mechanism with its options, as the core does: nothing is promised there. */
 export function check(/** @type {any} */ { limits: [least, most] }, /** @type {unknown} */ epsilon) {
   if (typeof epsilon === "number" && epsilon >= least && epsilon <= most) return;
-  throw new Error(`epsilon is a number from ${least} to ${most} here, not ${String(epsilon)}`);
+  throw new Error(`epsilon must be a number from ${least} to ${most} here, not ${String(epsilon)}`);
 }
 
 /** Whether an option has an effect beside the others. */
@@ -463,7 +463,7 @@ const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 /** The places of the words that may be released. */
 function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
   const left = all(words).filter((j) => !blocklist.bans(words[j]));
-  if (!left.length) throw new Error("the list of words that are never released leaves none");
+  if (!left.length) throw new Error("the blocklist leaves no possible output");
   return left;
 }
 

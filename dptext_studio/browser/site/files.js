@@ -1,8 +1,8 @@
 // @ts-check
 // The files of the site: fetched once, checked by hash, unpacked, and kept for visits without a network.
 
-export const AGAIN = "Load this page again.";
-const CONNECTION = "Check your connection, and load this page again.";
+export const AGAIN = "Reload this page.";
+const CONNECTION = "Check your connection and reload this page.";
 
 /** @typedef {{path: string, bytes: number, sha256: string}} File */
 
@@ -26,7 +26,7 @@ export async function content(file, onProgress = () => {}) {
     packed = await fetched(file.path, () => {}, { cache: "reload" });
     data = await whole(packed, file);
   }
-  if (!data) throw new Error(`${file.path} is not the file that this page was made with. ${AGAIN}`);
+  if (!data) throw new Error(`${file.path} does not match this page. ${AGAIN}`);
   if (first) keep(file.path, packed);
   return data;
 }
@@ -40,7 +40,7 @@ async function asked(path, how = {}) {
   const answer = await fetch(path, how).catch(() => null);
   if (!answer) throw new Error(`${path} could not be loaded: the server did not answer. ${CONNECTION}`);
   if (answer.status === 404 || answer.status === 410) {
-    throw new Error(`${path} is not on the server. ${AGAIN} Its owner can upload all files of the site once more.`);
+    throw new Error(`${path} is not on the server. ${AGAIN} Its owner can upload all files of the site again.`);
   }
   if (!answer.ok || !answer.body) {
     throw new Error(`${path} could not be loaded: the server answered ${answer.status}. Wait a minute. ${AGAIN}`);
@@ -69,7 +69,7 @@ export async function json(/** @type {string} */ path) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${path} is not the file that this page was made with. ${AGAIN}`);
+    throw new Error(`${path} does not match this page. ${AGAIN}`);
   }
 }
 
@@ -79,13 +79,13 @@ export async function packedJson(/** @type {string} */ path) {
   try {
     return JSON.parse(new TextDecoder().decode(await unpacked(new Uint8Array(packed))));
   } catch {
-    throw new Error(`${path} is not the file that this page was made with. ${AGAIN}`);
+    throw new Error(`${path} does not match this page. ${AGAIN}`);
   }
 }
 
 /** @returns {never} */
 function stopped(/** @type {string} */ path) {
-  throw new Error(`${path} stopped before all of it was loaded. ${CONNECTION}`);
+  throw new Error(`${path} was not loaded completely. ${CONNECTION}`);
 }
 
 /** What a file holds, unpacked; null where it is damaged, or another one. */

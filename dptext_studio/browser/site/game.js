@@ -71,7 +71,7 @@ function guess(/** @type {number} */ chosen) {
     button.disabled = true;
     button.setAttribute("aria-pressed", String(i === chosen));
   });
-  get("verdict").textContent = chosen === secret ? `Right: it was ${facts[secret]}.` : `You said ${facts[chosen]}. It was ${facts[secret]}.`;
+  get("verdict").textContent = chosen === secret ? `Right: it was ${facts[secret]}.` : `Your answer: ${facts[chosen]}. It was ${facts[secret]}.`;
   get("verdict").className = chosen === secret ? "g-right" : "g-wrong";
   get("believes").textContent = `What the optimal reader believes at ε = ${number(epsilon)}`;
   get("bars").replaceChildren(...facts.map((fact, i) => {

@@ -132,7 +132,7 @@ def add_ring(figure: Figure, at: Sequence[tuple[float, float]], colours: dict[st
 def epsilon_title(names: Sequence[str]) -> str:
     """Return the unit of the axis where all count alike."""
     found = [u.partition(", ")[2] for u in c.units(names)]
-    return f"ε {found[0]}" if len(c.units(names)) == 1 and found[0] else "ε (what it counts differs)"
+    return f"ε {found[0]}" if len(c.units(names)) == 1 and found[0] else "ε (units differ)"
 
 
 def privacy_title(x: str) -> str:

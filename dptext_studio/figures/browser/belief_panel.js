@@ -4,7 +4,7 @@
 const LITTLE = 1.25; // certainty, as a multiple of the prior, up to which a reader learns little
 const LEANING = 0.6; // certainty up to which a reader merely leans
 const CHOOSE = "Choose a word in the text to see what a reader believes about it.";
-const NAME = "Name a word of your text, and what else it could be.";
+const NAME = "Enter a word of your text and its alternatives.";
 const SURE = 0.9; // certainty above which a word gives the fact away
 const MOST = 0.5; // the certainty that the dial has a mark for
 const FEW = 5; // words whose bars have more room
@@ -54,17 +54,17 @@ function remark(belief, found, { released, copied, text }) {
   if (found.guess) {
     return `The noise misleads this reader. Over many rewrites, readers who are ${share(sure)} sure are right ${share(sure)} of the time.`;
   }
-  if (sure < LEANING) return `The reader leans towards “${fact}”, and would lose ${share(1 - sure)} of such bets.`;
-  const gives = sure > SURE ? "still gives it away" : "still points to it";
+  if (sure < LEANING) return `The reader leans towards “${fact}”, and is wrong ${share(1 - sure)} of the time.`;
+  const gives = sure > SURE ? "still reveals it" : "still points to it";
   if (!released) {
     const says = text.toLowerCase().includes(fact.toLowerCase());
     const counts = draws > 1 ? `The guarantee counts all ${draws} draws together.` : "The guarantee counts the whole text at once.";
     return `${says ? `The text says “${fact}”` : `The text does not say “${fact}”, and ${gives}`}. ${counts}`;
   }
   if (sameWord(released, fact)) {
-    return `The original word is back, ${sure > SURE ? "and so is the secret" : "but other words could have produced it too"}.`;
+    return `The original word was sampled again, ${sure > SURE ? "and the reader knows it" : "but other words could have produced it too"}.`;
   }
-  return `“${capital(released)}” is not “${fact}”, and ${gives}. A replaced word is not a hidden fact.`;
+  return `“${capital(released)}” is not “${fact}”, and ${gives}. Replacing a word does not always hide the fact.`;
 }
 
 class BeliefPanel {
@@ -194,8 +194,8 @@ class BeliefPanel {
     }
     const { active, aligned } = strip;
     const token = aligned && active !== null ? strip.tokens[active] : null;
-    const working = ["Working out what a reader believes …", "", false];
-    if (token?.a === "insert") return ["No belief", "No word of your text stood here.", false];
+    const working = ["Computing the reader’s certainty …", "", false];
+    if (token?.a === "insert") return ["No belief", "This word was added, so it hides no word of your text.", false];
     if (!told || told === this.asked) return working;
     if (token && !told.tokens.includes(active)) {
       return active === strip.told ? working : [`What about “${token.o}”?`, "Click this word to see what a reader believes about it.", false];
@@ -312,7 +312,7 @@ class BeliefPanel {
     this.mark = strip.stepEps(step) > eps * (1 + 1e-9) ? strip.stepEps(step - 1) : strip.stepEps(step);
     const at = strip.where(this.mark);
     mark.textContent = `at most ${share(MOST)} sure in this draw`;
-    mark.title = `Set ε = ${plain(this.mark)}. Up to there, a reader of this draw is at most ${share(MOST)} sure. Another draw has another mark.`;
+    mark.title = `Set ε = ${plain(this.mark)}. Up to this value, a reader of this draw is at most ${share(MOST)} sure. Other draws have other limits.`;
     mark.style.setProperty("--at", at);
     mark.dataset.side = at < 0.25 ? "start" : at > 0.75 ? "end" : "";
   }

@@ -41,7 +41,7 @@ class StripCopy {
     if (this.data.seeded) parts.push("Demonstration, not private.");
     else if (other !== undefined) {
       parts.push(
-        `The version at ε ${plain(other)} was copied too: no guarantee is left for either. Rewrite again, and release one.`,
+        `The version at ε ${plain(other)} was also copied, so neither has a guarantee. Rewrite again and release only one.`,
       );
     }
     this.say(parts.join(" "), parts.length > 1);

@@ -47,7 +47,7 @@ class StripCurves {
       path += `${i ? "L" : "M"}${((1000 * i) / this.steps).toFixed(1)},${(100 - 100 * p).toFixed(2)}`;
     }
     ui.line.setAttribute("d", path);
-    ui.lineTag.textContent = `chance that “${t.o}” stays`;
+    ui.lineTag.textContent = `probability that “${t.o}” is unchanged`;
     ui.lineTag.classList.toggle("low", left > 0.62);
   }
 

@@ -48,7 +48,7 @@ class StripIdentifiers {
   }
 
   standing(found) {
-    return `${tally(found)} of your text still ${found.length === 1 ? "stands" : "stand"} here`;
+    return `${tally(found)} of your text still visible`;
   }
 
   // Which of it stands at this ε. Each keeps its place and its width, so that nothing below moves.
@@ -64,20 +64,20 @@ class StripIdentifiers {
       if (is === f.stands) continue;
       f.stands = is;
       f.chip?.classList.toggle("gone", !is);
-      if (f.chip) f.state.textContent = is ? `, ${f.kind}, still stands` : `, ${f.kind}, gone`;
+      if (f.chip) f.state.textContent = is ? `, ${f.kind}, still visible` : `, ${f.kind}, gone`;
     }
     for (const t of this.tokens) {
       if (!t.tells || !t.node) continue;
       const kind = kinds.get(t);
       t.node.classList.toggle("stands", kind !== undefined);
-      if (kind) t.node.setAttribute("aria-description", `${kind}, still stands`);
+      if (kind) t.node.setAttribute("aria-description", `${kind}, still visible`);
       else t.node.removeAttribute("aria-description");
     }
     const left = this.telling.filter((f) => f.stands);
     const said = left.length
       ? this.standing(left)
       : this.telling.length
-        ? "None of these words of your text still stands here"
+        ? "None of these words of your text is still visible"
         : "No names, numbers, dates or places were found in your text";
     if (ui.stood.textContent !== said) ui.stood.textContent = said;
     ui.standing.classList.toggle("none", !left.length);

@@ -42,28 +42,28 @@ class StripInspector {
     for (const row of this.rows) row.k = null;
     if (!t) {
       const some = this.tokens.some((t) => t.drawn);
-      ui.place.textContent = some ? "What could each word have become?" : (this.aligned ? "No chances are stated" : "Written as a whole");
+      ui.place.textContent = some ? "What could each word have become?" : (this.aligned ? "No probabilities available" : "Written as a whole");
       ui.note.textContent = !some && this.tokens.some((u) => u.a === "whole")
         ? this.aligned
-          ? "This mechanism states no chances for the words that it draws."
-          : "This mechanism writes the text as a whole: no piece of it has chances of its own."
-        : "Point at a word, or move through the text with the arrow keys, to see the words it could have become and how " +
+          ? "This mechanism has no formula for the probabilities of its words."
+          : "This mechanism writes the text as a whole, so single words have no distribution."
+        : "Point at a word, or use the arrow keys, to see its candidates and how " +
         "likely each was. Click it or press Enter to pin it; then move ε.";
       ui.note.hidden = false;
       return;
     }
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
     const thing = this.aligned ? "word" : "piece";
-    ui.telltale.textContent = t.tells ? `identifies: a ${t.tells.kind}` : "";
+    ui.telltale.textContent = t.tells ? `identifying: ${t.tells.kind}` : "";
     ui.place.textContent = t.drawn && this.data.stage && !this.data.belief
       ? `How this ${thing} was ${this.aligned ? "replaced" : "drawn"}`
       : `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
     const note = {
       keep: !this.aligned ? `not drawn${t.why ? `: ${t.why}` : ""}.` : `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
-      delete: `deleted${t.why ? `: ${t.why}` : ""}. Nothing stands here in the rewritten text.`,
+      delete: `deleted${t.why ? `: ${t.why}` : ""}. The rewritten text has no word here.`,
       insert: this.aligned
-        ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`
-        : `drawn given your text${this.data.live ? "" : " and the pieces before it"}. No word of your text stands behind it alone.`,
+        ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. This word was added, so it hides no word of your text.`
+        : `drawn given your text${this.data.live ? "" : " and the tokens before it"}. It does not belong to a single word of your text.`,
       replace: t.a === "replace" ? this.noteOnDrawn(t) : "",
     }[t.a] + (t.draws ? this.noteOnDraws(t) : "");
     ui.note.textContent = note.trim();
@@ -80,15 +80,15 @@ class StripInspector {
   }
 
   noteOnDrawn(t) {
-    const fixed = this.constant(t) ? " The chances are the same at every ε." : "";
+    const fixed = this.constant(t) ? " The probabilities are the same at every ε." : "";
     if (t.why) return `“${t.o}”: ${t.why}.${fixed}`;
     if (t.src >= 0) return "";
-    return `“${t.o}” is not among the ${integer.format(t.total)} words that can be drawn, so it is never kept.`;
+    return `“${t.o}” is not among the ${integer.format(t.total)} candidates, so it never remains unchanged.`;
   }
 
   noteOnDraws(t) {
     const [n, none] = [integer.format(t.draws), counted(0, t.draws)];
-    return ` The chances are estimated from ${n} draws; a word that came up in none of them shows ${none}.`;
+    return ` The probabilities are estimated from ${n} draws; a word that was never sampled shows ${none}.`;
   }
 
   constant(t) {

@@ -21,7 +21,7 @@ class StripOdds {
     this.shownOdds = key;
     if (!this.switched) return put(ui.oddsWords, oddsWords(data.odds, eps));
     ui.oddsWords.replaceChildren("ε scales differ between mechanisms. ");
-    if (!may) return ui.oddsWords.append("Compare settings by the reader’s certainty, where it is known.");
+    if (!may) return ui.oddsWords.append("Compare settings by the reader’s certainty if it is known.");
     const match = ui.oddsWords.appendChild(make("button", "match", "Match the reader’s certainty"));
     match.type = "button";
     match.title = `Set ε so that a reader is about ${share(this.switched.certainty)} sure again`;
@@ -45,7 +45,7 @@ class StripOdds {
 
 // Why no ε gives this certainty. found: by matchCertainty.
 function unmatched(found, certainty) {
-  if (!found) return "no belief is known here.";
+  if (!found) return "no certainty is known here.";
   if (found.low > certainty) return `never below ${share(found.low)} here.`;
   if (found.high < certainty) return `never above ${share(found.high)} here.`;
   return `the nearest here is ${share(found.p)}.`;

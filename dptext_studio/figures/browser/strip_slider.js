@@ -123,16 +123,16 @@ class StripSlider {
     const short = data.stage && this.aligned;
     ui.legend.replaceChildren(
       ...[
-        ["replace", "lg-chance", "the longer the bar, the likelier the word stays (N_w)"],
+        ["replace", "lg-chance", "longer bar: higher probability that the word is unchanged (N_w)"],
         ["replace", "lg-risk", data.attack ? this.riskSaid() : ""],
         ["replace", "lg-changed", short ? "replaced" : "changed"],
-        ["replace", "lg-same", short ? "unchanged by chance" : "drawn, same word"],
-        ["fixed", "lg-fixed", "replaced whatever ε is"],
-        ["stands", "lg-stands", short ? "still identifying" : "a name, number, date or place that still stands"],
+        ["replace", "lg-same", short ? "unchanged by chance" : "sampled, same word"],
+        ["fixed", "lg-fixed", "replaced at every ε"],
+        ["stands", "lg-stands", short ? "still identifying" : "a name, number, date or place that is still visible"],
         ["stands", "lg-rest", "every other word"],
         ["keep", "lg-keep", short ? "left unchanged" : "kept as it is, visible to everyone"],
         ["delete", "lg-del", "deleted"],
-        ["insert", "lg-ins", this.aligned ? "added" : this.data.live ? "drawn" : "drawn, given the pieces before it"],
+        ["insert", "lg-ins", this.aligned ? "added" : this.data.live ? "drawn" : "sampled, given the tokens before it"],
       ].filter(([a]) => kinds.has(a)).map(([, name, text]) => make("li", name, text)),
     );
   }

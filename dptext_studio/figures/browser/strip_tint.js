@@ -4,9 +4,9 @@ class StripTint {
   riskSaid() {
     const { why, chance, guess } = this.data.attack;
     if (why) return why;
-    if (chance === undefined) return "Working it out …";
-    return "the longer the bar, the likelier an attacker names your word who sees one released word, and knows the " +
-      `mechanism, ε and how frequent words are in public text. Without the output, a guess is right ${percent(chance)} ` +
+    if (chance === undefined) return "Computing …";
+    return "longer bar: higher success of an attacker who sees one released word and knows the " +
+      `mechanism, ε and public word frequencies. Without the output, a guess is right ${percent(chance)} ` +
       `of the time (always “${guess}”).`;
   }
 

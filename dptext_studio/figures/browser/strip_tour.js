@@ -325,14 +325,14 @@ class TourView {
       put(value, `${n} of ${at.length}`);
     }
     const n = [...wanted].filter((i) => this.found.has(i)).length;
-    put(this.title, "What gives her away");
+    put(this.title, "What identifies her");
     put(this.note, this.shown
       ? "Outlined words are the ones you missed. Most people miss her family and her illness."
       : "Names are easy to find. Look for what else a neighbour would recognise.");
     put(this.said, `${n} of ${wanted.size} words found`);
     put(this.act, this.shown ? "Hide what I missed" : "Show what I missed");
     this.act.setAttribute("aria-pressed", String(this.shown));
-    this.peekSays("What gives her away");
+    this.peekSays("What identifies her");
   }
 
   // How many of the words that give her away are not crossed out, and how many there are.
@@ -384,9 +384,9 @@ class TourView {
     const node = this.nodes.get(fact);
     node?.classList.toggle("drawn", Boolean(one));
     if (node) put(node, one ? one.word : this.strip.tokens[fact].o);
-    put(this.title, one ? `Which note produced “${one.word}”?` : "Drawing a word …");
+    put(this.title, one ? `Which note produced “${one.word}”?` : "Sampling a word …");
     this.act.disabled = !one;
-    put(this.act, "Draw again");
+    put(this.act, "Sample again");
     if (!one) return;
     const factor = Math.exp(all.loss);
     const top = 1.05 * factor * Math.max(...all.draws.flatMap((d) => d.p));
@@ -398,7 +398,7 @@ class TourView {
     });
     put(this.limit, `the guarantee’s limit at ε = ${plain(all.eps)}: ${factor.toFixed(1)} times as likely`);
     const words = all.draws.slice(0, this.drawn).map((d) => make("b", "", d.word));
-    this.history.replaceChildren("Drawn so far: ", ...words.flatMap((w, k) => (k ? [", ", w] : [w])));
+    this.history.replaceChildren("Sampled so far: ", ...words.flatMap((w, k) => (k ? [", ", w] : [w])));
     put(this.note, "Two nearly equal bars: from this word alone, nobody can tell whose note it is.");
     put(this.said, `At ε = ${plain(all.eps)}, 50:50 becomes at most ${oddsPair(all.loss)}.`);
     const [a] = this.posterior(one);
@@ -435,7 +435,7 @@ class TourView {
       const told = all?.redacted;
       const [left, of] = this.uncrossed();
       now = { certainty: told ? Math.max(...told.p) : null, best: told ? `best guess: ${told.words[told.p.indexOf(Math.max(...told.p))]}` : "",
-        aside: `${left} of these ${of} words left`, tick: 0.25, meaning: told?.meaning ?? null, below: "similarity to the original" };
+        aside: `${left} of these ${of} words still visible`, tick: 0.25, meaning: told?.meaning ?? null, below: "similarity to the original" };
     } else if (this.step === 3) {
       now = { certainty: one ? Math.max(...this.posterior(one)) : null, best: one ? `${all.fact} or ${all.other}?` : "",
         aside: "guessing: 50%", tick: 0.5, meaning: one?.meaning ?? null, below: "one word replaced" };

@@ -213,7 +213,7 @@ class StripWords {
     const parts = [shown];
     if (t.changed) parts.push(`was ${t.o}`);
     else if (t.a === "insert") parts.push("added");
-    if (this.byRisk && t.risk >= 0) parts.push(`an attacker names it ${percent(t.risk)} of the time`);
+    if (this.byRisk && t.risk >= 0) parts.push(`an attacker recovers it ${percent(t.risk)} of the time`);
     if (parts.length > 1) t.node.setAttribute("aria-label", parts.join(", "));
     else t.node.removeAttribute("aria-label");
   }

@@ -3,7 +3,7 @@
 const TOUR_STEPS = [
   { title: "", say: "", bar: "", take: "" },
   {
-    title: "Tap everything that gives her away.",
+    title: "Tap everything that identifies her.",
     say: "This is a note from a clinic. Somebody wants to share it, but nobody should learn who it is about. " +
       "Which words would tell you? Tap them.",
     bar: "The note as written",
@@ -17,22 +17,22 @@ const TOUR_STEPS = [
     take: "Crossing out hides names. It does not hide facts.",
   },
   {
-    title: "So flip coins: let chance choose the word.",
-    say: "We take out “heart” and draw a word at random. Now think of a neighbour whose note says “lung”. " +
+    title: "So flip coins: choose the word at random.",
+    say: "We take out “heart” and sample a word at random. Now think of a neighbour whose note says “lung”. " +
       "Her note could have produced the same word, almost as often.",
-    bar: "The note with one word drawn at random",
+    bar: "The note with one word sampled at random",
     take: "Differential privacy limits the odds: one word never proves which note it came from.",
   },
   {
     title: "Now slide.",
-    say: "To the left, words dissolve and the reader loses the trail. To the right, the meaning comes back, and so does " +
-      "the reader. Watch the two numbers move against each other.",
+    say: "To the left, words are replaced and the reader becomes unsure. To the right, the meaning returns, and so does " +
+      "the reader’s certainty. Watch how the two numbers trade off.",
     bar: "",
-    take: "More meaning for you is more certainty for the reader.",
+    take: "More meaning preserved means more certainty for the reader.",
   },
   {
     title: "Keep the reader below 50% and the text readable.",
-    say: "It is hard: that is the trade-off. Every replaced word spends ε, and the spending adds up. " +
+    say: "It is hard: that is the trade-off. Every replaced word spends ε, and the budgets add up. " +
       "Whole sentences spend less, but they lose facts. Try both.",
     bar: "",
     take: "",

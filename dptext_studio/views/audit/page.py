@@ -125,7 +125,7 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
             )
     lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
     if len(lines) > MAX_LINES:
-        choice.error(f"This page takes up to {MAX_LINES} lines, and there are {len(lines):,}. Shorten the list.")
+        choice.error(f"This page accepts up to {MAX_LINES} lines, but there are {len(lines):,}. Shorten the list.")
         return None, False
     if said := too_long(typed):
         choice.error(said)

@@ -113,8 +113,8 @@ def advice_text(advice: Advice, live: bool, early: bool) -> None:
     one = advice.draws == 1
     st.caption(
         f"This is based only on your text, with {advice.points:,} points{' so far' if live else ''} and "
-        f"{advice.draws:,} {'draw' if one else 'draws'} at each. The best of many points looks better than it is, so redraw to check "
-        "it. The guarantee for one ε differs between mechanisms."
+        f"{advice.draws:,} {'draw' if one else 'draws'} at each. The best of many points looks "
+        "better than it is, so redraw to check it. The guarantee for one ε differs between mechanisms."
     )
     if advice.best is None:
         return

@@ -252,7 +252,7 @@ def strongest_panel(
         "Running all attackers",
         lambda task: best.ask(mechanism, [result], task=task),
         ask="Run all attackers",
-        note=f"Attackers compared: {', '.join(best.ASKED.values()).lower()}. They guess the same words of the rewrite above.",
+        note=f"Attackers compared: {', '.join(best.ASKED.values()).lower()}. They guess the same words.",
     )
     if finding is None:
         return
