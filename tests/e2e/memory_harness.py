@@ -75,7 +75,6 @@ def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
     sessions.STOP, sessions.CLOSE = float(stop), float(close)
     streamlit_patches.FETCH = min(streamlit_patches.FETCH, 2 * float(close))
     meaning.MOST = meaning.LEAST  # texts of a gauge: each takes the server as long as a rewrite
-    meaning.PICTURE = meaning.PAUSE = 0.1  # nobody looks at a first picture or types on: tests wait for the gauge
     leave, begin = jobs.Job.leave, jobs.Job.__init__
 
     def noted(job: jobs.Job, *given: Any, **options: Any) -> None:
