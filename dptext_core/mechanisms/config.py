@@ -368,8 +368,7 @@ def _name(name: str, value: Any) -> str:
         usable = False
     if not usable:
         raise ConfigError(
-            f"{name} is no name that anything can have: {shorten_repr(value)}. It has a character of no file's name, "
-            f"or more "
+            f"{name} is not a valid name: {shorten_repr(value)}. It has a character that file names cannot have, or more "
             f"than {_LONGEST_NAME:,} bytes."
         )
     return value

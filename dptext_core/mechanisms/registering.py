@@ -45,7 +45,7 @@ def register(cls: type[Mechanism]) -> type[Mechanism]:
         raise ConfigError(f"{cls.__name__} lacks {', '.join(missing)}.")
     _check_class(cls)
     if cls.name in BUILT_IN or cls.name in registered:
-        raise ConfigError(f"There is a mechanism named {cls.name!r} already. Choose another name.")
+        raise ConfigError(f"A mechanism named {cls.name!r} already exists. Choose another name.")
     registered[cls.name] = cls
     return cls
 

@@ -96,7 +96,7 @@ class Setting:
         """
         if preset is not None:
             if preset not in PRESETS:
-                raise ConfigError(f"There is no preset {preset!r}: use one of {', '.join(PRESETS)}.")
+                raise ConfigError(f"Unknown preset {preset!r}. Use one of {', '.join(PRESETS)}.")
             presets = {name: option_meta(f).presets for name, f in fields_of(mechanism).items()}
             given = {name: values[preset] for name, values in presets.items() if preset in values} | given
         epsilon = given.pop("epsilon", None)
