@@ -132,7 +132,7 @@ NOT_IN_VOCABULARY = "not in the vocabulary"
 #: The reason of a step whose copied word has another form, by what was released behind it.
 AGREEMENT = "agrees with the next word"
 #: The reason of a step that leaves a word out by chance.
-DELETED_BY_CHANCE = "deleted by chance"
+DELETED_BY_CHANCE = "deleted at random"
 
 
 def deleted_by_chance(step: Step) -> bool:
@@ -195,5 +195,5 @@ def check_pieces(text: str, pieces: Sequence[Release], title: str) -> None:
         if piece.origin not in ORIGINS:
             raise ConfigError(f"{title} gives piece {k} the origin {piece.origin!r}. Use one of {', '.join(ORIGINS)}.")
         if not at <= start <= end <= len(text) or text[start:end] != piece.text:
-            raise ConfigError(f"{title} names pieces that do not stand in its released text in this order (piece {k}).")
+            raise ConfigError(f"{title} returned pieces that are not in its released text in this order (piece {k}).")
         at = end

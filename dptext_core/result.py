@@ -53,7 +53,7 @@ class Trace(Private):
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
         """Return the distribution of unit ``i``, given what came before it."""
-        raise NoDistribution("This mechanism states no distribution for what it draws.")
+        raise NoDistribution("This mechanism has no formula for its distributions.")
 
     def distributions(self, units: Sequence[tuple[int, Unit]]) -> Iterator[TokenDistribution]:
         """:meth:`distribution` of several units in turn: a trace may compute all of them in less than one by one."""
@@ -61,7 +61,7 @@ class Trace(Private):
 
     def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
         """Return the channel and the noise of unit ``i``, which determine the result at every other ε."""
-        raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
+        raise NoDistribution("This mechanism needs a new pass for another ε. Rewrite again.")
 
     def candidate(self, i: int, unit: Unit) -> int | None:
         """Which candidate of its distribution unit ``i`` is; None: the one that is written like it."""
@@ -188,8 +188,8 @@ class RewriteResult(Private):
         if "distribution" in self.can:
             return ""
         if "alignment" in self.can:
-            return "This mechanism states no chances for the words that it draws."
-        return "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
+            return "This mechanism has no formula for the probabilities of its words."
+        return "This mechanism writes the text as a whole, so single words have no distribution."
 
     def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
         """Post-process the release into more fluent text: see :func:`dptext_core.attacks.polish.polish`.
@@ -245,7 +245,7 @@ class RewriteResult(Private):
             rule = isinstance(unit, Release) and unit.origin == "rule"
             verb = "placed" if rule else "deleted" if unit.action == "delete" else "kept"
             raise NoDistribution(
-                f"{name} {i} was {verb} ({unit.reason or 'by rule'}), so no word was drawn for it. Pick another one."
+                f"{name} {i} was {verb} ({unit.reason or 'by rule'}), so it has no distribution. Choose another one."
             )
         if self.no_chances:
             raise NoDistribution(self.no_chances)
@@ -287,7 +287,7 @@ class RewriteResult(Private):
         }
         if self.seed is not None:
             out["seed"] = self.seed
-            out["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
+            out["note"] = "demonstration, not private: anyone who knows the seed can reproduce the noise"
         if trace:
             out["original"] = self.original
             out["steps"] = [{"changed": s.changed, **dataclasses.asdict(s)} for s in self.steps]
@@ -338,15 +338,15 @@ class PolishedResult(Private):
         """Describe the post-processing, for the owner's eyes."""
         n = len(self._places)
         if not n:
-            return "No word of this text was drawn, so there is nothing to polish."
-        message = f"The polish changed {self.changed} of {n} drawn {'word' if n == 1 else 'words'}, and spent no ε."
+            return "No word of this text was sampled, so there is nothing to clean up."
+        message = f"The clean-up changed {self.changed} of {n} sampled {'word' if n == 1 else 'words'}, and spent no ε."
         if self.unchanged is not None:
             before, after = self.unchanged
             known = sum(bool(original) for original, *_ in self._places)
-            them = "them" if known == n else f"the {known} that were drawn by looking at a word"
+            them = "them" if known == n else f"the {known} that depend on an original word"
             message += (
-                f" Before it {percent(before)} of {them} were the original words, now {percent(after)} are: what it "
-                "brings back, an attacker who reads the release would have found too."
+                f" Before it {percent(before)} of {them} were the original words, now {percent(after)} are. An "
+                "attacker who reads the release could restore the same words."
             )
         return message
 

@@ -80,7 +80,7 @@ class Swap(dpt.Mechanism):
         prepared = self.prepared(text)
         channels = self._channels(prepared)
         if index not in channels:
-            raise dpt.NoDistribution(f"Token {index} is kept as it is, so no word is drawn for it.")
+            raise dpt.NoDistribution(f"Token {index} is kept as it is, so it has no distribution.")
         return channels[index].at(self.epsilons(prepared)[index])
 
     def rewrite_prepared(self, prepared, stream, task):

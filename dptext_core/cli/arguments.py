@@ -47,13 +47,13 @@ def _gpus(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= 64:
-        raise ConfigError("A number of GPUs above 0 and at most 64 is needed, such as 1 or 0.5.")
+        raise ConfigError("Give a number of GPUs above 0 and at most 64, such as 1 or 0.5.")
     return found
 
 
 def _positive(text: str) -> int:
     if (number := codec.parse_whole_number("the number", text)) < 1:
-        raise ConfigError(f"{shorten_repr(text)} is not a whole number of 1 or more. Give a larger one.")
+        raise ConfigError(f"{shorten_repr(text)} is not a whole number of at least 1.")
     return number
 
 
@@ -82,7 +82,8 @@ def numbers(name: str, text: str) -> list[float]:
 epsilons = functools.partial(numbers, "ε")
 
 
-def add_seed(parser: argparse.ArgumentParser, help: str = "repeat the same draw: a demonstration, not private") -> None:
+def add_seed(parser: argparse.ArgumentParser, help: str = "repeat the same draw; for demonstrations, not "
+                                                          "private") -> None:
     """Add ``--seed``."""
     parser.add_argument("--seed", type=whole_number("the seed"), metavar="N", help=help)
 
@@ -91,7 +92,7 @@ def add_text(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that give one text."""
     parser.add_argument("text", nargs="?", help="the text; without it, or with -, standard input is read")
     parser.add_argument("--file", metavar="F", help="read the text from this UTF-8 file")
-    parser.add_argument("--quiet", action="store_true", help="no guarantee and no notes on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no guarantee and print no notes on standard error")
 
 
 #: Arguments that name what a command reads, and what it writes.
@@ -112,8 +113,7 @@ def keep_apart(args: argparse.Namespace) -> None:
         for name, path in written:
             if any(same_place(path, other) for other in taken):
                 raise InputError(
-                    f"--{name} names a file that this command also reads, or writes something else into: that would "
-                    "be lost. Name another file."
+                    f"--{name} names a file that this command also reads or writes. Choose another file."
                 )
             taken += [path, *(path / own for own in RUN_FILES)]
 
@@ -130,7 +130,7 @@ def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None =
     low, high, unit = meta.min, meta.max, meta.unit
     facts = [unit] if unit else []
     less = most is not None and high is not None and most < high
-    high, where = (most, " with the other options at theirs") if less else (high, "")
+    high, where = (most, " with the other options at their defaults") if less else (high, "")
     if low is not None and high is not None:
         facts.append(f"{codec.format_value(low)} to {codec.format_value(high)}{where}")
     elif low is not None:
@@ -139,7 +139,7 @@ def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None =
         facts.append(f"at most {codec.format_value(high)}")
     if meta.kind == "epsilon":
         default = f"default {codec.write(field, dpt.mechanism_class(mechanism).epsilon_range({})[2])}"
-        facts.append(f"{default} with the other options at theirs" if field.default is None else default)
+        facts.append(f"{default} with the other options at their defaults" if field.default is None else default)
     elif field.default not in (None, "", ()):
         facts.append(f"default {codec.write(field, field.default)}")
     line = f"{meta.label}. {meta.help}"
@@ -191,7 +191,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
         metavar="FILE",
         dest=options["dest"],
         default=argparse.SUPPRESS,
-        help="The same from a UTF-8 file; together they are one list.",
+        help="Read them from a UTF-8 file; both are combined into one list.",
     )
 
 
@@ -267,7 +267,7 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=argparse.SUPPRESS,
-        help="a Python file that registers mechanisms of your own; it runs with all your rights. May be repeated",
+        help="a Python file that registers your own mechanisms; it runs with all your permissions. May be repeated",
     )
 
 
@@ -278,7 +278,7 @@ def find_word(word: str, document: Document) -> list[int]:
     found = [i for i, token in enumerate(tokens) if token == word]
     found = found or [i for i, token in enumerate(tokens) if token.casefold() == word.casefold()]
     if not found:
-        raise InputError(f"The text has no word {word!r}. Check its spelling, or name its place with --index.")
+        raise InputError(f"The text has no word {word!r}. Check its spelling, or give its position with --index.")
     return found
 
 
@@ -295,10 +295,10 @@ def attacker_of(name: str | None, mechanism: Mechanism) -> Any:
     from ..attacks import DataAttacker, get_attacker
 
     if name is None:
-        raise InputError(f"Name an attacker with --attacker: one of {attackers()}.")
+        raise InputError(f"Choose an attacker with --attacker: one of {attackers()}.")
     attacker = get_attacker(name)
     if isinstance(attacker, DataAttacker):
-        raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Take one of {attackers()}.")
+        raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Use one of {attackers()}.")
     attacker.check(mechanism)
     return attacker
 
@@ -309,5 +309,6 @@ def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
 
     attacker = attacker_of(name, mechanism)
     if not isinstance(attacker, TextAttacker):
-        raise InputError(f"The attacker {attacker.name!r} looks at many texts, and here is one. Use attack for it.")
+        raise InputError(f"The attacker {attacker.name!r} needs many texts, but this command has one. Use the "
+                         "command attack.")
     return attacker

@@ -20,8 +20,8 @@ from ..errors import InputError
 from ..support.checks import without_marks
 from ..support.whole_files import replacement
 
-SEED_WARNING = "warning: demonstration, not private: whoever knows the seed can replay the noise"
-OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
+SEED_WARNING = "warning: demonstration, not private: anyone who knows the seed can reproduce the noise"
+OWNER_ONLY = "note: this reveals the original words; do not publish it"
 #: Bytes of a text, from a file or standard input: a device or a pipe may never end.
 MOST = 100_000_000
 
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_args(args, namespace)
         if rest:  # a text may be among them, which no message quotes
             options = [name[0] for word in rest if (name := re.match(r"--?[a-z][\w-]*(?==|$)", word))]
-            self.error(f"unrecognized arguments: {' '.join(options)}" if options else "there is an argument too many")
+            self.error(f"unrecognized arguments: {' '.join(options)}" if options else "too many arguments")
         return found
 
     def error(self, message: str) -> NoReturn:
@@ -65,7 +65,7 @@ def decode_argument(text: str) -> str:
         # What the locale could not read stands in it as lone surrogates. Paths stay so: the system wants them so.
         return text if text.isascii() else os.fsencode(text).decode("utf-8")
     except UnicodeError:  # which holds the text
-        raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from None
+        raise InputError("The text is not UTF-8. Save it as a UTF-8 file and use --file.") from None
 
 
 def read_file(path: str) -> str:
@@ -74,7 +74,7 @@ def read_file(path: str) -> str:
         with Path(path).open("rb") as file:
             data = file.read(MOST + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
-        raise InputError(f"Cannot read {shorten(path)}: {error_reason(error)}. Name another file.") from error
+        raise InputError(f"Cannot read {shorten(path)}: {error_reason(error)}. Choose another file.") from error
     return _decode(data, shorten(path))
 
 
@@ -87,7 +87,8 @@ def read_text(args: argparse.Namespace) -> str:
     if args.text is not None and args.text != "-":
         with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
             if Path(args.text).is_file() and not args.quiet:
-                note("note: there is a file of this name, and its name is taken as the text; to read it, use --file")
+                note("note: a file with this name exists, but the name is used as the text; to read the file, use "
+                     "--file")
         return decode_argument(args.text)
     if sys.stdin is None:
         raise InputError("There is no standard input. Give the text or --file.")
@@ -124,7 +125,7 @@ def emit(text: str, out: str | None = None) -> None:
         # A lone surrogate is part of a path that JSON repeats; so written, JSON reads it back.
         _replace(Path(out), text.encode("utf-8", "backslashreplace"))
     except (OSError, ValueError) as error:
-        raise InputError(f"Cannot write {shorten(out)}: {error_reason(error)}. Name another file.") from error
+        raise InputError(f"Cannot write {shorten(out)}: {error_reason(error)}. Choose another file.") from error
 
 
 def _replace(path: Path, data: bytes) -> None:
@@ -147,7 +148,7 @@ def explain_resume(out: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        note(f"Stopped. What is done is in {out}; the same command goes on from there.")
+        note(f"Stopped. Finished rows are in {out}; run the same command to resume.")
         raise
 
 

@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             raise
         abandon(sys.stdout)
-        note(f"error: Cannot write the output: {error_reason(error)}. Make room for it or send it elsewhere.")
+        note(f"error: Cannot write the output: {error_reason(error)}. Free some space or write it elsewhere.")
         return 2
     finally:
         try:

@@ -185,7 +185,7 @@ class Mechanism(PreparationBase):
         if result.pieces is not None:
             check_pieces(result.text, result.pieces, self.title)
         elif not len(result.steps) and result.text.strip() and "alignment" not in result.can:
-            raise ConfigError(f"{self.title} gives neither steps nor pieces with its text. Give one of them.")
+            raise ConfigError(f"{self.title} returns neither steps nor pieces with its text. Return one of them.")
         return mark_seeded(result)
 
     def rewrites(
@@ -245,7 +245,7 @@ class Mechanism(PreparationBase):
             raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
         variants = [self.replace(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
-            raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
+            raise ConfigError("A sweep takes one ε for each point, not a list.")
         stream = _one_stream(seed, stream)
         prepared = self.prepared(text, task)
         results = tuple(v.rewrite(prepared, stream=stream, task=task.quiet) for v in variants)
@@ -302,10 +302,10 @@ class Mechanism(PreparationBase):
         """
         require_alignment(
             self,
-            "has no distribution for a word of the original: ask a result for those of its pieces, or take --piece on "
-            "the command line",
+            "has no distribution for an original word: use the distributions of a result, or --piece on the command "
+            "line",
         )
-        raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
+        raise NoDistribution(f"{self.title} has no formula for the probabilities of a word.")
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         """Return a rewrite of each text. Override it where texts are faster together or share draws.
@@ -478,4 +478,4 @@ def in_runs(texts: Sequence[Any]) -> list[tuple[Any, int]]:
 def check_mechanism(mechanism: object) -> None:
     """Raise ConfigError for anything else."""
     if not isinstance(mechanism, Mechanism):
-        raise ConfigError(f"Give a mechanism, as dptext_core.get_mechanism makes one, not {shorten_repr(mechanism)}.")
+        raise ConfigError(f"Pass a mechanism from dptext_core.get_mechanism, not {shorten_repr(mechanism)}.")

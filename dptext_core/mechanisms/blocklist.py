@@ -87,19 +87,19 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
     found = set()
     for word in words:
         if not isinstance(word, str):
-            raise ConfigError(f"{name} is a list of words, and {shorten_repr(word)} is none.")
+            raise ConfigError(f"{name} must be a list of words, but {shorten_repr(word)} is not a word.")
         if word := fold(word.strip()):
             if len(word) > LONGEST or _SEPARATORS.search(word) or not word.isprintable():
                 raise ConfigError(
-                    f"{shorten_repr(word)} is not one word of at most {LONGEST} letters. Write each word of {name} by "
-                    f"itself."
+                    f"{shorten_repr(word)} is not one word of at most {LONGEST} letters. List each word of {name} "
+                    "separately."
                 )
             if not any(c.isalnum() or unicodedata.category(c)[0] == "S" for c in word):
-                raise ConfigError(f"{shorten_repr(word)} is a mark and no word. Leave it out of {name}.")
+                raise ConfigError(f"{shorten_repr(word)} is punctuation, not a word. Remove it from {name}.")
             found.add(word)
     if sum(map(len, found)) + len(found) > MOST:
         raise ConfigError(
-            f"{name} has {len(found):,} words of more than {MOST:,} letters together. Leave the rarest ones out."
+            f"{name} has {len(found):,} words of more than {MOST:,} letters in total. Remove the rarest ones."
         )
     return tuple(sorted(found))
 
@@ -157,9 +157,8 @@ class Blocklist(Private):
             if len(tokens) > 1:
                 parts = ", ".join(f"“{t.text}”" for t in tokens)
                 raise ConfigError(
-                    f"{shorten_repr(word)} cannot be on the list of words that are never released: a text is read word "
-                    f"by "
-                    f"word, and this is {len(tokens)} of them ({parts}). List those of them that you mean."
+                    f"{shorten_repr(word)} cannot be on the blocklist because it is read as {len(tokens)} words "
+                    f"({parts}). List the ones that you mean."
                 )
 
 

@@ -75,13 +75,13 @@ def by_word(m: Mechanism) -> WordByWord:
     """Return that capability of a mechanism, for what is measured of its words. Raises ConfigError of one that has
     none."""
     if m.by_word is None:
-        raise ConfigError(f"{m.name!r} has no vocabulary whose words could be measured. Choose a word-level mechanism.")
+        raise ConfigError(f"{m.name!r} has no vocabulary to measure. Choose a word-level mechanism.")
     return m.by_word
 
 
 def drawn_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
     """:meth:`Alignment.drawn` of a mechanism. Raises NoDistribution where it has no such words."""
-    return require_alignment(m, "draws in no word's place").drawn(text)
+    return require_alignment(m, "replaces no single words").drawn(text)
 
 
 class InputCoverage(Facet[M]):
@@ -104,7 +104,7 @@ class InputCoverage(Facet[M]):
 
     def uncovered(self) -> str:
         """Return a sentence on what happens to the words that it does not know."""
-        return "what becomes of them does not depend on what they are."
+        return "their replacements do not depend on them."
 
     def note(self, text: str | Prepared) -> str:
         """Return what its author should know of how this text is read, in a sentence; "" for nothing."""

@@ -89,7 +89,7 @@ class ClippedMechanism(Mechanism):
         if low is None or high is None:
             raise ConfigError(
                 f"No clipping range is known for {config.model!r}. Give clip_min and clip_max; "
-                f"dptext_core.models.{cls.estimator} finds them from public texts of yours."
+                f"dptext_core.models.{cls.estimator} estimates them from your public texts."
             )
         if not low < high:
             raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")

@@ -54,7 +54,7 @@ def parse_option(field: dataclasses.Field, text: str) -> Any:
     """Return the value that a text stands for, checked as the option wants it. Raises ConfigError."""
     name, kind, choices = field.name, option_meta(field).kind, option_meta(field).choices or ()
     if not isinstance(text, str):
-        raise ConfigError(f"{name} is read from text, not from {type(text).__name__}.")
+        raise ConfigError(f"{name} must be text, not {type(text).__name__}.")
     text = text.strip()
     if _can_be_none(field) and (not text or (text.lower() == NONE and text not in choices)):
         return None
@@ -67,7 +67,7 @@ def parse_option(field: dataclasses.Field, text: str) -> Any:
         value = parse_whole_number(name, text)
     elif kind == "flag":
         if (value := _FLAGS.get(text.lower())) is None:
-            raise ConfigError(f"{name} is yes or no, not {shorten_repr(text)}.")
+            raise ConfigError(f"{name} must be yes or no, not {shorten_repr(text)}.")
     elif kind == "words":
         value = () if text == _EMPTY else split(text)
     elif kind == "texts":
@@ -158,9 +158,8 @@ def _places(name: str, text: str) -> tuple[str, ...]:
     while True:
         if (place := _PLACE.match(text, at)) is None:
             raise ConfigError(
-                f"{shorten_repr(text)} has a quote that does not end its name. Close it before the next comma of "
-                f"{name}, and "
-                "write a quote inside of it twice."
+                f"{shorten_repr(text)} has an unclosed quote. Close it before the next comma of {name}, and double "
+                "any quote inside a name."
             )
         found.append(place[2].strip() if place[1] is None else place[1].replace('""', '"'))
         at = place.end()
@@ -170,7 +169,7 @@ def _places(name: str, text: str) -> tuple[str, ...]:
 
 def _filled(name: str, text: str, places: tuple[str, ...]) -> tuple[str, ...]:
     if not all(places):
-        raise ConfigError(f"{shorten_repr(text)} has an empty place between its commas. Leave no gap in {name}.")
+        raise ConfigError(f"{shorten_repr(text)} has an empty entry between commas. Remove it from {name}.")
     return places
 
 
@@ -179,7 +178,8 @@ def _unquoted(name: str, text: str) -> str:
     if not text.startswith('"'):
         return text
     if len(places := _places(name, text)) > 1:
-        raise ConfigError(f"{name} is one name, and {shorten_repr(text)} goes on after the quotes. Leave the rest out.")
+        raise ConfigError(f"{name} must be one name, but {shorten_repr(text)} continues after the quotes. Remove the "
+                          "rest.")
     return places[0]
 
 

@@ -66,7 +66,7 @@ def epsilon_option(
     low: float,
     high: float,
     unit: str = "per word",
-    spent: str = "Every word that is replaced spends it.",
+    spent: str = "Every replaced word spends it.",
     most: float = MAX_EPSILON,
 ) -> Any:
     """Return the field ``epsilon`` of a config.
@@ -117,9 +117,9 @@ def keep_stopwords_option() -> Any:
         label="Keep stop words",
         shared_with="all",
         keeps_distribution=True,
-        help="Words such as “the”, “of” and “not” stay as they are, unless they are written as a name or a number. "
-        "They spend nothing, and everyone can read them.",
-        phrase=("stop words drawn", "stop words kept"),
+        help="Words such as “the”, “of” and “not” are unchanged unless they look like a name or a number. They "
+             "spend no ε, and everyone can read them.",
+        phrase=("stop words replaced", "stop words kept"),
     )
 
 
@@ -152,8 +152,8 @@ def keep_punctuation_option() -> Any:
         True,
         label="Keep punctuation",
         advanced=True,
-        help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
-        phrase=("punctuation drawn", "punctuation kept"),
+        help="Punctuation is unchanged. When this is off, each mark is replaced by a word.",
+        phrase=("punctuation replaced", "punctuation kept"),
     )
 
 
@@ -165,7 +165,7 @@ def model_option() -> Any:
         advanced=True,
         masked_models=True,
         shared_with="kind",
-        help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
+        help="“bundled”, or the hub id or folder of a masked language model on this machine.",
     )
 
 
@@ -179,9 +179,8 @@ def recase_option() -> Any:
         advanced=True,
         live=True,
         keeps_distribution=True,
-    help="Sentence: first word of a sentence and I, by position. Public: also words that mostly have a capital, "
-        "such as March, “a” or “an” by the next word, and no blank before marks. Original copies the capital of the "
-        "original word, which everyone can then see.",
+    help="Sentence: capitals for “I” and the first word of a sentence. Public also capitalises words such as March "
+         "and corrects “a” and “an” and spaces. Original copies the original capitals, which everyone can then see.",
         phrase="capital letters: {}",
     )
 
@@ -196,7 +195,7 @@ def clean_up_option() -> Any:
         advanced=True,
         live=True,
         keeps_distribution=True,
-        help="Public: “a” or “an” by the next word, a capital where a sentence begins, and no blank before marks.",
+        help="Public: correct “a” and “an”, capital letters of sentences and spaces before punctuation.",
         phrase="articles, capitals and spacing: {}",
     )
 
@@ -228,9 +227,8 @@ def surrogates_option() -> Any:
         label="Stand-ins for names and numbers",
         shared_with="all",
         begins_batch=True,
-        help="Words that a detector flags become random words of their type first. What they are then has no influence "
-        "on the release.",
-        phrase=("flagged words like others", "stand-ins for flagged words"),
+        help="Flagged words first become random words of their type, so the originals do not influence the release.",
+        phrase=("flagged words sampled", "stand-ins for flagged words"),
     )
 
 
@@ -244,8 +242,8 @@ def allowlist_option(used_with: tuple[str, Any] | None = None) -> Any:
         in_links=False,
         copies_words=True,
         shared_with="all",
-        help="These words are public: each is copied wherever it stands, also where a detector flags it. None of them "
-        "is protected. Each form is listed by itself.",
+        help="These words count as public and are always copied, even if a detector flags them. They are not "
+             "protected. List each form.",
         phrase="{} always copied",
         used_with=used_with,
     )
@@ -258,7 +256,7 @@ def detector_option(used: str, used_with: tuple[str, Any] | None = None) -> Any:
         label="Detector",
         choices=tuple(DETECTORS),
         advanced=True,
-        help=f"What flags names, places, dates, numbers and addresses. {used}",
+        help=f"The method that flags names, places, dates, numbers and addresses. {used}",
         phrase="detector: {}",
         used_with=used_with,
     )
@@ -274,8 +272,8 @@ def stopwords_option() -> Any:
         on_pages=False,
         keeps_distribution=True,
         is_stop_word_file=True,
-        help="The file has one word a line. Without a file, the list is that of NLTK where its data is installed, else "
-        "that of gensim where it is installed, else the built-in one.",
+        help="A file with one word per line. Without it, the list is from NLTK or gensim if installed, otherwise "
+             "the built-in one.",
     )
 
 
@@ -288,8 +286,8 @@ def never_option() -> Any:
         advanced=True,
         in_links=False,
         shared_with="all",
-        help="These words are taken out of what can be drawn, before anything is drawn, and none of them is kept. "
-        "Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text.",
+        help="These words are excluded from the output before sampling. List each form. ε is unchanged only if you "
+             "made the list without looking at the text.",
         phrase="{} never released",
     )
 
@@ -305,9 +303,9 @@ def loaded_words_option() -> Any:
         shared_with="all",
         changes_distribution=True,
         advanced=True,
-        help="When this is off, words that a public list calls likely abusive, sexual or violent are taken out of what "
-        "can be drawn, and none of them is kept. The list is the same for every text, so the promise stays as it is.",
-        phrase=("no loaded words", "loaded words allowed"),
+        help="When this is off, likely abusive, sexual or violent words on a public list are excluded. The list is "
+             "the same for every text, so the guarantee is unchanged.",
+        phrase=("no offensive words", "offensive words allowed"),
     )
 
 
@@ -329,7 +327,7 @@ def check(field: dataclasses.Field, value: Any) -> Any:
         return None
     if kind == "epsilon" and _is_list(value):
         if not value:
-            raise ConfigError(f"{name} is an empty list. Give one ε, or one for each token.")
+            raise ConfigError(f"{name} is an empty list. Give one ε, or one per token.")
         return tuple(_number(name, v, meta) for v in value)
     if kind in ("number", "epsilon"):
         return _number(name, value, meta)
@@ -339,19 +337,19 @@ def check(field: dataclasses.Field, value: Any) -> Any:
         return number
     if kind == "flag":
         if not isinstance(value, bool):
-            raise ConfigError(f"{name} is True or False, not {shorten_repr(value)}.")
+            raise ConfigError(f"{name} must be True or False, not {shorten_repr(value)}.")
         return value
     if kind == "choice":
         if not isinstance(value, str) or value not in (meta.choices or ()):
-            raise ConfigError(f"{name} is one of {', '.join(meta.choices or ())}, not {shorten_repr(value)}.")
+            raise ConfigError(f"{name} must be one of {', '.join(meta.choices or ())}, not {shorten_repr(value)}.")
         return value
     if kind == "words":
         if not _is_list(value):
-            raise ConfigError(f"{name} is a list of words, not {shorten_repr(value)}.")
+            raise ConfigError(f"{name} must be a list of words, not {shorten_repr(value)}.")
         return word_set(name, value)
     if kind == "texts":
         if not _is_list(value) or not all(isinstance(v, str) for v in value):
-            raise ConfigError(f"{name} is a list of names, not {shorten_repr(value)}.")
+            raise ConfigError(f"{name} must be a list of names, not {shorten_repr(value)}.")
         return tuple(_name(name, v) for v in value)
     return _name(name, value)
 
@@ -363,15 +361,14 @@ def _is_list(value: Any) -> bool:
 def _name(name: str, value: Any) -> str:
     """Return a name or a path, as a file system could take it."""
     if not isinstance(value, str) or not value.strip():
-        raise ConfigError(f"{name} is a name, not {shorten_repr(value)}.")
+        raise ConfigError(f"{name} must be a name, not {shorten_repr(value)}.")
     try:
         usable = "\0" not in value and len(os.fsencode(value)) <= _LONGEST_NAME
     except UnicodeError:
         usable = False
     if not usable:
         raise ConfigError(
-            f"{name} is no name that anything can have: {shorten_repr(value)}. It has a character of no file's name, "
-            f"or more "
+            f"{name} is not a valid name: {shorten_repr(value)}. It has a character that file names cannot have, or more "
             f"than {_LONGEST_NAME:,} bytes."
         )
     return value
@@ -383,12 +380,11 @@ def _number(name: str, value: Any, meta: OptionMeta) -> float:
     if low is not None and x < low:
         if meta.kind != "epsilon":
             raise ConfigError(f"{name} must be at least {low:g}; it is {x:g}.")
-        why = "" if x <= 0 else " Noise is divided by it, and a word drawn with less says no less about the original."
+        why = "" if x <= 0 else " The noise scale is divided by ε, and a smaller value would not be more private."
         raise ConfigError(f"{name} must be above 0, and at least {low:g}; it is {x:g}.{why}")
     if high is not None and x > high:
         why = (
-            " Beyond it, float64 gives some words the probability 0 under one text and not under another, "
-            "and then no finite ε holds."
+            " Beyond it, float64 rounds some probabilities to 0 for one text but not for another, so no finite ε holds."
             if meta.kind == "epsilon" and high == MAX_EPSILON
             else ""
         )

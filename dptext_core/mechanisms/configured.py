@@ -90,8 +90,7 @@ class ConfiguredBase(ABC):
         """
         if not cls.takes_never:
             raise ConfigError(
-                f"{cls.title} does not take words out of what it can release. Leave the list of words that are never "
-                "released empty, or choose another mechanism."
+                f"{cls.title} does not support a blocklist. Remove the blocklist, or choose another mechanism."
             )
         never.check(cls.language)
 
@@ -204,7 +203,6 @@ def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
     largest = max(epsilon) if isinstance(epsilon, tuple) else epsilon
     if largest > most:
         raise ConfigError(
-            f"epsilon must be at most {most:.6g} with these options; it is {largest:.6g}. Beyond it, some words would "
-            "be so improbable that no draw reaches them, while it can draw them for other texts, and then no finite ε "
-            "holds. Choose a smaller ε."
+            f"epsilon must be at most {most:.6g} with these options; it is {largest:.6g}. Beyond it, some words could "
+            "be sampled for one text but not for another, so no finite ε holds. Choose a smaller ε."
         )

@@ -196,32 +196,31 @@ def require_likelihood(m: Mechanism) -> Likelihood[Mechanism]:
 def _why_none(m: Mechanism) -> str:
     if m.audit_support.writes_from_noise:
         return (
-            f"{m.title} writes its text from a vector with noise, and very many such vectors give the same text. How "
-            "likely a text is under another original is the sum over all of them, which has no formula. What bounds "
-            "any guess there is how far the vectors of the texts are apart, against the noise: Explore says it "
-            "under “What could an attacker guess?”, and in Python dptext_core.attacks.which_text.limit."
+            f"{m.title} writes its text from a noisy vector, and many vectors give the same text. Their total "
+            "probability has no formula. The distance of the vectors and the noise still limit any guess: see “What "
+            "could an attacker guess?” in Explore, or dptext_core.attacks.which_text.limit in Python."
         )
     return _no_formula(m) if "alignment" in m.can else _written_new(m)
 
 
 def _written_new(m: Mechanism) -> str:
     return (
-        f"{m.title} writes a new text and does not say how likely it would have been under another original, so "
-        "that originals cannot be weighed against each other."
+        f"{m.title} writes a new text without a probability for other originals, so originals cannot be compared."
     )
 
 
 def _no_formula(m: Mechanism) -> str:
     return (
-        f"{m.title} has no formula for the chances of a word, so that how likely a rewrite is under another "
-        "original cannot be worked out."
+        f"{m.title} has no formula for the probabilities of a word, so the probability of a rewrite for another "
+        "original is unknown."
     )
 
 
 def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
     """Raise InputError for a rewrite that this mechanism with these options has not made."""
     if any((r.mechanism, r.config) != (m.name, m.config) for r in results):
-        raise InputError("This rewrite was made with another mechanism or other options. Give the one that made it.")
+        raise InputError("This rewrite was made with another mechanism or other options. Use the mechanism that "
+                         "made it.")
 
 
 def by_pieces(
@@ -234,7 +233,7 @@ def by_pieces(
             task.check()
             stated = chances.given(text, r)
             if stated is None:
-                raise NoDistribution(f"{m.title} does not say how likely this rewrite is under another text.")
+                raise NoDistribution(f"{m.title} has no probability of this rewrite for another text.")
             for i, d in enumerate(stated):
                 if r.releases[i].drawn:
                     known = r.candidate(i)
@@ -257,7 +256,7 @@ def by_places(
     m, out = chances.m, np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]
     if any(s.action == "insert" for every in steps for s in every):
-        raise NoDistribution(f"{m.title} adds words by chance, so that it is not seen whose place a word stands in.")
+        raise NoDistribution(f"{m.title} adds words at random, so output words have no known original.")
     for a, text in enumerate(texts):
         task.check()
         n = len(text.document.words)
@@ -322,7 +321,7 @@ def of_words(
     places: dict[int, tuple[Sequence[str], dict[str, list[int]]]] = {}
     for i, d in stated.items():
         if d.draws is not None:
-            raise NoDistribution(f"{m.title} has no formula for its chances: they are estimated from draws.")
+            raise NoDistribution(f"{m.title} has no formula for its probabilities: they are estimated from draws.")
         if find is not None:
             known: dict[str, float] = {}
             for j, words in enumerate(released):

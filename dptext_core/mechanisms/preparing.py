@@ -79,7 +79,7 @@ class PreparationBase(ConfiguredBase):
         if why := too_long(one_text(text)):
             raise InputError(why)
         if not text.isascii() and _SURROGATE.search(text):
-            raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
+            raise InputError("The text contains invalid characters (lone surrogates). Decode the file as UTF-8 first.")
         return Document.parse(text, self.language)
 
     def prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
@@ -99,8 +99,8 @@ class PreparationBase(ConfiguredBase):
             return (epsilon,) * n
         if len(epsilon) != n:
             raise ConfigError(
-                f"epsilon has {len(epsilon)} values, the text {n} tokens (punctuation and kept words counted). "
-                "Give one value a token, or one for all."
+                f"epsilon has {len(epsilon)} values, the text {n} tokens (including punctuation and kept words). Give "
+                "one value per token, or one for all."
             )
         return epsilon
 

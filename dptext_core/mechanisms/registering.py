@@ -45,7 +45,7 @@ def register(cls: type[Mechanism]) -> type[Mechanism]:
         raise ConfigError(f"{cls.__name__} lacks {', '.join(missing)}.")
     _check_class(cls)
     if cls.name in BUILT_IN or cls.name in registered:
-        raise ConfigError(f"There is a mechanism named {cls.name!r} already. Choose another name.")
+        raise ConfigError(f"A mechanism named {cls.name!r} already exists. Choose another name.")
     registered[cls.name] = cls
     return cls
 
@@ -54,7 +54,7 @@ def _check_class(cls: type[Mechanism]) -> None:
     """Every form and every list of mechanisms reads these: one broken class would break them for all mechanisms."""
     for attribute in ("name", "title", "family", "summary"):
         if not isinstance(getattr(cls, attribute), str):
-            raise ConfigError(f"{cls.__name__}.{attribute} is a text. Write it as one.")
+            raise ConfigError(f"{cls.__name__}.{attribute} must be a string.")
     if not cls.name.strip():
         raise ConfigError(f"{cls.__name__}.name is empty. Give the mechanism a name.")
     if cls.notion not in NOTIONS:
@@ -65,7 +65,7 @@ def _check_class(cls: type[Mechanism]) -> None:
     for name, field in fields.items():
         if not is_option(field):
             raise ConfigError(
-                f"The field {name!r} of {cls.config_cls.__name__} says nothing of itself. Make it with "
+                f"The field {name!r} of {cls.config_cls.__name__} has no description. Define it with "
                 "dptext_core.option(…), or dptext_core.epsilon_option(…)."
             )
         # None is whatever the mechanism makes of it, and what is empty is said nowhere.
@@ -73,7 +73,7 @@ def _check_class(cls: type[Mechanism]) -> None:
             try:
                 check(field, field.default)
             except ConfigError as error:
-                raise ConfigError(f"The default of {cls.config_cls.__name__} is refused by itself: {error}") from error
+                raise ConfigError(f"The default of {cls.config_cls.__name__} is invalid: {error}") from error
     if "epsilon" not in fields or option_meta(fields["epsilon"]).slider is None:
         raise ConfigError(
             f"{cls.config_cls.__name__} has no field 'epsilon'. Add one with dptext_core.epsilon_option(…)."

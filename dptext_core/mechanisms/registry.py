@@ -67,7 +67,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
         There is none of this name.
     """
     if not isinstance(name, str):
-        raise ConfigError(f"The name of a mechanism is a str, not {type(name).__name__}.")
+        raise ConfigError(f"The name of a mechanism must be a string, not {type(name).__name__}.")
     if name not in registered and name not in BUILT_IN:
         plugins.load()
     if name in registered:
@@ -108,7 +108,7 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     made = mechanism_class(name).create(**options)
     # A grid over ε sets it through Setting and replace: there, a mechanism without ε is one point.
     if not made.uses_epsilon and made.config.epsilon != made.epsilon_range()[2]:
-        raise ConfigError(f"{made.title} uses no ε: it samples no word by looking at it. Leave epsilon out.")
+        raise ConfigError(f"{made.title} has no ε because no sampling depends on the original words. Omit epsilon.")
     return made
 
 

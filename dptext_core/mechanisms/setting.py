@@ -96,7 +96,7 @@ class Setting:
         """
         if preset is not None:
             if preset not in PRESETS:
-                raise ConfigError(f"There is no preset {preset!r}: use one of {', '.join(PRESETS)}.")
+                raise ConfigError(f"Unknown preset {preset!r}. Use one of {', '.join(PRESETS)}.")
             presets = {name: option_meta(f).presets for name, f in fields_of(mechanism).items()}
             given = {name: values[preset] for name, values in presets.items() if preset in values} | given
         epsilon = given.pop("epsilon", None)
@@ -150,7 +150,7 @@ class Setting:
     def from_query(cls, query: Mapping[str, str]) -> Setting:
         """Return what :meth:`to_query` wrote. Raises ConfigError."""
         if not isinstance(query, Mapping) or "mechanism" not in query:
-            raise ConfigError("A setting names its mechanism. Add mechanism=NAME.")
+            raise ConfigError("A setting needs a mechanism. Add mechanism=NAME.")
         bare = cls(query["mechanism"])
         given = {
             name: codec.parse_option(bare._field(name), text) for name, text in query.items() if name != "mechanism"
@@ -171,7 +171,7 @@ class Setting:
             key = key.strip().replace("-", "_")
             if not equals or key not in names:
                 raise ConfigError(
-                    f"{shorten_repr(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of "
+                    f"{shorten_repr(part)} is not an option of {name}. Write NAME:OPTION=VALUE, with one of "
                     f"{', '.join(names)}."
                 )
             options[key] = value
@@ -212,7 +212,7 @@ class Setting:
             raise ConfigError("A setting is an object with mechanism, options and epsilon. Write it as one.")
         options, epsilon = found.get("options", {}), found.get("epsilon")
         if not isinstance(found["mechanism"], str) or not isinstance(options, Mapping):
-            raise ConfigError("The mechanism of a setting is a name, and its options are an object. Correct these.")
+            raise ConfigError("The mechanism of a setting must be a name, and its options must be an object.")
         for one in epsilon if isinstance(epsilon, list | tuple) else [epsilon] * (epsilon is not None):
             real("epsilon", one)
         return cls(found["mechanism"], options, epsilon)

@@ -286,8 +286,8 @@ class ScoreTable(Channel):
     def __post_init__(self) -> None:
         if not 0 < len(self.candidates) == len(self.scores):
             raise ConfigError(
-                f"A score table has a score for each candidate, and one at least: here are {len(self.candidates):,} "
-                f"candidates and {len(self.scores):,} scores."
+                "A score table needs one score per candidate and at least one candidate. There are "
+                f"{len(self.candidates):,} candidates and {len(self.scores):,} scores."
             )
 
     def log_weights(self, epsilon: float) -> np.ndarray:

@@ -52,7 +52,7 @@ def _notion(value: str) -> Notion:
     try:
         return Notion(value)
     except ValueError:
-        raise ConfigError(f"The notion of a guarantee is one of {', '.join(Notion)}.") from None
+        raise ConfigError(f"The notion of a guarantee must be one of {', '.join(Notion)}.") from None
 
 
 def _exposed(items: Iterable[str]) -> tuple[NotProtected, ...]:
@@ -136,9 +136,11 @@ class Guarantee:
     def __post_init__(self) -> None:
         if self.notion is not Notion.NONE:
             if not all(0 <= e < math.inf for e in (self.epsilon, self.total, *self.spent)):
-                raise ConfigError("ε of a guarantee is a finite number from 0; without one, use the notion 'none'.")
+                raise ConfigError("ε of a guarantee must be finite and at least 0. Without an ε, use the notion "
+                                  "'none'.")
             if not 0 <= self.delta < 1 or (self.delta and self.notion is not Notion.APPROX):
-                raise ConfigError("δ of a guarantee is from 0 to below 1, and 0 unless its notion is 'approx'.")
+                raise ConfigError("δ of a guarantee must be at least 0 and below 1, and 0 unless its notion is "
+                                  "'approx'.")
         for notion, stated, what in (
             (Notion.GROUP, self.group, "which words are a group"),
             (Notion.METRIC, self.metric, "what the distance is"),

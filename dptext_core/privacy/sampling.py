@@ -63,7 +63,7 @@ class NoiseStream:
         if seed is None:
             self._key = os.urandom(32)
         else:
-            seed = check_whole_number("A seed (leave it out for a private run)", seed)
+            seed = check_whole_number("A seed (omit it for a private run)", seed)
             self._key = blake2b(f"demonstration seed {seed}".encode(), digest_size=32).digest()
         self.seed = seed
         self._block = 0
@@ -327,7 +327,8 @@ class Sampler:
     def __init__(self, log_probs: np.ndarray):
         top = log_probs.max()
         if not math.isfinite(top):  # NaN is the largest where it stands
-            raise ConfigError("No word can be drawn: a score is no number or infinite, or no candidate has a chance.")
+            raise ConfigError("No word can be sampled: a score is not finite, or no candidate has a positive "
+                              "probability.")
         # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
         weights = (log_probs - top).astype(np.float32)
         np.exp(weights, out=weights)

@@ -94,8 +94,7 @@ def without_words(words: WordList, places: tuple[int, ...]) -> WordList:
         return words
     if len(places) >= len(words):
         raise ConfigError(
-            f"The list of words that are never released leaves no word of the word list {words.name}. Take some out of "
-            "the list."
+            f"The blocklist leaves no word of the word list {words.name}. Shorten it."
         )
     return _without_words(words, places)
 

@@ -20,7 +20,7 @@ MEASURES = {
     "perplexity": "ln perplexity of a word",
 }
 #: Systems as charts call them: whole sentences drawn, and words drawn one by one.
-WHOLE, WORDS = "One draw a sentence", "DP-MLM"
+WHOLE, WORDS = "Sentence bank", "DP-MLM"
 OWN = f"{WHOLE}, bank of the domain"
 #: What everyone sees of a text beside what is drawn, as far as it differs between what is compared here.
 _KEPT = "stop words, punctuation, and how many words there are"

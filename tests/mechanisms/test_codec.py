@@ -202,7 +202,7 @@ def test_long_hostile_text_takes_no_time():
 
 def test_options_in_words():
     description = codec.describe({"k": 50, "mapping": "aggressive", "keep_stopwords": False}, "custext")
-    assert description == "K = 50, aggressive, stop words drawn"
+    assert description == "K = 50, aggressive, stop words replaced"
     assert codec.describe({"lists": ["minilm-1", "fasttext-2"], "gamma": None}, "diffractor") == (
         "minilm-1+fasttext-2, γ from ε"
     )
@@ -213,7 +213,7 @@ def test_options_in_words():
 def test_a_mechanism_says_what_is_not_at_its_default():
     assert dpt.get_mechanism("custext", epsilon=3).setting.described() == ""
     m = dpt.get_mechanism("custext", epsilon=3, k=7, keep_stopwords=False)
-    assert m.setting.described() == "stop words drawn, K = 7"
+    assert m.setting.described() == "stop words replaced, K = 7"
 
 
 def test_options_of_somebody_elses_mechanism_are_said_too():

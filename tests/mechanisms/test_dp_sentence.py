@@ -1,4 +1,4 @@
-"""One draw a sentence: the law against an independent computation, the promise, slots, lists, the same noise."""
+"""Sentence bank: the law against an independent computation, the promise, slots, lists, the same noise."""
 
 from __future__ import annotations
 

@@ -38,4 +38,4 @@ def test_pages_follow_it():
         assert recommended(name, loaded_words=True, **readable).config == type(m).create().config
         title = label(m.setting)
         assert "loaded" not in title and without_recommended(m.setting).options == {}
-        assert label(type(m).create().setting) == f"{title} (loaded words allowed)"
+        assert label(type(m).create().setting) == f"{title} (offensive words allowed)"

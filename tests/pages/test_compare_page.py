@@ -97,8 +97,8 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
     ]
     table = page.dataframe[0].value
     assert list(table["ε"]) == ["1.1", "0.7"] and list(table["setting"]) == [
-        "1-Diffractor (loaded words allowed)",
-        "1-Diffractor (tem, loaded words allowed)",
+        "1-Diffractor (offensive words allowed)",
+        "1-Diffractor (tem, offensive words allowed)",
     ]
     left = [pii_survival.count_survivors(r) for r in results]
     assert [n for _, n in left] == [1, 1]

@@ -281,7 +281,7 @@ MARKS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("of", MARKS)
 def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path, of):
-    """With punctuation drawn, each full stop costs what a word costs."""
+    """With punctuation replaced, each full stop costs what a word costs."""
     mark = MARKS[of]
     for module in (text, document):
         monkeypatch.setattr(module, "LETTERS", 1 << 20)

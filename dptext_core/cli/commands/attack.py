@@ -21,7 +21,7 @@ TAKES_MECHANISM = True
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--attacker", metavar="NAME", help=f"one of {attackers()}; linking and best-of-texts take a text in each line"
+        "--attacker", metavar="NAME", help=f"one of {attackers()}; linking and best-of-texts need one text per line"
     )
     at = parser.add_mutually_exclusive_group()
     at.add_argument("--word", metavar="W", help="attack the first occurrence of this word")
@@ -32,17 +32,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidates",
         metavar="F",
-        help="a UTF-8 file, one text a line; which-text: the others that it could have been; two-texts: the other one",
+        help="a UTF-8 file with one text per line; which-text: the alternatives; two-texts: the other text",
     )
     parser.add_argument(
-        "--answers", type=positive, metavar="N", help="reader and which-text: so many rewrites are seen (default 1)"
+        "--answers", type=positive, metavar="N", help="reader and which-text: number of rewrites that the attacker "
+                                                      "sees (default 1)"
     )
     parser.add_argument(
         "--draws",
         type=whole_number("the number of draws"),
         metavar="N",
-        help="which-text: fresh rewrites that measure how often a guess is right, at least: each of the texts gets as "
-        "many; 0 for none. two-texts: rewrites of each text",
+        help="which-text: minimum number of fresh rewrites that measure the success, divided equally over the "
+             "texts; 0 for none. two-texts: rewrites of each text",
     )
     parser.add_argument("--json", action="store_true", help="two-texts: print JSON, with the exact trade-off curve")
     add_text(parser)
@@ -57,9 +58,9 @@ def run(args: argparse.Namespace) -> None:
     given = {name: value for name, value in given.items() if value is not None}
     chosen = [] if attacker.scope == "word" else [n for n in ("word", "index") if getattr(args, n) is not None]
     if strange := [name for name in (*given, *chosen) if name not in attacker.takes]:
-        raise InputError(f"The attacker {attacker.name} takes no --{strange[0]}. Leave it out.")
+        raise InputError(f"The attacker {attacker.name} does not use --{strange[0]}. Remove it.")
     if args.json and attacker.name != "two-texts":
-        raise InputError("Only the attacker two-texts prints JSON. Leave --json out.")
+        raise InputError("Only the attacker two-texts prints JSON. Remove --json.")
     if attacker.scope == "corpus":
         corpus(args, mechanism, attacker)
         return
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     if unit is None:
         unit = next((i for i, u in enumerate(result.units) if u.drawn), None)
     if unit is None and attacker.scope == "word":
-        raise InputError("No word of this text was drawn, so there is nothing to guess. Write more words.")
+        raise InputError("No word of this text was sampled, so there is nothing to guess. Add more words.")
     if unit is not None and not 0 <= unit < len(result.units):
         raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
     finding = attacker.attack(mechanism, result, unit, task=on_terminal("attacking"), **given)
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
     if not args.quiet:
         made = max((m.rewrites for m in getattr(finding, "measured", ())), default=0)
         if args.draws and made > args.draws:
-            note(f"note: {made:,} rewrites were made, not {args.draws:,}: each text gets as many.")
+            note(f"note: {made:,} rewrites were made, not {args.draws:,}: each text gets the same number.")
         note(OWNER_ONLY)
 
 
@@ -94,10 +95,11 @@ def corpus(args: argparse.Namespace, mechanism: Mechanism, attacker: CorpusAttac
     from ...data import tables
 
     if args.file is not None and Path(args.file).suffix.lower() in set(tables.KINDS) - {".txt"}:
-        raise InputError(f"The attacker {attacker.name} takes no table. Give a plain file with a text in each line.")
+        raise InputError(f"The attacker {attacker.name} does not accept tables. Give a plain file with one text per "
+                         "line.")
     texts = [line for line in read_text(args).splitlines() if line.strip()]
     if len(texts) < 2:
-        raise InputError(f"The attacker {attacker.name} needs several texts. Give one in each line.")
+        raise InputError(f"The attacker {attacker.name} needs several texts. Give one per line.")
     task = on_terminal("attacking")
     results = mechanism.rewrite(texts, seed=args.seed, task=task.child(0, 0.5))
     finding = attacker.attack(mechanism, results, task=task.child(0.5, 1))

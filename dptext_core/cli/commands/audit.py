@@ -1,4 +1,4 @@
-"""``audit``: hold a mechanism's promise against what can be measured."""
+"""``audit``: compare a mechanism's guarantee with measurements."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ TAKES_MECHANISM = True
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("inputs", nargs="*", help="words, or texts in quotes; without them, words or texts of our own")
+    parser.add_argument("inputs", nargs="*", help="words, or texts in quotes (default: public words or texts)")
     parser.add_argument(
-        "--claim", type=real("the claim"), metavar="E", help="an ε to hold it against, for any two inputs"
+        "--claim", type=real("the claim"), metavar="E", help="an ε to test against, for any two inputs"
     )
     parser.add_argument("--draws", type=positive, metavar="N", help="draws at each input")
     parser.add_argument(
-        "--thorough", action="store_true", help="look at every word of the vocabulary too, where that takes minutes"
+        "--thorough", action="store_true", help="also test every word of the vocabulary, even if that takes minutes"
     )
     parser.add_argument(
         "--two-texts",
         action="store_true",
-        help="tell three bundled pairs of texts apart too, by classifiers: a measured lower bound of ε for each",
+        help="also distinguish three bundled pairs of texts with classifiers: a measured lower bound of ε for each",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
     m = mechanism_of(args)
     report = audit(m, inputs, args.claim, draws=args.draws, thorough=args.thorough, task=on_terminal("auditing"))
     told = [
-        two_texts.with_curve(two_texts.measure(m, pair, task=on_terminal("telling apart")), m)
+        two_texts.with_curve(two_texts.measure(m, pair, task=on_terminal("distinguishing")), m)
         for pair in (two_texts.PAIRS if args.two_texts else ())
     ]
     if args.json:

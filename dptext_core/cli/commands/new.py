@@ -8,7 +8,7 @@ from ..console import emit
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["mechanism"], help="what is written")
+    parser.add_argument("what", choices=["mechanism"], help="name of the package")
     parser.add_argument("name", metavar="NAME", help="small letters, digits and hyphens: my-mechanism")
     parser.add_argument("--out", metavar="DIR", help="the folder to make (default: NAME)")
 
@@ -20,5 +20,5 @@ def run(args: argparse.Namespace) -> None:
     for file in files:
         emit(str(file))
     # Whoever installed the package has no pytest yet, which this brings.
-    emit(f"Where DP-Text Studio is installed as a package, first: pip install -e '{files[0].parent}[dev]'")
-    emit(f"Try it from here: python -m pytest {files[0].parent}")
+    emit(f"If DP-Text Studio is installed as a package, first run: pip install -e '{files[0].parent}[dev]'")
+    emit(f"Test it: python -m pytest {files[0].parent}")

@@ -14,14 +14,13 @@ TAKES_MECHANISM = True
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser)
-    parser.add_argument("--json", action="store_true", help="the text with its options and its guarantee, as JSON")
-    parser.add_argument("--trace", action="store_true", help="as --json, with the original words: for your eyes only")
+    parser.add_argument("--json", action="store_true", help="print the text with its options and guarantee as JSON")
+    parser.add_argument("--trace", action="store_true", help="like --json, with the original words; private")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
     parser.add_argument(
         "--polish",
         action="store_true",
-        help="write out what a reader of the release would read, by the bundled language model: better text at no "
-        "epsilon, since nothing private is looked at",
+        help="clean up the output with the bundled language model; this reads only the output, so it spends no epsilon",
     )
     add_seed(parser)
 

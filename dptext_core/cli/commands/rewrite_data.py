@@ -43,14 +43,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--keep",
         metavar="C[,C…]",
         default="",
-        help="columns that go out as they are, such as a label: not protected. Quotes keep a comma of a name",
+        help="columns to copy unchanged, such as a label; not protected. Put names with commas in quotes",
     )
     parser.add_argument(
         "--out",
         metavar="FOLDER",
         required=True,
-        help="where the run goes; the same one goes on. With - the rows go to standard output as JSONL, and nothing is "
-        "kept",
+        help="output folder; an existing run is resumed. With -, rows are printed as JSONL and nothing is stored",
     )
     parser.add_argument(
         "--release",
@@ -58,13 +57,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also write the rewrites and the kept columns: .csv, .tsv, .jsonl, .parquet, .txt",
     )
     parser.add_argument(
-        "--inspection", metavar="FILE", help="also write originals beside rewrites, for your eyes only: not .txt"
+        "--inspection", metavar="FILE", help="also write originals next to rewrites, private; not .txt"
     )
     parser.add_argument(
         "--exact-cells",
         action="store_true",
-        help="in .csv and .tsv, leave cells that a spreadsheet would run as formulas as they are, and write no "
-        "byte-order mark",
+        help="in .csv and .tsv, do not escape formulas and write no byte-order mark",
     )
     parser.add_argument(
         "--batch", type=positive, default=BATCH, metavar="N", help=f"rows that are rewritten together (default {BATCH})"
@@ -72,8 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--polish",
         action="store_true",
-        help="write each rewrite out as a reader of the release would read it, at no ε; what was drawn stays in the "
-        "lines of rows.jsonl",
+        help="clean up each rewrite, which spends no ε; rows.jsonl also records the original output",
     )
     _worker_arguments(parser)
     parser.add_argument(
@@ -82,13 +79,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged",
     )
-    add_seed(parser, "repeat the same draws: a demonstration, not private")
-    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
+    add_seed(parser, "repeat the same draws; for demonstrations, not private")
+    parser.add_argument("--quiet", action="store_true", help="print no notes on standard error")
 
 
 def _worker_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags for more than one process."""
-    group = parser.add_argument_group("more than one process, see docs/scale.md in the repository")
+    group = parser.add_argument_group("several processes, see docs/scale.md in the repository")
     group.add_argument(
         "--engine",
         choices=("local", "ray"),
@@ -100,11 +97,11 @@ def _worker_arguments(parser: argparse.ArgumentParser) -> None:
         "--workers",
         type=positive,
         metavar="N",
-        help="how many (default: local none, all in one process; ray one a processor)",
+        help="number of workers (default: local none, ray one per processor)",
     )
-    group.add_argument("--block", type=positive, metavar="N", help=f"rows a worker gets at once (default {BLOCK})")
+    group.add_argument("--block", type=positive, metavar="N", help=f"rows per block of a worker (default {BLOCK})")
     group.add_argument(
-        "--gpus", type=gpus, metavar="X", help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)"
+        "--gpus", type=gpus, metavar="X", help="GPUs per worker, such as 1 or 0.5 (default 0)"
     )
 
 
@@ -119,16 +116,16 @@ def data_options(
         flag,
         metavar="DATA",
         required=required,
-        help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files, the folder of a rewriting run, a data "
-        f"set of your own{pipe}",
+        help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files, the folder of a rewriting run, your own "
+             f"data set{pipe}",
     )
-    parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="of a data set of your own, this split")
+    parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="the split of your own data set")
     if not any(a.dest == "header" for a in parser._actions):
         parser.add_argument(
             "--header",
             action=argparse.BooleanOptionalAction,
             default=None,
-            help="whether a table's first row names its columns (default: where a column is named, not numbered)",
+            help="whether a table's first row names its columns (default: yes if a column is given by name)",
         )
 
 
@@ -147,7 +144,7 @@ def run(args: argparse.Namespace) -> None:
     measures = [name.strip() for name in args.measure.split(",") if name.strip()]
     for name in measures:
         if name not in METRICS:
-            raise ConfigError(f"There is no metric {shorten_repr(name)}. Use some of {', '.join(METRICS)}.")
+            raise ConfigError(f"There is no metric {shorten_repr(name)}. Choose from {', '.join(METRICS)}.")
     _check_files(args, measures)
     for given in (args.release, args.inspection):
         if given is not None:
@@ -156,7 +153,7 @@ def run(args: argparse.Namespace) -> None:
         if args.seed is not None:
             note(SEED_WARNING)
         if keep:
-            note(f"note: these columns go out as they are, and nothing protects them: {', '.join(keep)}")
+            note(f"note: these columns are copied and not protected: {', '.join(keep)}")
     if args.out == "-":
         _stream(args, mechanism, keep)
         return
@@ -183,7 +180,7 @@ def run(args: argparse.Namespace) -> None:
     if result["rows"] == result["errors"] > 0:
         row, why = next(rewriting.errors_of(Path(args.out)))
         raise InputError(
-            f"No row of {data.name} could be rewritten, so that no file is made of them. Row {row:,}: {why}"
+            f"No row of {data.name} could be rewritten, so no file is written. Row {row:,}: {why}"
         )
     if args.release is not None:
         release_files.release(Path(args.out), args.text_column, keep, args.release, exact=args.exact_cells)
@@ -198,19 +195,19 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
     from ...data import rewriting
 
     if args.inspection is not None:
-        note(f"note: {args.inspection} holds the originals; it is for your eyes, not for release")
+        note(f"note: {args.inspection} contains the originals; do not publish it")
     note(result["counted"])
     for row, why in itertools.islice(rewriting.errors_of(Path(args.out)), ERRORS):
         note(f"row {row:,}: {why}")
     if result["errors"] > ERRORS:
-        note(f"and {result['errors'] - ERRORS:,} rows more have an error: rows.jsonl in {args.out} says which")
+        note(f"and {result['errors'] - ERRORS:,} more rows have an error: see rows.jsonl in {args.out}")
     for name, value in result.get("measures", {}).items():
         note(f"{name}: {value['mean']:.4f} on average over {value['n']:,} rows")
     note(result["sentence"])
     if args.polish:
         note(result["polish"]["sentence"])
     if result["exposed"]:
-        note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
+        note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Other rows list their own.")
     with contextlib.suppress(InputError):  # that the file has changed is said above
         if said := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
             note(f"note: {said}")
@@ -233,8 +230,8 @@ def _workers(args: argparse.Namespace) -> Any:
     most = max(2, 2 * (os.cpu_count() or 1))
     if args.workers > most:
         raise ConfigError(
-            f"--workers {args.workers} is more than this machine carries: each is a process that keeps a core busy and "
-            f"holds a mechanism of its own. Give at most {most}."
+            f"--workers {args.workers} exceeds the limit of this machine: each worker uses a core and loads its own "
+            f"mechanism. Use at most {most}."
         )
     return processes.process_workers(args.workers)
 
@@ -246,24 +243,23 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
 
     workers = args.engine == "ray" or args.workers is not None
     if args.engine == "local" and args.gpus is not None:
-        raise ConfigError("--gpus is for workers of a cluster. Add --engine ray, or leave it out.")
+        raise ConfigError("--gpus needs workers of a cluster. Add --engine ray, or remove it.")
     if args.block is not None and not workers:
-        raise ConfigError("--block is for workers, and there are none here. Add --workers, or leave it out.")
+        raise ConfigError("--block needs workers. Add --workers, or remove it.")
     if workers and args.polish:
-        raise ConfigError("--polish reads each rewrite in this process. Leave out --engine and --workers.")
+        raise ConfigError("--polish does not support workers. Remove --engine and --workers.")
     if workers and args.out == "-":
-        raise ConfigError("Workers finish blocks in any order, so they need a folder. Name one with --out.")
+        raise ConfigError("Workers finish blocks in any order, so they need a folder. Set it with --out.")
     if args.out == "-":
         for name, given in (("--release", args.release), ("--inspection", args.inspection), ("--measure", measures)):
             if given:
-                raise ConfigError(f"{name} reads the finished rows again, and --out - keeps none. Name a folder.")
+                raise ConfigError(f"{name} needs stored rows, but --out - stores none. Set a folder.")
     elif args.data == "-":
         raise ConfigError(
-            "What comes through a pipe cannot be read again, so a run over it cannot go on. Use --out -, or save the "
-            "data to a file."
+            "A run over a pipe cannot be resumed. Use --out -, or save the data to a file."
         )
     if args.exact_cells and args.release is None and args.inspection is None:
-        raise ConfigError("--exact-cells is for the cells of a release or an inspection. Name one, or leave it out.")
+        raise ConfigError("--exact-cells needs --release or --inspection. Add one of them, or remove it.")
     for given, endings in ((args.release, release_files.RELEASE), (args.inspection, release_files.INSPECTION)):
         if given is not None:
             release_files.check_suffix(given, endings)
@@ -290,12 +286,12 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
         whole.add(record.guarantee, record.untouched)
     if whole.rows == whole.errors > 0:
-        raise InputError("No row could be rewritten: each line says why.")
+        raise InputError("No row could be rewritten: each line states the reason.")
     if not args.quiet:
         note(whole.counted())
         note(whole.sentence())
         if whole.exposed:
-            note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
+            note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Other rows list their own.")
 
 
 def _watch_input(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
@@ -317,5 +313,5 @@ def _standard_input() -> BinaryIO:
     """Return the bytes of standard input. Raises InputError."""
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
-        raise InputError("There is no standard input. Name a file with --data.")
+        raise InputError("There is no standard input. Give a file with --data.")
     return stream

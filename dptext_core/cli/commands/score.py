@@ -20,18 +20,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--header",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="whether a table's first row names its columns (default: where a column is named, not numbered)",
+        help="whether a table's first row names its columns (default: yes if a column is given by name)",
     )
     parser.add_argument("--original", metavar="C", required=True, help="the column of originals: its name or number")
     parser.add_argument("--private", metavar="C", required=True, help="the column of rewrites")
-    parser.add_argument("--label", metavar="C", help="a column of what the rewrites are to be useful for")
-    parser.add_argument("--author", metavar="C", help="a column of what the rewrites are to hide")
+    parser.add_argument("--label", metavar="C", help="a column of labels that rewrites should preserve")
+    parser.add_argument("--author", metavar="C", help="a column of labels that rewrites should hide")
     parser.add_argument(
         "--identifiers",
         metavar="F",
         help="annotated originals in TAB's JSON format: how many direct and quasi identifiers are hidden",
     )
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument("--json", action="store_true", help="print all results as JSON")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
 
@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> None:
     wanted = {"original": args.original, "private": args.private, "label": args.label, "author": args.author}
     columns = {role: column for role, column in wanted.items() if column is not None}
     if args.original == args.private:
-        raise InputError("--original and --private name the same column. Name the originals and the rewrites.")
+        raise InputError("--original and --private name the same column. Give the column of originals and the "
+                         "column of rewrites.")
     data = tables.source(args.pairs, tuple(dict.fromkeys(columns.values())), args.header)
     note_reading(data)
     given: dict[str, list[Any]] = {role: [] for role in columns}
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
             left_out += 1
     if not given["original"]:
         whole = ", and all that was asked for beside them" if len(columns) > 2 else ""
-        raise InputError(f"No row of {data.name} has an original and a rewrite{whole}. Name their columns.")
+        raise InputError(f"No row of {data.name} has an original and a rewrite{whole}. Give their columns.")
     annotated = None
     if args.identifiers is not None:
         known = read_tab(args.identifiers)
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
         there = sum(text in known for text in given["original"])
         if not there:
             raise InputError(
-                "No original is the text of an annotated document. Give the originals as they stand there."
+                "No original is the text of an annotated document. Use exactly the annotated texts."
             )
         note(f"note: {there:,} of {pluralize(len(annotated), 'original')} are annotated.")
     scores = score(

@@ -17,10 +17,10 @@ TAKES_MECHANISM = True
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     other = parser.add_mutually_exclusive_group(required=True)
-    other.add_argument("--other", metavar="TEXT", help="the second text: to take it for the first is a false alarm")
+    other.add_argument("--other", metavar="TEXT", help="the second text; a false alarm mistakes it for the first")
     other.add_argument("--other-file", metavar="F", help="read the second text from this UTF-8 file")
     parser.add_argument(
-        "--epsilons", type=read_by(epsilons), metavar="E[,E…]", help="one curve for each; a model reads the texts once"
+        "--epsilons", type=read_by(epsilons), metavar="E[,E…]", help="one curve per ε; a model reads the texts once"
     )
     rates = ",".join(f"{x:g}" for x in FALSE_ALARMS)
     parser.add_argument(

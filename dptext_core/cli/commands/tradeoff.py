@@ -30,9 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--points",
         type=positive,
         metavar="N",
-        help=f"so many ε on each one's own axis (default {trade_off.POINTS})",
+        help=f"number of ε on the axis of each mechanism (default {trade_off.POINTS})",
     )
-    parser.add_argument("--epsilon", type=read_by(epsilons), metavar="E[,E…]", help="these ε for all instead")
+    parser.add_argument("--epsilon", type=read_by(epsilons), metavar="E[,E…]", help="use these ε for all mechanisms")
     parser.add_argument(
         "--draws",
         type=positive,
@@ -51,9 +51,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fact", default="", metavar="WORD", help="the word that certainty is about (default: the rarest content word)"
     )
     parser.add_argument(
-        "--alternatives", metavar="A[,B…]", help="what else may stand there (default: public words of its kind)"
+        "--alternatives", metavar="A[,B…]", help="alternatives to this word (default: similar public words)"
     )
-    add_seed(parser, "repeat the same draws: a demonstration, not private")
+    add_seed(parser, "repeat the same draws; for demonstrations, not private")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
 
@@ -64,7 +64,7 @@ def read_setting(text: str) -> Mechanism:
 
 def run(args: argparse.Namespace) -> None:
     if args.points is not None and args.epsilon is not None:
-        raise ConfigError("--epsilon names the ε, and --points how many there are: give one of the two.")
+        raise ConfigError("--epsilon sets the values of ε and --points their number. Use only one of them.")
     text = read_text(args)
     if args.seed is not None:
         note(SEED_WARNING)
@@ -88,4 +88,4 @@ def run(args: argparse.Namespace) -> None:
     if not args.quiet:
         for reason in dict.fromkeys(r for p in points for r in p.reasons.values()):
             note(f"note: {reason}")
-        note("note: these figures are measured on your text; they are for its author's eyes, not for release")
+        note("note: these numbers come from your private text; do not publish them")

@@ -124,12 +124,12 @@ class HybridMechanism(Mechanism):
         self._inner: Any = self.inner_cls(replace(config, surrogates=False))
         if self._inner.shares_draws:
             raise ConfigError(
-                f"{self.title} cannot draw once for a whole data set and replace flagged words by stand-ins. Choose "
-                "another strategy, or leave the stand-ins out."
+                f"{self.title} cannot combine the strategy dataset with stand-ins. Choose another strategy, or turn "
+                "stand-ins off."
             )
         if both := [word for word in config.allowlist if self.never.bans(word)]:
             raise ConfigError(
-                f"{shorten_repr(both[0])} is on the allowlist, and may not be released. Take it off one of the lists."
+                f"{shorten_repr(both[0])} is on both the allowlist and the blocklist. Remove it from one of them."
             )
 
     @property
@@ -207,7 +207,7 @@ class HybridMechanism(Mechanism):
         """Return what can come out in a flagged place. Raises ConfigError where the blocklist leaves nothing."""
         words = self.never.left(candidates(flag.form, self.language))
         if not words:
-            raise ConfigError("The list of words that are never released has every stand-in of a type. Shorten it.")
+            raise ConfigError("The blocklist contains every stand-in of a type. Shorten it.")
         return words
 
     def planned(self, text: str | Prepared) -> HybridPrepared:

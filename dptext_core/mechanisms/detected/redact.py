@@ -58,7 +58,7 @@ class Redact(ReplacingMechanism):
     steps = (
         "A detector flags names, places, dates, numbers and addresses",
         "Each flagged span becomes a placeholder with its type",
-        "Every other word is released as it is",
+        "Every other word is released unchanged",
     )
     by_rule = True
 

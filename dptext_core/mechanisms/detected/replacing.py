@@ -38,10 +38,10 @@ FLAGGED, UNFLAGGED = "flagged", "not flagged"
 @dataclass(frozen=True)
 class DetectorConfig:
     epsilon: float | tuple[float, ...] = epsilon_option(
-        1.0, 0.1, 10.0, spent="It cannot be set here: no word is sampled by looking at it."
+        1.0, 0.1, 10.0, spent="It cannot be set here because no sampling depends on the original words."
     )
     recase: str = clean_up_option()
-    detector: str = detector_option("Rampart and spaCy are models that you install.")
+    detector: str = detector_option("Rampart and spaCy need separate installation.")
     allowlist: tuple[str, ...] = allowlist_option()
 
 
@@ -108,7 +108,7 @@ class ReplacingMechanism(Mechanism):
         if not 0 <= check_whole_number("index, the number of a token,", index) < n:
             raise InputError(f"There is no token {index}: the text has {n}, counted from 0.")
         if index not in prepared.channels:
-            raise NoDistribution(f"Token {index} is not replaced, so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is not replaced, so it has no distribution.")
         return prepared.channels[index].at(self.epsilons(prepared)[index])
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
@@ -185,7 +185,7 @@ class _Coverage(InputCoverage["ReplacingMechanism"]):
         return [kind != "word" or w.casefold() in words for w, kind in zip(document.words, document.kinds, strict=True)]
 
     def uncovered(self) -> str:
-        return "the detector finds few names, places and dates among them, and releases the others as they are."
+        return "the detector finds few names, places and dates among them, and releases the others unchanged."
 
 
 @lru_cache(maxsize=2)

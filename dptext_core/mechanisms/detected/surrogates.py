@@ -27,7 +27,7 @@ class Surrogates(ReplacingMechanism):
     steps = (
         "A detector flags names, places, dates, numbers and addresses",
         "Each flagged word becomes a random stand-in of its type, {n} at most",
-        "Every other word is released as it is",
+        "Every other word is released unchanged",
     )
 
     def prepare_document(self, document: Document, task: Task) -> ReplacingPrepared:

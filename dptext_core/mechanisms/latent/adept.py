@@ -68,8 +68,8 @@ class ADePTConfig:
     checkpoint: str = option(
         "snips",
         label="Pre-trained on",
-        help="This is “snips” or “atis”, or the folder of an autoencoder that the command pretrain made. A rewrite may "
-        "repeat what the autoencoder was trained on.",
+        help="“snips”, “atis”, or the folder of an autoencoder from the command pretrain. A rewrite may repeat "
+             "training sentences.",
         phrase="pre-trained on {}",
         offered_names=tuple(ae.BUNDLED),
     )
@@ -91,7 +91,7 @@ class ADePTConfig:
         unit="word pieces",
         advanced=True,
         live=True,
-        help="At most so many word pieces are written, whatever the length of the original.",
+        help="The largest number of word pieces in the output, for any length of the original.",
         phrase="at most {} word pieces",
     )
     rescale: bool = option(
@@ -100,9 +100,9 @@ class ADePTConfig:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This is computed "
-        "from the noisy vector alone and costs nothing. The papers leave it as it is.",
-        phrase=("noisy vector as it is", "noisy vector scaled"),
+        help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This uses only "
+             "the noisy vector, so it spends no ε. The papers do not scale it.",
+        phrase=("noisy vector not scaled", "noisy vector scaled"),
     )
     no_noise: bool = option(
         False,
@@ -110,7 +110,7 @@ class ADePTConfig:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help="Nothing is added to the vector, and nothing is promised. It shows what the autoencoder alone does.",
+        help="No noise is added, so there is no guarantee. This shows the output of the autoencoder alone.",
         phrase=("with noise", "no noise"),
     )
 
@@ -150,9 +150,9 @@ class ADePT(VectorMechanism):
     summary = "A small network turns the text into one vector; noise is added, and a new text is written from it."
     steps = (
         "The whole text becomes one vector",
-        "The vector is cut to a fixed length",
+        "The vector is clipped to a fixed norm",
         "Noise of size 1/ε = {noise} moves it",
-        "A new text is written from where it landed",
+        "A new text is written from the noisy vector",
     )
     config_cls = ADePTConfig
     needs = ("autoencoder",)
@@ -263,13 +263,13 @@ class _InputCoverage(InputCoverage[ADePT]):
         return known_by(trunk_folder(), document)
 
     def uncovered(self) -> str:
-        return "the autoencoder reads them letter by letter or not at all, and writes something else."
+        return "the autoencoder reads them letter by letter or not at all, and writes other words."
 
     def note(self, text: str | Prepared) -> str:
         cut = text.cut if isinstance(text, EncodedText) else self.m._read(self.m.plan(text).document)[1]
         if not cut:
             return ""
-        return f"The first {self.m.shape.window} word pieces of this text are read: what follows is left out."
+        return f"The first {self.m.shape.window} word pieces of this text are read; the rest is ignored."
 
 
 class _AuditSupport(AuditSupport[ADePT]):
@@ -295,7 +295,7 @@ class ADePTOriginal(ADePT):
     references = ("krishna2021adept", "habernal2021devil")
     title = "ADePT as first published"
     notion = "none"
-    summary = "As ADePT, with a clipping that does not fit its noise. It is a published baseline without a promise."
+    summary = "ADePT with clipping that does not match its noise: a published baseline without a guarantee."
 
     def _reason(self) -> Reason:
         if reason := super()._reason():

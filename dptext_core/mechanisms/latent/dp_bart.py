@@ -85,8 +85,8 @@ class DPBARTConfig:
         changes_distribution=True,
         choices=("gaussian", "laplace"),
         live=True,
-        help="Gaussian noise is smaller unless ε is very large, and its promise may fail with the chance δ. Laplace "
-        "noise has no δ.",
+        help="Gaussian noise is smaller unless ε is very large, but its guarantee may fail with probability δ. "
+             "Laplace noise has no δ.",
         phrase="{} noise",
     )
     delta: float = option(
@@ -95,7 +95,7 @@ class DPBARTConfig:
         min=1e-12,
         max=LARGEST_DELTA,
         live=True,
-        help="With Gaussian noise, the promise may fail with this chance. Laplace noise has none.",
+        help="With Gaussian noise, the guarantee may fail with this probability. Laplace noise has no δ.",
         phrase="δ = {}",
     )
     positions: int = option(
@@ -104,8 +104,8 @@ class DPBARTConfig:
         min=8,
         max=512,
         advanced=True,
-        help="Every text is filled up or cut to so many tokens, so that its length does not show. The noise grows with "
-        "their number.",
+        help="Every text is padded or cut to this number of tokens, which hides its length. The noise grows with "
+             "the number.",
         phrase="{} tokens read",
     )
     bound: float | None = option(
@@ -115,8 +115,8 @@ class DPBARTConfig:
         max=1e4,
         advanced=True,
         live=True,
-        help="Each number that the encoder gives is cut to the range from −C to C. Without a value it is the paper's "
-        "for BART, and one from public texts for the bundled model.",
+        help="Each number from the encoder is clipped to the range −C to C. The default is the paper's for BART, "
+             "and estimated from public texts for the bundled model.",
         phrase="C = {}",
     )
     denoise: bool = option(
@@ -125,9 +125,9 @@ class DPBARTConfig:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help="What the decoder reads is estimated from the noisy numbers, by what public texts look like. The promise "
-        "is the same. The paper gives them to the decoder as they are.",
-        phrase=("noisy numbers as they are", "noisy numbers estimated"),
+        help="The decoder reads an estimate from the noisy numbers, based on public texts. The guarantee is "
+             "unchanged. The paper uses the noisy numbers directly.",
+        phrase=("noisy numbers not estimated", "noisy numbers estimated"),
     )
     max_tokens: int = option(
         20,
@@ -135,7 +135,7 @@ class DPBARTConfig:
         min=1,
         max=256,
         live=True,
-        help="So many tokens are written at most, whatever the length of the original.",
+        help="The largest number of tokens in the output, for any length of the original.",
         phrase="at most {} tokens",
     )
     recase: str = recase_option()
@@ -159,9 +159,9 @@ class DPBART(VectorMechanism):
     summary = "An encoder turns the text into numbers; noise is added, and a decoder writes a new text from them."
     steps = (
         "The whole text becomes a row of numbers",
-        "They are cut to a fixed size",
+        "They are clipped to a fixed range",
         "Noise of size 1/ε = {noise} moves them",
-        "A new text is written from where they landed",
+        "A new text is written from the noisy numbers",
     )
     config_cls = DPBARTConfig
     needs = ("language model",)
@@ -179,7 +179,7 @@ class DPBART(VectorMechanism):
         if bound is None:
             raise ConfigError(
                 f"No bound is known for {config.model!r}. Give one (bound); "
-                "dptext_core.mechanisms.latent.dp_bart.estimate_bound finds it from public texts of yours."
+                "dptext_core.mechanisms.latent.dp_bart.estimate_bound estimates it from your public texts."
             )
         return dataclasses.replace(config, bound=float(bound))
 
@@ -328,8 +328,8 @@ class _InputCoverage(InputCoverage[DPBART]):
         if not cut:
             return ""
         return (
-            f"The first {self.m.config.positions} tokens of this text are read: what follows is left out. With a "
-            "larger number of tokens read, more comes in, and more noise."
+            f"The first {self.m.config.positions} tokens of this text are read; the rest is ignored. Reading more "
+            "tokens also adds more noise."
         )
 
 
@@ -388,7 +388,7 @@ def estimate_bound(
     if block:
         sizes.append(_filled(g.latents(block, positions)))
     if not sizes:
-        raise InputError("Give public texts to find a bound from.")
+        raise InputError("Provide public texts to estimate the bound.")
     return float(np.quantile(np.abs(np.concatenate(sizes)), 1 - share))
 
 

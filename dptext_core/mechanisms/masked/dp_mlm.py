@@ -77,7 +77,7 @@ class DPMLMConfig:
         changes_distribution=True,
         choices=("parallel", "sequential"),
         help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
-        "words see the replacements of earlier ones. Both orders spend the same.",
+             "words see the replacements of earlier ones. Both orders spend the same ε.",
         phrase="{} order",
     )
     contextualize: bool = option(
@@ -97,10 +97,9 @@ class DPMLMConfig:
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
         live=True,
-        help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
-        "text and is wide enough to keep the best words apart. The paper's range goes from the mean to four standard "
-        "deviations above it, where many words are tied at the upper end. The promise is the same. A model for which "
-        "only one range is known uses that one.",
+        help="The model's scores are clipped to this range before sampling. The tuned range was chosen on public "
+             "text to distinguish the best words. The paper's range ends four standard deviations above the mean, "
+             "where many words tie. The guarantee is the same. A model with only one known range uses that one.",
         phrase="clipping range: {}",
     )
     clip_min: float | None = option(
@@ -115,7 +114,7 @@ class DPMLMConfig:
     clip_max: float | None = option(
         None,
         label="Clipping range, upper end",
-        help="Higher scores of the model are lowered to this end. Words above it cannot be told apart.",
+        help="Higher scores of the model are lowered to this end. Words above it are equally likely.",
         phrase="clipping to {}",
         advanced=True,
         has_own_control=True,
@@ -128,8 +127,8 @@ class DPMLMConfig:
         choices=("logit", "similarity"),
         advanced=True,
         live=True,
-        help="The logit is the model's own score. The similarity (Appendix A) is the likeness to the original word "
-        "plus α times the logit.",
+        help="The logit is the model's own score. The similarity score (Appendix A) is the similarity to the "
+             "original word plus α times the logit.",
     )
     alpha: float = option(
         0.003,
@@ -148,8 +147,8 @@ class DPMLMConfig:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help="Opposites of the original word are removed. What can come out then depends on the private word, so that "
-        "there is no guarantee.",
+        help="Antonyms of the original word are removed. The possible outputs then depend on the private word, so "
+             "there is no guarantee.",
         phrase=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
@@ -158,7 +157,7 @@ class DPMLMConfig:
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
-    detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
+    detector: str = detector_option("Used only with stand-ins.", ("surrogates", True))
     allowlist: tuple[str, ...] = allowlist_option(("surrogates", True))
 
 
@@ -168,20 +167,20 @@ class DPMLMPlusConfig(DPMLMConfig):
 
     add_prob: float = option(
         0.1,
-        label="Chance to add a word (A)",
+        label="Probability of adding a word (A)",
         min=0.0,
         max=1.0,
         live=True,
-        help="After each replaced word, one more word is added with this chance.",
+        help="After each replaced word, another word is added with this probability.",
         phrase="add {}",
     )
     del_prob: float = option(
         0.05,
-        label="Chance to delete a word (D)",
+        label="Probability of deleting a word (D)",
         min=0.0,
         max=1.0,
         live=True,
-        help="Each replaced word is left out with this chance.",
+        help="Each replaced word is deleted with this probability.",
         phrase="delete {}",
     )
 
@@ -195,7 +194,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
     summary = "A masked language model rewrites the text word by word, seeing the sentence around each word."
     steps = (
         "{n} words are scored: do they fit here?",
-        "The scores are cut to {low} … {high}; {tied} words tie at the top",
+        "The scores are clipped to {low} … {high}; {tied} words tie at the top",
         "Noise of size {noise} is added on the same scale",
         "The word with the best score is released",
     )
@@ -278,7 +277,7 @@ class DPMLMPlus(DPMLM):
 
     name = "dp-mlm-plus"
     title = "DP-MLM±"
-    summary = "This DP-MLM also deletes and adds words by chance, so that the length of the text changes."
+    summary = "This DP-MLM also deletes and adds words at random, so the length of the text changes."
     config_cls = DPMLMPlusConfig
 
     def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
@@ -326,8 +325,8 @@ class _PlusLikelihood(MaskedLikelihood):
         if not (self.m.config.add_prob or self.m.config.del_prob):
             return super().missing
         return (
-            f"{self.m.title} adds and deletes words by chance, so that it is not seen whose place a word stands in, "
-            "and the sum over all ways has no short formula. Set both chances to 0, or take the attacker of one word."
+            f"{self.m.title} adds and deletes words at random, so output words have no known original. Set both "
+            "probabilities to 0, or choose the attacker on one word."
         )
 
 

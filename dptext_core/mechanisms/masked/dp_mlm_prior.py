@@ -93,8 +93,8 @@ def score_deviation(model: str) -> float:
         if name in clips:
             return (clips[name].high - clips[name].low) / widths
     raise ConfigError(
-        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or keep a clipping range "
-        "of the model, which dptext_core.models.estimate_clip_range finds from public texts of yours."
+        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or keep a clipping "
+        "range of the model, which dptext_core.models.estimate_clip_range estimates from your public texts."
     )
 
 
@@ -109,9 +109,9 @@ class DPMLMPriorConfig:
         label="Order",
         changes_distribution=True,
         choices=("parallel", "sequential", "certain"),
-        help="In parallel order every word is proposed from the kept words alone, and ε can be dragged. In sequential "
-        "order the words are drawn from left to right, and each proposal also sees the words that were released "
-        "before it; “certain” draws first the words that the kept words make most certain. All orders spend the same.",
+        help="In parallel order, proposals see only the kept words, and ε can be dragged. In sequential order, "
+             "words are sampled from left to right and proposals also see earlier outputs; “certain” starts with "
+             "the most predictable words. All orders spend the same ε.",
         phrase="{} order",
     )
     prior: str = option(
@@ -119,9 +119,8 @@ class DPMLMPriorConfig:
         label="Proposal from",
         changes_distribution=True,
         choices=("released", "skeleton", "frequency"),
-        help="“Released” proposes from the kept words and, where words are drawn one after the other, from the words "
-        "that were released before; “skeleton” proposes from the kept words alone; “frequency” proposes by how "
-        "frequent words are. In parallel order nothing is released yet, so that the first two are the same.",
+        help="“Released” proposes from the kept words and earlier outputs, “skeleton” only from the kept words, and "
+             "“frequency” from word frequencies. In parallel order, the first two are the same.",
         phrase="proposal from: {}",
     )
     contextualize: bool = option(
@@ -141,8 +140,8 @@ class DPMLMPriorConfig:
         max=20.0,
         advanced=True,
         live=True,
-        help="A small τ makes the proposal insist on its best words, a large one makes all words alike. Without a "
-        "value, and without a range of the shift, it is a public function of ε; with a range it is 1.",
+        help="A small τ favours the best proposals; a large τ makes all words more equal. The default is a public "
+             "function of ε, or 1 if the shift has a set range.",
         phrase="τ = {}",
     )
     shift_min: float | None = option(
@@ -152,8 +151,8 @@ class DPMLMPriorConfig:
         max=100.0,
         advanced=True,
         live=True,
-        help="A word that the private text makes less likely than this is moved as if by this much. Without values "
-        "for both ends, the range is a public function of ε.",
+        help="Smaller shifts by the private text are raised to this value. Without values for both ends, the range "
+             "is a public function of ε.",
         phrase="shift from {}",
     )
     shift_max: float | None = option(
@@ -163,8 +162,7 @@ class DPMLMPriorConfig:
         max=100.0,
         advanced=True,
         live=True,
-        help="A word that the private text makes more likely than this is moved as if by this much. Words above it "
-        "cannot be told apart by the private text, but still by the proposal.",
+        help="Larger shifts by the private text are lowered to this value. Words above it differ only in the proposal.",
         phrase="shift to {}",
     )
     recase: str = recase_option()
@@ -173,7 +171,7 @@ class DPMLMPriorConfig:
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
-    detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
+    detector: str = detector_option("Used only with stand-ins.", ("surrogates", True))
     allowlist: tuple[str, ...] = allowlist_option(("surrogates", True))
 
 
@@ -270,12 +268,15 @@ class DPMLMPrior(MaskedWords):
     name = "dp-mlm-prior"
     references = ("dptextstudio", "meisenbacher2024dpmlm", "vinod2025invisibleink")
     title = "DP-MLM with a public prior"
-    summary = "A language model proposes words from what is public of the text; the private text only moves them."
+    summary = (
+        "A language model proposes words from the public context; the private text only shifts their "
+        "probabilities."
+    )
     steps = (
-        "{n} words are proposed from what is public",
-        "Your word moves the chance of each, by a limited factor",
-        "The larger 1/ε = {noise}, the less it moves them",
-        "One word is drawn by these chances",
+        "{n} words are proposed from the public context",
+        "Your word shifts each probability by a limited factor",
+        "A larger 1/ε = {noise} means a smaller shift",
+        "One word is sampled from these probabilities",
     )
     config_cls: ClassVar[type] = DPMLMPriorConfig
     prepared_cls = PriorPrepared
@@ -288,7 +289,8 @@ class DPMLMPrior(MaskedWords):
         if low is not None and not low < high:
             raise ConfigError(f"shift_min must be below shift_max; they are {low:g} and {high:g}.")
         if config.order == "certain" and config.prior == "frequency":
-            raise ConfigError("By frequency all places are equally certain. Take the order sequential or parallel.")
+            raise ConfigError("With frequency, all positions are equally certain. Use the order sequential or "
+                              "parallel.")
         if low is None:
             score_deviation(config.model)
         return config

@@ -49,7 +49,7 @@ class _InputCoverage(InputCoverage["MaskedWords"]):
         return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
 
     def uncovered(self) -> str:
-        return "the model reads them letter by letter or not at all, and puts other words in their place."
+        return "the model reads them letter by letter or not at all, and replaces them with other words."
 
 
 class Places(Alignment["MaskedWords"]):

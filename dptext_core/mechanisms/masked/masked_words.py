@@ -207,7 +207,7 @@ class MaskedWords(Mechanism):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         reason = prepared.reasons[index]
         if reason is not None:
-            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so it has no distribution.")
         epsilon = self.epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 
@@ -431,7 +431,7 @@ class MaskedWords(Mechanism):
                 assert inserted is not None
                 after = (token.end, token.end)
                 steps.append(
-                    Step(after, "", edits[i].after or "", "insert", "added by chance", epsilons[i], inserted, i)
+                    Step(after, "", edits[i].after or "", "insert", "added at random", epsilons[i], inserted, i)
                 )
                 drawn.append((i, True))
 

@@ -57,7 +57,7 @@ def candidates(model: str, language: Language, without: tuple[int, ...] = ()) ->
         gone, known = set(without), candidates(model, language)
         if len(gone) >= len(known):
             raise ConfigError(
-                f"The list of words that are never released leaves no word of {model!r}. Take some out of the list."
+                f"The blocklist leaves no possible output of {model!r}. Shorten it."
             )
         return tuple(word for i, word in enumerate(known) if i not in gone)
     return word_chances.candidates(model, language)

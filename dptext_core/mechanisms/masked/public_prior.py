@@ -39,7 +39,7 @@ class PublicText(Private):
         if len(set(places)) < len(places) or any(
             not 0 <= i < len(self.skeleton.kept) or self.skeleton.kept[i] is not None for i in places
         ):
-            raise InputError("A released word stands in a hole of the skeleton, and in each at most once.")
+            raise InputError("Each gap of the skeleton must contain at most one released word.")
 
     @property
     def words(self) -> tuple[str | None, ...]:
@@ -66,7 +66,7 @@ def proposed_logits(
     for public, i in places:
         words = public.words
         if words[i] is not None:
-            raise InputError(f"Place {i} has a word already, so nothing is proposed for it.")
+            raise InputError(f"Position {i} already has a word, so it needs no proposal.")
         masked = [
             [lm.mask_id] if w is None else pieces.get(w) or pieces.setdefault(w, lm.word_pieces(w)) for w in words
         ]

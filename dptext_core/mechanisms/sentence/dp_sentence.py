@@ -1,4 +1,4 @@
-"""One draw a sentence: each is released as a sentence of a public bank, drawn whole by its likeness in meaning.
+"""Sentence bank: each is released as a sentence of a public bank, drawn whole by its likeness in meaning.
 
 The exponential mechanism (McSherry and Talwar 2007, Section 3) over a bank S of public sentences. With a public encoder
 e, a public range [a, b], and u(x, s) = (min(max(cos(e(x), e(s)), a), b) − a)/(b − a) in [0, 1],
@@ -75,8 +75,8 @@ def each_option() -> Any:
         kind="integer",
         min=1,
         max=MOST_ADDED + 1,
-        help="So many sentences are drawn for each of yours, one after the other: a further one by what those before "
-        "lack. Each spends ε. With much to spend they keep more together than one alone.",
+        help="The number of sentences sampled for each original sentence. Each spends ε and adds content that "
+             "earlier ones lack, which helps at large ε.",
         phrase="{} for each sentence",
     )
 
@@ -92,8 +92,8 @@ def end_option(upper: bool) -> Any:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help=f"Sentences of the bank that are {less} alike than this are all as likely. When none is given, the range "
-        "follows from ε.",
+        help=f"Sentences of the bank that are {less} similar than this are equally likely. Without a value, the "
+             "range depends on ε.",
         phrase=f"cosines {'to' if upper else 'from'} {{}}",
     )
 
@@ -103,15 +103,15 @@ class DPSentenceConfig:
     """Options of one draw a sentence. ``bank``: "wordnet", or the folder of a bank."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(
-        50.0, 5.0, 200.0, "per sentence", "Every sentence that is drawn spends it."
+        50.0, 5.0, 200.0, "per sentence", "Every sampled sentence spends it."
     )
     bank: str = option(
         banks.DEFAULT_BANK,
         label="Bank of sentences",
         kind="text",
         changes_distribution=True,
-        help="This is “wordnet”, or the folder of a bank that the command bank build made. What is released is one of "
-        "its sentences. A bank of the same kind of text keeps most.",
+        help="“wordnet”, or the folder of a bank from the command bank build. Each output is one of its sentences. "
+             "A bank of similar texts preserves most.",
         phrase="bank: {}",
         offered_names=tuple(banks.BUNDLED),
     )
@@ -121,8 +121,8 @@ class DPSentenceConfig:
         kind="integer",
         min=1,
         max=100,
-        help="So many sentences are drawn, whatever the text: further ones are left out, and missing ones are drawn as "
-        "empty ones. Without a number each sentence is drawn, and how many there are shows.",
+        help="A fixed number of sampled sentences: longer texts are cut, shorter ones filled with empty sentences. "
+             "Without it, everyone can see the number of sentences.",
         phrase="{} slots",
         unset_phrase="one draw for each sentence",
     )
@@ -138,13 +138,16 @@ class DPSentence(Mechanism):
 
     name = "dp-sentence"
     references = ("mcsherry2007mechanism", "meisenbacher2025dpst", "awon2025clusant")
-    title = "One draw a sentence"
+    title = "Sentence bank"
     family = "sentences"
     notion = "pure"
-    summary = "Each sentence is released as one of a public bank, drawn whole: the nearer in meaning, the likelier."
+    summary = (
+        "Each sentence is replaced by a sentence of a public bank; sentences with a similar meaning are more "
+        "likely."
+    )
     steps = (
         "{n} public sentences are compared with yours",
-        "Near ones score higher, within a fixed range",
+        "Similar ones score higher, within a fixed range",
         "Noise of size 1/ε = {noise} is added to each score",
         "The sentence with the best score is released",
     )
@@ -207,8 +210,7 @@ class DPSentence(Mechanism):
         left = np.setdiff1d(np.arange(len(bank)), bank.holding(self.never.places(bank.words)))
         if not len(left):
             raise ConfigError(
-                "Every sentence of the bank holds one of the words that are never released. Take common words off the "
-                "list."
+                "Every sentence of the bank contains a word on the blocklist. Remove common words from it."
             )
         return left
 

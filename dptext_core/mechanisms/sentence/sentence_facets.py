@@ -119,16 +119,16 @@ class _InputCoverage(InputCoverage["DPSentence"]):
         n, said = len(document.sentences), []
         if long := sum(map(_is_long, self.m._read(document))):
             said.append(
-                f"Of {'a sentence' if long == 1 else pluralize(long, 'sentence')} the first {PIECES:,} word pieces are "
-                "read: what follows to its end is left out. Shorter sentences are read whole."
+                f"Of {'a sentence' if long == 1 else pluralize(long, 'sentence')} the first {PIECES:,} word pieces "
+                "are read. The rest of longer sentences is ignored."
             )
         if slots is not None and n > slots:
-            said.append(f"This text has {n:,} sentences and {slots:,} of them are read: what follows is left out.")
+            said.append(f"This text has {n:,} sentences and {slots:,} of them are read. The rest is ignored.")
         # Of a text that was not read yet this would take the encoder.
         if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
             said.append(
-                f"The bank has nothing near this text: the nearest sentence is at a cosine of {near:.2f}"
-                f"{' on average' if n > 1 else ''}. Little of the meaning can come through, whatever ε is. A bank of "
-                "the same kind of text has nearer ones."
+                "The bank has no similar sentence: the nearest has a cosine of "
+                f"{near:.2f}{' on average' if n > 1 else ''}. At any ε, little of the meaning is preserved. A bank of "
+                "similar texts works better."
             )
         return " ".join(said)

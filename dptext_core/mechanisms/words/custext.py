@@ -59,7 +59,7 @@ class CusTextConfig(SpaceConfig):
         label="Output words K",
         min=1,
         max=2000,
-        help="Each word becomes one of so many words.",
+        help="The number of possible outputs of each word.",
         phrase="K = {}",
         trade_off_values=TRIES,
         presets={"benchmark": 50},
@@ -69,8 +69,8 @@ class CusTextConfig(SpaceConfig):
         label="Mapping",
         changes_distribution=True,
         choices=("balanced", "conservative", "aggressive"),
-        help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
-        "nearly no word is protected.",
+        help="The mapping decides which words share a set of outputs. In the aggressive mapping almost no words do, "
+             "so almost no word is protected.",
         phrase="{}",
     )
     strategy: str = option(
@@ -78,15 +78,15 @@ class CusTextConfig(SpaceConfig):
         label="Strategy",
         choices=("token", "record", "dataset"),
         presets={"benchmark": "record"},
-        help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
-        "“dataset” each distinct word of all texts. Drawn once, a word shows where it is repeated.",
+        help="“Token” samples every occurrence of a word, “record” each distinct word of a text once, and “dataset” "
+             "each distinct word of all texts once. The last two reveal repeated words.",
         phrase="{}",
         row_meanings={
-            "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",
-            "record": "Each distinct word of a row is drawn once: a row that repeats a word spends less, and shows "
-            "where.",
-            "dataset": "Each distinct word of all rows is drawn once: the total counts distinct words, however many "
-            "rows a person wrote, and everyone can see which rows share a word.",
+            "token": "Each occurrence is sampled independently, so a row spends ε for every word.",
+            "record": "Each distinct word of a row is sampled once: repeated words spend no more ε, but everyone "
+                      "can see the repetitions.",
+            "dataset": "Each distinct word of all rows is sampled once: the total counts distinct words for any "
+                       "number of rows, but everyone can see which rows share a word.",
         },
     )
     metric: str = option(
@@ -95,11 +95,11 @@ class CusTextConfig(SpaceConfig):
         changes_distribution=True,
         choices=("cosine", "euclidean"),
         advanced=True,
-        help="This measures how near two words are.",
+        help="The similarity measure of two words.",
     )
     prior: str = prior_option(
-        " It only changes how the words of a set share the chance. Under the strategies record and dataset, one draw "
-        "serves many places, so that only frequency can be used."
+        " It changes the probabilities within a set. The strategies record and dataset support only frequency "
+        "because one draw serves many positions."
     )
 
 
@@ -110,10 +110,10 @@ class CusText(PriorMechanism):
     references = ("chen2023custext",)
     title = "CusText"
     notion = "group"
-    summary = "Each word becomes one of K words that it shares with its group: it hides there and nowhere else."
+    summary = "Each word becomes one of the K words of its group; it is protected only within this group."
     steps = (
-        "Your word shares {n} words with its group",
-        "Those nearer to it score higher",
+        "Your word has {n} candidates, shared by its group",
+        "More similar words score higher",
         "Noise of size 1/ε = {noise} is added to each score",
         "The word with the best score is released",
     )
@@ -159,11 +159,11 @@ class CusText(PriorMechanism):
     @classmethod
     def resolve(cls, config: Any) -> Any:
         if config.strategy == "dataset" and isinstance(config.epsilon, tuple):
-            raise ConfigError("The strategy dataset draws a word once for all texts, so it takes one ε, not a list.")
+            raise ConfigError("The strategy dataset samples a word once for all texts, so it takes one ε, not a list.")
         if config.strategy != "token" and config.prior == "skeleton":
             raise ConfigError(
-                f"The strategy {config.strategy} draws a word once for many places, and the kept words propose "
-                "another word at each. Start from frequency, or take the strategy token."
+                f"The strategy {config.strategy} samples a word once for many positions, but proposals from the kept "
+                "words differ by position. Use the prior frequency, or the strategy token."
             )
         return super().resolve(config)
 

@@ -84,7 +84,7 @@ class DiffractorConfig(WordConfig):
         label="Noise",
         changes_distribution=True,
         choices=("geometric", "tem"),
-        help="Both kinds of noise prefer near places. With TEM, all places beyond γ are alike.",
+        help="Both kinds of noise prefer near positions. With TEM, all positions beyond γ are equally likely.",
         phrase="{}",
     )
     lists: tuple[str, ...] = option(
@@ -101,8 +101,8 @@ class DiffractorConfig(WordConfig):
         min=0.0,
         max=1000.0,
         advanced=True,
-        help="The TEM noise uses it: places farther away than γ all count alike. Without a value, γ is computed from ε "
-        "and the length of the list, as in the paper. The authors' released code takes 5 at every ε.",
+        help="With TEM noise, all positions beyond γ are equally likely. The default is computed from ε and the "
+             "list length, as in the paper. The authors' code uses 5 at every ε.",
         phrase="γ = {}",
         unset_phrase="γ from ε",
     )
@@ -119,13 +119,12 @@ class Diffractor(WordMechanism):
     title = "1-Diffractor"
     notion = "metric"
     summary = (
-        "The place of a word in a row of near words is moved by a random number; the word that stands "
-        "there is released."
+        "A random step moves a word along a list of similar words; the word at the new position is released."
     )
     steps = (
-        "Your word has a place in rows of near words",
-        "A random step of size 1/ε = {noise} moves the place",
-        "The word that stands there is released",
+        "Your word has a position in lists of similar words",
+        "A random step of size 1/ε = {noise} moves the position",
+        "The word at this position is released",
     )
     config_cls = DiffractorConfig
     needs = ("word lists",)
@@ -138,7 +137,7 @@ class Diffractor(WordMechanism):
         for name in names:
             check_list(name)
         if len(names) > MAX_LISTS or len(set(names)) < len(names):
-            raise ConfigError(f"lists takes at most {MAX_LISTS} lists, each once.")
+            raise ConfigError(f"lists accepts at most {MAX_LISTS} lists without repetition.")
         return replace(config, lists=names)
 
     @classmethod

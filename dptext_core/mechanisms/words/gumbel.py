@@ -125,13 +125,12 @@ class TruncatedGumbel(SpaceMechanism):
     title = "Truncated Gumbel"
     notion = "none"
     summary = (
-        "Noise is added to the distances of a few nearest words. It is a published baseline whose "
-        "promise does not hold."
+        "Noise is added to the distances of a few nearest words. A published baseline whose guarantee does not hold."
     )
     steps = (
-        "A few words nearest to yours are taken",
+        "The few words nearest to yours are selected",
         "Noise of size 1/ε = {noise} is added to their distances",
-        "The nearest one then is released",
+        "The nearest one after noise is released",
     )
     config_cls = GumbelConfig
 
@@ -152,10 +151,9 @@ class TruncatedGumbel(SpaceMechanism):
         small, large = self.vocabulary.delta
         if small == 0:
             raise InputError(
-                f"Two words of the word space {without_path(self.vocabulary.name)} have the same vector, and the noise "
-                f"of "
-                f"{self.title} is scaled by the smallest distance of two words. Leave one of them out, or choose "
-                "another space."
+                f"Two words of the word space {without_path(self.vocabulary.name)} have the same vector, and the "
+                f"noise of {self.title} is scaled by the smallest distance of two words. Remove one of them, or "
+                "choose another space."
             )
         return small, large
 

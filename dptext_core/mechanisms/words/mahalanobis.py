@@ -35,7 +35,7 @@ class MahalanobisConfig(MVCConfig):
         label="λ, weight of the covariance",
         min=0.0,
         max=0.99,
-        help="At 0 the noise is spherical (MVC); towards 1 it takes the shape of the vectors.",
+        help="At 0 the noise is spherical (MVC); towards 1 it follows the covariance of the vectors.",
         phrase="λ = {}",
     )
 
@@ -46,7 +46,7 @@ class Mahalanobis(MVC):
     name = "mahalanobis"
     references = ("xu2020mahalanobis",)
     title = "Mahalanobis"
-    summary = "It works as MVC does, with noise that has the shape of the vectors' covariance."
+    summary = "Like MVC, but the noise follows the covariance of the vectors."
     config_cls = MahalanobisConfig
 
     @cached_property

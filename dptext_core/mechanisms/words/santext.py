@@ -51,15 +51,15 @@ class SanTextPlusConfig(SanTextConfig):
         label="Share of sensitive words",
         min=0.01,
         max=1.0,
-        help="The rarest words by public counts are always drawn; the others mostly pass through.",
+        help="The rarest words by public counts are always sampled; the others are mostly unchanged.",
         phrase="{} of the words sensitive",
     )
     p: float = option(
         0.3,
-        label="Chance that another word is drawn (p)",
+        label="Probability that a common word is sampled (p)",
         min=0.001,
         max=1.0,
-        help="A word that is not sensitive stays as it is with probability 1 − p.",
+        help="A word that is not sensitive is unchanged with probability 1 − p.",
         phrase="p = {}",
     )
 
@@ -76,10 +76,10 @@ class SanText(PriorMechanism):
     references = ("yue2021santext",)
     title = "SanText"
     notion = "metric"
-    summary = "Each word becomes any word of the vocabulary, near ones more likely (the exponential mechanism)."
+    summary = "Each word becomes any word of the vocabulary; nearer words are more likely (exponential mechanism)."
     steps = (
         "{n} words are compared with yours",
-        "Near ones score higher",
+        "Nearer words score higher",
         "Noise of size 1/ε = {noise} is added to each score",
         "The word with the best score is released",
     )
@@ -190,7 +190,7 @@ class SanTextPlus(SanText):
 
     name = "santext-plus"
     title = "SanText+"
-    summary = "Rare words are always drawn, common words seldom; a word that passes through is exposed."
+    summary = "Rare words are always sampled, common words rarely; an unchanged common word is not protected."
     config_cls = SanTextPlusConfig
 
     @classmethod

@@ -36,17 +36,17 @@ class TEMConfig(SpaceConfig):
         None,
         label="Truncation distance γ",
         min=0.0,
-        help="Words farther away than γ all count as if they were at γ. Without a value, γ is computed from ε and β.",
+        help="Distances above γ count as γ. Without a value, γ is computed from ε and β.",
         phrase="γ = {}",
         unset_phrase="γ from ε",
     )
     beta: float = option(
         0.001,
-        label="β, chance of a far word at most",
+        label="β, largest probability of a far word",
         min=1e-9,
         max=0.5,
         advanced=True,
-        help="γ is computed from it: words beyond γ are drawn with probability β or less.",
+        help="γ is computed from β: words beyond γ are sampled with probability β or less.",
         phrase="β = {}",
     )
 
@@ -123,10 +123,10 @@ class TEM(SpaceMechanism):
     references = ("carvalho2023tem",)
     title = "TEM"
     notion = "metric"
-    summary = "It draws like SanText, but all words beyond a distance γ count alike."
+    summary = "Like SanText, but all words beyond a distance γ are equally likely."
     steps = (
         "{n} words are compared with yours",
-        "Near ones score higher; beyond a distance all are alike",
+        "Nearer words score higher; beyond a distance, all score the same",
         "Noise of size 1/ε = {noise} is added to each score",
         "The word with the best score is released",
     )

@@ -37,7 +37,7 @@ class VickreyConfig(MahalanobisConfig):
         "mvc",
         label="Noise",
         choices=("mvc", "mahalanobis"),
-        help="The noise is spherical (MVC), or it has the shape of the vectors (Mahalanobis, with λ).",
+        help="The noise is spherical (MVC), or follows the covariance of the vectors (Mahalanobis, with λ).",
         phrase="{}",
     )
     t: float = option(
@@ -45,7 +45,7 @@ class VickreyConfig(MahalanobisConfig):
         label="t, weight of the second nearest",
         min=0.0,
         max=1.0,
-        help="At 0 the nearest word is released; with larger values the second nearest is, more often.",
+        help="At 0 the nearest word is released; larger values release the second nearest more often.",
         phrase="t = {}",
     )
 
@@ -157,7 +157,7 @@ class Vickrey(Mahalanobis):
     name = "vickrey"
     references = ("xu2021vickrey",)
     title = "Vickrey"
-    summary = "It works as MVC or Mahalanobis does, but releases the nearest or the second nearest word."
+    summary = "Like MVC or Mahalanobis, but the nearest or second nearest word is released."
     steps = (
         "Your word is a point among {n} words",
         "Noise of size 1/ε = {noise} moves the point",

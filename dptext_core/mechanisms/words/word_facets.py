@@ -30,9 +30,9 @@ class _InputCoverage(InputCoverage["WordMechanism"]):
 
     def uncovered(self) -> str:
         return {
-            "random": "each becomes any word of the vocabulary, whatever it was.",
-            "keep": "they stay as they are, for everyone to read.",
-            "drop": "they are left out.",
+            "random": "each becomes a random word of the vocabulary, independently of the original.",
+            "keep": "they are unchanged, and everyone can read them.",
+            "drop": "they are deleted.",
             "mask": f"they are shown as {MASK}.",
         }[self.m.config.oov]
 
@@ -49,7 +49,7 @@ class _Places(Alignment["WordMechanism"]):
         return tuple(i for i in self.drawn(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
 
     def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
-        message = f"{'which' if uneven else 'how many'} words are unknown, to whoever knows the total and the list"
+        message = f"{'which' if uneven else 'how many'} words are unknown, to anyone who knows the total and the list"
         return (message,) if self.m.config.oov == "random" else ()
 
 

@@ -67,8 +67,8 @@ class WordMechanism(WordDistributions):
         super().check_never(never, config)
         if config.oov == "mask" and never.bans(MASK):
             raise ConfigError(
-                f"Unknown words are shown as {MASK}, and the list of words that are never released has that word. Take "
-                "it out of the list, or treat unknown words otherwise."
+                f"Unknown words are shown as {MASK}, but the blocklist contains that word. Remove it, or choose "
+                "another treatment of unknown words."
             )
 
     # --- what each mechanism says of itself
@@ -151,8 +151,7 @@ class WordMechanism(WordDistributions):
         written = names_and_numbers(document) if stop is not None else {}
         if self._draws_listed:
             raise ConfigError(
-                f"{self.title} draws from words of its own, and does not take any out of them. Leave the list of words "
-                "that are never released empty, and let loaded words come out."
+                f"{self.title} does not support a blocklist. Remove the blocklist, and allow offensive words."
             )
         unknown_stay = self.config.oov == "keep"
         rows = list(map(codes.get, document.words, repeat(UNKNOWN)))
@@ -215,9 +214,9 @@ class WordMechanism(WordDistributions):
             raise InputError(f"There is no token {index}: the text has {n}, counted from 0.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:
-            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so it has no distribution.")
         if row == UNKNOWN and self.config.oov == "drop":
-            raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
+            raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and deleted, so it has no distribution.")
         return self._channel_at(prepared, index).at(self.epsilons(prepared)[index])
 
     # --- the promise

@@ -28,8 +28,8 @@ class WordConfig:
         "random",
         label="Unknown words",
         choices=("random", "keep", "drop", "mask"),
-        help="Names, numbers and typing errors are not in the vocabulary. Random draws any word of it; keep prints "
-        "them unchanged, as the papers do, so that everyone can read them.",
+        help="Names, numbers and typing errors are not in the vocabulary. Random samples any word of it. Keep "
+             "leaves them unchanged, as in the papers, so everyone can read them.",
         phrase="unknown words: {}",
         shared_with="all",
         keeps_distribution=True,
@@ -40,7 +40,7 @@ class WordConfig:
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
     surrogates: bool = surrogates_option()
-    detector: str = detector_option("It is used with stand-ins alone.", ("surrogates", True))
+    detector: str = detector_option("Used only with stand-ins.", ("surrogates", True))
     allowlist: tuple[str, ...] = allowlist_option(("surrogates", True))
 
 

@@ -43,10 +43,10 @@ def prior_option(more: str = "") -> Any:
         label="Use a public prior",
         changes_distribution=True,
         choices=("none", "frequency", "skeleton"),
-        help="“None” is the paper's mechanism. “Frequency” starts from how frequent words are. “Skeleton” starts from "
-        "what the bundled language model proposes when it sees the kept words alone. The promise for ε stays the same."
+        help="“None” is the paper's mechanism. “Frequency” uses word frequencies. “Skeleton” uses proposals of the "
+             "bundled language model from the kept words. The guarantee is unchanged."
         + more,
-        phrase="starting from: {}",
+        phrase="public prior: {}",
     )
 
 

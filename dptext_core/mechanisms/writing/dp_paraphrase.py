@@ -32,7 +32,7 @@ class DPParaphrase(Generation):
     name = "dp-paraphrase"
     references = ("mattern2022limits", "meisenbacher2024dpmlm")
     title = "DP-Paraphrase"
-    summary = "A decoder that was trained on paraphrases writes one of the text, and each token is drawn."
+    summary = "A decoder trained on paraphrases rewrites the text, and each token is sampled."
     config_cls: ClassVar[type] = DPParaphraseConfig
     bundled = PARAPHRASER
 

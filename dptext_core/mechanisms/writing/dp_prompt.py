@@ -47,8 +47,8 @@ class DPPromptConfig(GenerationConfig):
         label="Prompt",
         changes_distribution=True,
         choices=("paper", "examples"),
-        help="The paper's prompt asks for a paraphrase. Examples shows three public ones first, which helps a model "
-        "that was not trained to follow instructions.",
+        help="The paper's prompt asks for a paraphrase. “Examples” adds three public examples, which helps models "
+             "that were not trained to follow instructions.",
         phrase="prompt: {}",
     )
     model: str = generator_option(None, PROMPTED)
@@ -60,7 +60,7 @@ class DPPrompt(Generation):
     name = "dp-prompt"
     references = ("utpala2023dpprompt", "meisenbacher2024dpmlm")
     title = "DP-Prompt"
-    summary = "A language model is asked to paraphrase the text, and each token of its answer is drawn."
+    summary = "A language model paraphrases the text, and each token of its answer is sampled."
     config_cls: ClassVar[type] = DPPromptConfig
     bundled = PROMPTED
 
@@ -85,7 +85,7 @@ class _InputCoverage(GenerationCoverage):
     def note(self, text: str | Prepared) -> str:
         if self.m.config.prompt == "examples" and self.m.config.model == BUNDLED:
             return (
-                "The bundled model has not learnt to follow examples: it tends to repeat one of the three public ones, "
-                "and hardly anything of this text comes through. Choose the paper's prompt, or a larger model."
+                "The bundled model was not trained to follow examples: it tends to repeat one of them and preserves "
+                "little of this text. Choose the paper's prompt, or a larger model."
             )
         return super().note(text)

@@ -72,10 +72,10 @@ class Generation(ClippedMechanism):
     notion = "pure"
     needs = ("language model",)
     steps = (
-        "A model scores {n} pieces of words: which comes next?",
-        "The scores are cut to {low} … {high}; {tied} tie at the top",
+        "A model scores {n} tokens: which comes next?",
+        "The scores are clipped to {low} … {high}; {tied} tie at the top",
         "Noise of size {noise} is added on the same scale",
-        "The best one is written, and the next place begins",
+        "The best token is written, then the next one is scored",
     )
     config_cls: ClassVar[type] = GenerationConfig
     estimator = "estimate_generator_clip"
@@ -113,8 +113,8 @@ class Generation(ClippedMechanism):
         spec = generator_spec(config.model, cls.bundled)
         if (left := _room(spec, config.max_tokens)) < LEAST_ROOM:
             raise ConfigError(
-                f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, those "
-                f"that it reads included: {max(0, left)} are left for the text and the prompt. Choose at most "
+                f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, "
+                f"those that it reads included: {max(0, left)} remain for the text and the prompt. Choose at most "
                 f"{max(1, config.max_tokens - LEAST_ROOM + left)}."
             )
         given = config.shift_min, config.shift_max
@@ -125,7 +125,7 @@ class Generation(ClippedMechanism):
                 f"shift_min must be below shift_max; they are {config.shift_min:g} and {config.shift_max:g}."
             )
         if given[0] is not None and config.prior == "none":
-            raise ConfigError("shift_min and shift_max need a public prior. Choose one with prior, or leave them out.")
+            raise ConfigError("shift_min and shift_max need a public prior. Set prior, or omit them.")
         return dataclasses.replace(config, **ends)
 
     @property
@@ -197,9 +197,8 @@ class Generation(ClippedMechanism):
         for word in sorted(never.words):
             if not word.isalnum():
                 raise ConfigError(
-                    f"{shorten_repr(word)} cannot be on the list of words that are never released: {cls.title} writes "
-                    f"a text "
-                    "in pieces, and keeps out words of letters and digits alone. Leave it out."
+                    f"{shorten_repr(word)} cannot be on the blocklist: {cls.title} can only exclude words of letters "
+                    "and digits. Remove it."
                 )
 
     @property

@@ -38,13 +38,13 @@ class GenerationCoverage(InputCoverage["Generation"]):
 
     def note(self, text: str | Prepared) -> str:
         if self.m._is_cut(text):
-            return "The model reads only the beginning of this text: what follows is beyond its window."
+            return "The model reads only the beginning of this text; the rest exceeds its window."
         document = text.document if isinstance(text, Prepared) else self.m.document(text)
         if self.m.config.model != BUNDLED or len(document.tokens) <= LEARNT:
             return ""
         return (
-            f"The bundled model has learnt from single sentences, and this text has {len(document.tokens)} words and "
-            "marks, so that little of it comes through. Give it one sentence, or choose a larger model."
+            "The bundled model was trained on single sentences, so it preserves little of this text. Use one "
+            "sentence, or choose a larger model."
         )
 
 

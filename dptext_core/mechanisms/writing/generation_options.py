@@ -20,8 +20,8 @@ def max_tokens_option(default: int) -> Any:
         kind="integer",
         min=1,
         max=256,
-        help="So many tokens are written at most, the end included. Each spends ε, and the promise counts them all, "
-        "written or not. The limit is public.",
+        help="The largest number of tokens in the output, including the end. The guarantee counts ε for all of "
+             "them, written or not. The limit is public.",
         phrase="at most {} tokens",
     )
 
@@ -33,8 +33,8 @@ def length_option() -> Any:
         label="Length limit",
         choices=("fixed", "input"),
         advanced=True,
-        help="Fixed: the number above. Input, as in the papers: as many tokens as the text has words and marks, and "
-        "never more than the number above; then only texts of the same length are alike.",
+        help="Fixed: the number above. Input, as in the papers: the length of the text, up to the number above; the "
+             "guarantee then covers only texts of the same length.",
         phrase="length limit: {}",
     )
 
@@ -47,9 +47,9 @@ def clip_option() -> Any:
         changes_distribution=True,
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
-        help="The model's scores are cut to this range before a token is drawn. The tuned range was chosen on public "
-        "text. The paper's range goes from the mean to four standard deviations above it, or is the published one. "
-        "The promise is the same. A model for which only one range is known uses that one.",
+        help="The model's scores are clipped to this range before sampling. The tuned range was chosen on public "
+             "text. The paper's range goes from the mean to four standard deviations above it, or is the published "
+             "one. The promise is the same. A model for which only one range is known uses that one.",
         phrase="clipping range: {}",
     )
 
@@ -75,8 +75,8 @@ def prior_option() -> Any:
         changes_distribution=True,
         choices=("none", "released"),
         advanced=True,
-        help="None: plain clipping. Released: the model without your text, given what was written so far, proposes the "
-        "next token, and your text moves the proposal. The promise is the same.",
+        help="None: plain clipping. Released: the model proposes the next token from the output so far, and your "
+             "text shifts the proposal. The guarantee is the same.",
         phrase="public prior: {}",
     )
 
@@ -98,8 +98,8 @@ def shift_option(upper: bool) -> Any:
     return option(
         None,
         label=f"Shift, {where} end",
-        help="With a public prior: the nats by which your text moves a token are cut to the range between the two "
-        "ends. When none is given, the range is wider for a larger ε.",
+        help="With a public prior, the influence of your text on a token (in nats) is clipped to this range. "
+             "Without values, the range grows with ε.",
         phrase=f"shift {'to' if upper else 'from'} {{}}",
         advanced=True,
     )
@@ -112,7 +112,7 @@ def stop_option() -> Any:
         label="Stop at",
         choices=("line", "end"),
         advanced=True,
-        help="Line: the text ends at a line break, and nothing more is drawn. End: only the end token ends it.",
+        help="Line: the output ends at a line break. End: only the end token ends it.",
         phrase="stops at the {}",
     )
 
@@ -137,8 +137,8 @@ def generator_option(kind: str | None, bundled: str) -> Any:
         kind="text",
         generators=(kind, bundled),
         shared_with="kind",
-        help="This is “bundled”, a model that was added (`python -m dptext_core models add`), or the hub id or the "
-        "folder of one on this machine.",
+        help="“bundled”, an added model (`python -m dptext_core models add`), or the hub id or folder of a model on "
+             "this machine.",
     )
 
 

@@ -287,7 +287,7 @@ export class Engine {
     return { ...prepared, flagged, distributions: made.distributions.map((d, i) => flagged.distributions.get(i) ?? d) };
   }
 
-  /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
+  /** Sentence bank: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
   async bySentence(
     /** @type {string} */ given, /** @type {any} */ spec, /** @type {Blocklist} */ blocklist, /** @type {Choice} */ { signal, slice, like },
   ) {

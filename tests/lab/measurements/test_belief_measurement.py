@@ -162,7 +162,7 @@ def test_mechanisms_are_compared_where_the_reader_is_as_certain():
     assert [(e.mechanism, e.between) for e in board.entries] == [("dp-mlm", (20.0, 30.0)), ("santext", (15.0, 16.0))]
     assert [e.value for e in board.entries] == pytest.approx([0.5, 0.35]) and board.entries[1].is_significant
     assert belief_rows.outside(rows, "sst2") == (
-        "Outside this level at every measured ε: CusText (never below 70%), One draw a sentence (never above 20%)."
+        "Outside this level at every measured ε: CusText (never below 70%), Sentence bank (never above 20%)."
     )
     assert belief_rows.outside(rows[:4], "sst2") == ""
 

@@ -211,7 +211,7 @@ def test_what_is_bundled_says_what_the_documents_say():
         a, b = (found[data, system, total, measured] for system in (one, other))
         return a.value - a.half > b.value + b.half
 
-    sentence, two, prior, mlm = ("One draw a sentence", "Two for each sentence", "DP-MLM, public prior", "DP-MLM")
+    sentence, two, prior, mlm = ("Sentence bank", "Two for each sentence", "DP-MLM, public prior", "DP-MLM")
     for data, totals in {
         "sst2": (20.0, 30.0, 50.0),
         "snips": (20.0, 30.0, 50.0),
