@@ -124,7 +124,7 @@ def test_a_report_that_holds():
     assert report.blind == ("a leak", "a loss")
     assert report.first() == (
         "over 3 inputs (2 pairs), the largest loss is 1.5, and the promise allows 2 (one output at most 7.39 times as "
-        f"likely); the draws could not have seen a leak. Not seen either: a loss. {REST}"
+        f"likely); the draws could not have seen a leak. Also not detectable: a loss. {REST}"
     )
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),
@@ -145,7 +145,7 @@ def test_a_report_that_holds():
     twice = replace(report, checks=(*report.checks, *report.checks))
     assert twice.parts() == report.parts() and twice.blind == report.blind
     assert replace(report, checks=()).first() == report.first().replace(
-        "; the draws could not have seen a leak. Not seen either: a loss", ""
+        "; the draws could not have seen a leak. Also not detectable: a loss", ""
     )
     assert len(replace(report, checks=()).lines()) == 2
 
@@ -201,7 +201,7 @@ def test_a_report_that_cannot_tell():
     assert replace(report, pairs=0).first() == "Few were drawn."
     nothing = replace(report, claimed=math.inf)
     assert nothing.first() == f"{message}."
-    beyond = "That exceeds the nominal ε = 1.2 of one draw, which promises nothing."
+    beyond = "That exceeds the nominal ε = 1.2 of one draw, which is no guarantee."
     assert replace(nothing, epsilon=1.2).first() == f"{message}. {beyond}"
     assert replace(nothing, epsilon=1.5).first() == f"{message}." == replace(report, epsilon=1.2).first()
     assert "nominal" not in replace(nothing, epsilon=1.2, of="the whole output").first()
