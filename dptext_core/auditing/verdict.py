@@ -440,7 +440,7 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
     if claim is None and guarantee.notion == "none":
         missed = f"there is no guarantee: {guarantee.reason}"
     elif not report.pairs:
-        missed = "no two of these inputs are alike under the promise, so that there is nothing to compare."
+        missed = "the guarantee covers no two of these inputs, so there is nothing to compare."
     elif not report.exact and 0 < report.delta < rarest:
         missed = (
             f"δ = {scientific(report.delta)} allows failures that are rarer than these draws can show (about "

@@ -101,7 +101,8 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
         "1-Diffractor (tem, offensive words allowed)",
     ]
     left = [pii_survival.count_survivors(r) for r in results]
-    assert [n for _, n in left] == [1, 1] and list(table["identifying words still visible"]) == [f"{k} of 1" for k, _ in left]
+    assert [n for _, n in left] == [1, 1]
+    assert list(table["identifying words still visible"]) == [f"{k} of 1" for k, _ in left]
     for (k, _), said in zip(left, [v["count"] for v in views(page, "count")], strict=True):
         assert said.startswith(f"{k} of 1 identifying words still visible, ") and " change" in said
     assert page.select_slider[0].help == definition("ε")

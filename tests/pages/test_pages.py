@@ -911,7 +911,8 @@ def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
     spent = run.result.guarantee.spent
     low, high = bound(min(spent)), bound(max(spent))
     assert low != high
-    assert shown["spread"].startswith(f"Each word has a separate ε, from {low} to {high}, together") and not shown["live"]
+    spread = f"Each word has a separate ε, from {low} to {high}, together"
+    assert shown["spread"].startswith(spread) and not shown["live"]
     figures = {m.label: m.value for m in at.metric}
     assert figures["ε per word, at most"] == high
     assert shown["spread"].endswith(f"together at most {figures['Total ε']}")
