@@ -168,7 +168,7 @@ def test_filters_and_all_configurations(found):
     at.selectbox(key="bench_hidden_reviews_Curves_n_w").set_value("relative_gain_static").run()
     assert [said(c)[-2] for c in charts(at)] == ["Utility F1", "Relative gain, static"]
     at.multiselect(key="bench_mechanisms_reviews").set_value([]).run()
-    assert not at.exception and not charts(at) and "Nothing was measured" in at.info[0].value
+    assert not at.exception and not charts(at) and "There are no measurements" in at.info[0].value
 
 
 def test_the_plane_and_the_table(found):
