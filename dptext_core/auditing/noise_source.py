@@ -229,7 +229,7 @@ class _Releases:
             f"draws with {entropy:,.0f} bits of entropy read {tape.bits} random bits of the noise that the mechanism "
             "is given: it uses another generator, which the audit cannot inspect."
         )
-        return Check(NAME, "not inspected", "", reason, draws=self.draws)
+        return Check(NAME, "not looked at", "", reason, draws=self.draws)
 
     # --- coarse uniforms
 
@@ -259,7 +259,7 @@ class _Releases:
             f"its random numbers are read to {few}, and without stated probabilities, it is unknown whether that "
             "is enough."
         )
-        return Check(NAME, "not inspected", "", doubt, draws=self.draws)
+        return Check(NAME, "not looked at", "", doubt, draws=self.draws)
 
     def _boundaries(self, prepared: Prepared) -> Iterator[int]:
         """To how many bits numbers are read, by boundaries that are each between two releases of a text."""
@@ -377,7 +377,7 @@ class _Releases:
             f"the draw of “{base.steps[i].original}” has no noise of its own: all of it moves the draws of {named} "
             "too, so it is unknown whether they are independent."
         )
-        return Check(NAME, "not inspected", "", reason, draws=self.draws)
+        return Check(NAME, "not looked at", "", reason, draws=self.draws)
 
     def _one(self, unit: Unit, k: int) -> Exchange:
         (path, purpose), place = unit

@@ -78,7 +78,7 @@ class Witness:
 #: Each verdict in a few words, which come first wherever it is told.
 LINES = {"holds": "No violation found in the cases tested ✓", "refuted": "Violated ✗", "inconclusive": "Inconclusive"}
 #: What a check can come to. "not looked at" where it could not be made, which ``reason`` says.
-STATUSES = ("proven", "tested", "refuted", "not inspected")
+STATUSES = ("proven", "tested", "refuted", "not looked at")
 #: Stands between two clauses of what the draws of one look could not have seen.
 NOR = "; nor "
 
@@ -284,7 +284,7 @@ class AuditReport:
         """Return what was proven, tested and not looked at, each in sentences: of a refuted promise nothing."""
         if self.verdict == "refuted":
             return ()
-        out: dict[str, list[str]] = {"proven": [], "tested": [], "not inspected": []}
+        out: dict[str, list[str]] = {"proven": [], "tested": [], "not looked at": []}
         for c in self.checks:
             if c.status in out and (said := c.looked or c.reason):
                 out[c.status].append(_capital(said))

@@ -219,7 +219,7 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
     probes, skipped = probes_of(m, subject.inputs, meter)
     if untold := inputs_without_statement(skipped):
         word, why = untold[0]
-        unstated = Check(CHANCES, "not inspected", "", f"of “{word}”: {why}.")
+        unstated = Check(CHANCES, "not looked at", "", f"of “{word}”: {why}.")
         report = replace(report, checks=(*report.checks, unstated))
         if not probes:
             return with_verdict(replace(report, skipped=tuple(skipped)))
@@ -276,7 +276,7 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:
         return replace(report, verdict="refuted", reason=broken.reason, witness=broken.witness or report.witness)
-    missed = next((c for c in report.checks if c.status == "not inspected" and c.needed), None)
+    missed = next((c for c in report.checks if c.status == "not looked at" and c.needed), None)
     if missed is not None:
         return replace(report, verdict="inconclusive", reason=missed.reason)
     return replace(report, verdict="holds", reason="")
@@ -420,7 +420,7 @@ def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
         return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)
     if not tested.draws:
         reason = "no word was drawn in the texts that were rewritten, so that what is stated could not be tested."
-        return Check(DRAWN, "not inspected", "", reason)
+        return Check(DRAWN, "not looked at", "", reason)
     blind = []
     if tested.leak_fresh is not None:
         blind.append(f"a word that stays in fewer than {format_share(tested.leak_fresh)} of the draws too many")
@@ -452,7 +452,7 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
             f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
     if missed:
-        return Check(LOSS, "not inspected", "", missed, report.witness, report.detectable, draws=behind)
+        return Check(LOSS, "not looked at", "", missed, report.witness, report.detectable, draws=behind)
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
     message = f"In {behind:,} draws no set of outputs tells two inputs apart by more than is claimed."

@@ -120,7 +120,7 @@ def stated_words(subject: Subject) -> Check | None:
 def _unstated_check(words: Mapping[str, None], looked: str) -> Check:
     n, first = len(words), next(iter(words))
     many = f"“{first}”" if n == 1 else f"{n:,} words of the vocabulary, “{first}” among them,"
-    return Check(STATED, "not inspected", looked, f"no chances are stated of {many} though they are drawn.")
+    return Check(STATED, "not looked at", looked, f"no chances are stated of {many} though they are drawn.")
 
 
 def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
