@@ -85,7 +85,7 @@ def visit(root: Path, rounds: int) -> dict[str, list[float]]:
         me.act("move ε and let go", me.look(30.0 + k, 1))
         me.act("choose a word", me.look(30.0 + k, 2))
         me.act("open Look further", at.button(key="play_far_button").click)
-        for view in ("Over all ε", "Model scores and clipping", "Candidates", None):
+        for view in ("All ε", "Model scores and clipping", "Candidates", None):
             if any(b.key == "play_more" for b in at.button_group):
                 name = f"view: {view}" if view else "close the view"
                 me.act(name, partial(at.button_group(key="play_more").set_value, view))

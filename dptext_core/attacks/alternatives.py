@@ -56,7 +56,7 @@ def suggest_alternatives(
     space = public_space(mechanism, avoid)
     row = space.index(word)
     if row is None:
-        raise InputError(f"No public list holds “{fact}”. Name alternatives of its kind yourself.")
+        raise InputError(f"No public list contains “{fact}”. Enter similar alternatives yourself.")
     return nearest_words(space, [row], n, mechanism.language)[0]
 
 

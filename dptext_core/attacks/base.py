@@ -56,7 +56,7 @@ class Attacker(ABC):
     def check(self, mechanism: Mechanism) -> None:
         """Raise NoDistribution, with the reason, for a mechanism that it cannot attack."""
         if self.scope != "data set":
-            require_alignment(mechanism, "leaves no word in whose place another stands")
+            require_alignment(mechanism, "replaces no single words")
 
 
 class TextAttacker(Attacker):
@@ -88,7 +88,7 @@ class DataAttacker(Attacker):
 def drawn_by_looking(unit: Unit) -> None:
     """Raise NoDistribution where a step's word was not drawn by looking at the original."""
     if unit.action == "insert":
-        raise NoDistribution(f"“{unit.text}” was added by chance: there is no original to guess.")
+        raise NoDistribution(f"“{unit.text}” was added at random, so there is no original to guess.")
     if unit.action != "replace":
         verb = "stays as it is, for all to read" if unit.action == "keep" else "was left out"
         raise NoDistribution(f"“{unit.original}” {verb} ({unit.reason}). Choose a replaced word.")
@@ -98,7 +98,7 @@ def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[Rewrit
     """One rewrite, or several, as a list. Raises InputError for anything else."""
     found = [results] if isinstance(results, RewriteResult) else to_list(results, "rewrites")
     if not all(isinstance(r, RewriteResult) for r in found):
-        raise InputError("An attacker looks at rewrites: give what mechanism.rewrite returned, or a list of it.")
+        raise InputError("An attacker needs rewrites. Pass one or more results of mechanism.rewrite.")
     return found
 
 
@@ -108,7 +108,7 @@ def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool
     at_any_epsilon: where each draw's own ε is looked at.
     """
     if not isinstance(mechanism, Mechanism):
-        raise InputError("Give the mechanism that made the release, as get_mechanism returns it.")
+        raise InputError("Pass the mechanism that made the release, from get_mechanism.")
     if result.mechanism != mechanism.name:
         raise InputError(f"{result.mechanism} made this release, not {mechanism.name}. Give the one that made it.")
     names = [f.name for f in dataclasses.fields(mechanism.config) if not (at_any_epsilon and f.name == "epsilon")]

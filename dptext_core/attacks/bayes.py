@@ -67,7 +67,7 @@ class Posterior(Private):
         """Return the attack in plain words."""
         guess, p, _ = self.top[0]
         message = (
-            f"Whoever sees “{self.released}” and knows the mechanism would guess “{guess}”, and such a guess is right "
+            f"An attacker who sees “{self.released}” and knows the mechanism guesses “{guess}”. Such a guess is right "
             f"{percent(p)} of the time. Without the output, always guessing “{self.chance_guess}” is right "
             f"{percent(self.chance)} of the time."
         )
@@ -145,7 +145,7 @@ def attack(
     epsilon, s = result.distribution(step).epsilon, result.steps[step]
     if s.reason in result.trace.rules:
         raise NoDistribution(
-            f"{s.replacement} stands for an unknown word and tells nothing else. Choose a word that was drawn."
+            f"{s.replacement} replaces an unknown word and reveals nothing else. Choose a sampled word."
         )
     if s.reason:  # drawn without looking at the word, which the attacker cannot tell
         given = mechanism.config.epsilon
@@ -178,7 +178,7 @@ def posterior(
     log_p, error = by_word.log_likelihood(released, epsilon, task)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
-        raise InputError("The released word cannot come out of this mechanism. Give a word that it releases.")
+        raise InputError("The released word is not a possible output of this mechanism.")
     if error:
         more = [] if at_true is None else [at_true]
         weights, rows = sharpened(by_word, released, epsilon, log_prior, weights, max(EXACT, top), more)
@@ -288,12 +288,11 @@ def _single_epsilon(epsilon: float | tuple[float, ...]) -> float:
 
 
 def _by_word(mechanism: Mechanism) -> WordByWord:
-    require_alignment(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "replaces no single words")
     if mechanism.by_word is None:
         raise NoDistribution(
-            f"{mechanism.title} does not say what a word is drawn from by itself, so no posterior over one word can be "
-            "worked out. Use “Language model”, which infers a masked word, or “Reader”, which works out an "
-            "approximation: “Best of all” counts that as its best guess."
+            f"{mechanism.title} has no distribution for a single word, so its posterior is unknown. Use “Language "
+            "model”, or “Reader” for an approximation."
         )
     return mechanism.by_word
 
@@ -303,7 +302,7 @@ def closed_form(mechanism: Mechanism) -> WordByWord:
     found = _by_word(mechanism)
     if not is_available(mechanism):
         raise NoDistribution(
-            f"{mechanism.title} has no formula for its chances, so no posterior can be worked out. Use the nearest "
+            f"{mechanism.title} has no formula for its probabilities, so it has no posterior. Use the nearest "
             "neighbour attack."
         )
     return found
@@ -460,7 +459,7 @@ class BestGuess(TextAttacker):
 
     name = "best-guess"
     title = "Best guess"
-    question = "What was this word, by the best guess that anyone can make who sees it alone?"
+    question = "What is the best possible guess from one released word?"
     scope = "word"
 
     def check(self, mechanism: Mechanism) -> None:

@@ -173,7 +173,7 @@ def attack_words(
     quick: leave out the attackers that read a text several times. Raises NoDistribution where the mechanism writes a
     new text.
     """
-    require_alignment(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "replaces no single words")
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
     drawn = choose_places([i for i, s in enumerate(steps) if s.by_looking and (only is None or s.span[0] in only)])
     # Nobody sees which of the others were drawn without looking: they are read, too.
@@ -254,7 +254,7 @@ def ask(
         for name, found in hits.items():
             together.setdefault(name, []).extend(found)
     if not any(together.values()):
-        raise NoDistribution("No word of this text was drawn, so there is nothing to guess. Write more words.")
+        raise NoDistribution("No word of this text was sampled, so there is nothing to guess. Add more words.")
     return of_guesses(together, public_prior(mechanism).chance, left_out)
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The looks, with their titles, the plainest first.
-LINK_SCORES = {"words": "Words in common", "vectors": "Sentence vectors", "chances": "The mechanism's chances"}
+LINK_SCORES = {"words": "Words in common", "vectors": "Sentence vectors", "chances": "The mechanism's probabilities"}
 #: Texts of a corpus at most; and those whose chances are worked out, each rewrite under each text.
 MOST, MOST_CHANCES = 2000, 100
 #: What is so near is a tie.
@@ -222,7 +222,7 @@ class LinkageAttacker(CorpusAttacker):
 
     name = "linking"
     title = "Linking"
-    question = "Which rewrite is of which text, for whoever has a list of all texts?"
+    question = "Can an attacker with a list of all texts link rewrites to them?"
     needs: ClassVar[tuple[str, ...]] = ("sentence encoder",)
 
     def attack(
@@ -236,7 +236,7 @@ class StrongestTextAttacker(CorpusAttacker):
     """The best of the attackers on single words, over texts."""
 
     name = "best-of-texts"
-    title = "Best of all, over texts"
+    title = "Strongest attacker over texts"
     question = "Which of the attackers on single words finds most in these texts, and how much?"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
 

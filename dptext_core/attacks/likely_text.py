@@ -38,7 +38,7 @@ def attack(
 
     Raises ModelUnavailable where there is no judge, and what `mask_inference.attack` raises.
     """
-    require_alignment(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "replaces no single words")
     reader = causal.judge() if judge is None else judge
 
     def rescore(out: tuple[int, int], words: Sequence[str]) -> Sequence[int]:
@@ -63,7 +63,7 @@ class LikelyText(mask_inference.LanguageModel):
 
     name = "likely-text"
     title = "Likely text"
-    question = "Which of the words that fit makes the whole text most likely?"
+    question = "Which fitting word makes the whole text most likely?"
     needs = ("masked language model", "added language model")
     how = (
         "Asks the bundled language model what stood in each replaced place, and a larger one, which was added, which "

@@ -89,7 +89,7 @@ class MaskInference:
         """Return the attack in plain words."""
         n = len(self.guesses)
         if not n:
-            return "No word of this text was drawn by looking at it, so there is nothing to guess."
+            return "No sampling depended on the original words, so there is nothing to guess."
         message = (
             f"From the words around it, a language model guesses {percent(self.top1)} of the {n} drawn "
             f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
@@ -127,7 +127,7 @@ def attack(
     """
     from ..models import engine, load_masked_lm
 
-    require_alignment(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "replaces no single words")
     released = Document.parse(result.text, mechanism.language)
     steps = [(i, s) for i, s in enumerate(result.steps) if (s.by_looking if only is None else i in only)]
     guesses: list[MaskGuess] = []
@@ -180,11 +180,11 @@ class LanguageModel(TextAttacker):
 
     name = "language-model"
     title = "Language model"
-    question = "What does a language model read from the words around?"
+    question = "What does a language model infer from the context?"
     scope = "text"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
     how: ClassVar[str] = (
-        "Masks each drawn word of the released text, and asks the bundled language model what stood there."
+        "Masks each sampled word of the release and predicts the original with the bundled language model."
     )
 
     def attack(

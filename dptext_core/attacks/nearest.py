@@ -75,7 +75,7 @@ class NearestAttack:
     def sentence(self) -> str:
         """Return the attack in plain words."""
         if not self.guesses:
-            return "No word of this text was drawn by looking at it, so there is nothing to guess."
+            return "No sampling depended on the original words, so there is nothing to guess."
         n = len(self.guesses)
         whose = "the one drawn word" if n == 1 else f"the {n} drawn words"
         return (
@@ -96,7 +96,7 @@ def attack(
     mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
     """Guess every drawn word of a rewrite from what stands there now. space: :func:`space_of` without it."""
-    require_alignment(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "replaces no single words")
     space = space_of(mechanism) if space is None else space
     steps = [(i, s) for i, s in enumerate(result.steps) if s.by_looking]
     rows = space.rows([s.replacement for _, s in steps])

@@ -65,9 +65,9 @@ class QueryNumber(Private):
     def sentence(self) -> str:
         """Return the figure in plain words."""
         if math.isinf(self.n):
-            message = f"No number of answers gives “{self.original}” away this way: {self.reason}"
+            message = f"No number of answers reveals “{self.original}” in this way: {self.reason}"
         elif self.n == 1:
-            message = f"One answer gives “{self.original}” away: it is what comes out nearly always."
+            message = f"One answer reveals “{self.original}” because it is almost always unchanged."
         else:
             message = (
                 f"After about {self.n:,.0f} answers to the same text with fresh noise, the most frequent word is "
@@ -98,7 +98,7 @@ class QueryCurve:
         whose = "The word needs" if self.words == 1 else f"Half of the {self.words} words need at most"
         found = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
         if not found:
-            return "At none of these ε do repeated answers give a word away: it is not the most probable output."
+            return "At none of these ε do repeated answers reveal a word: it is not the most probable output."
         (low, most), (high, least) = found[0], found[-1]
         return f"{whose} about {most:,.0f} answers at ε = {low:.3g}, and {least:,.0f} at ε = {high:.3g}."
 
@@ -280,13 +280,14 @@ class RepeatedAnswers(TextAttacker):
 
     name = "repeated-answers"
     title = "Repeated answers"
-    question = "How many fresh answers to the same text give this word away?"
+    question = "How many fresh answers to the same text reveal this word?"
     scope = "word"
 
     def check(self, mechanism: Mechanism) -> None:
         super().check(mechanism)
         if "distribution" not in mechanism.can:
-            raise NoDistribution(f"{mechanism.title} states no chances for a word, so answers cannot be simulated.")
+            raise NoDistribution(f"{mechanism.title} has no formula for the probabilities of a word, so answers "
+                                 "cannot be simulated.")
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
@@ -298,7 +299,7 @@ class RepeatedAnswers(TextAttacker):
         drawn_by_looking(step)
         if step.reason:
             raise NoDistribution(
-                f"“{step.original}” is {step.reason}: it is drawn without being looked at. Any number of answers tells "
-                "nothing about it."
+                f"“{step.original}” is {step.reason}: its replacement does not depend on it. Any number of answers "
+                "reveals nothing about it."
             )
         return query_number(result.distribution(unit), task=task or UNWATCHED)

@@ -5,7 +5,7 @@ word w by
 
     q_i(w) ∝ p(z_i | w) · b(w)^(1−γ) · π_i(w)^γ,
 
-with p the mechanism's own chances, b the public frequency of words, and π_i what a public masked language model
+with p the mechanism's probabilities, b the public frequency of words, and π_i what a public masked language model
 proposes for place i given what is kept and what is read at the other places so far: first the released words, then
 those that are believed likelier than not. It reads again until the reading rests (mean field). γ = 0 is the best
 guess; γ was chosen on public text (``tools/fit_reader.py``). Several releases of one text are read together: their
@@ -139,17 +139,17 @@ class ReleaseReading(Private):
         """Return the attack in plain words."""
         n = len(self.words)
         if not n:
-            return "No word of this text was drawn by looking at it, so there is nothing to read."
+            return "No sampling depended on the original words, so there is nothing to recover."
         places = "the one drawn word" if n == 1 else f"the {n} drawn words"
         seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
         message = (
-            f"Whoever knows the mechanism and reads the words around it finds {percent(self.success)} of {places}"
-            f"{seen}. The best guess from each released word by itself finds {percent(self.alone)}, and guessing that "
-            f"nothing was changed {percent(self.unchanged)}. Always guessing the most frequent word is right "
-            f"{percent(self.chance)} of the time."
+            f"An attacker who knows the mechanism and reads the context recovers {percent(self.success)} of "
+            f"{places}{seen}. The optimal guess from each released word alone recovers {percent(self.alone)}, and "
+            f"guessing that nothing was changed {percent(self.unchanged)}. Always guessing the most frequent word is "
+            f"right {percent(self.chance)} of the time."
         )
         if not self.exact:
-            message += " The chances of this mechanism are approximated here, so that a better reader may exist."
+            message += " The probabilities of this mechanism are approximated, so a better reader may exist."
         return message
 
 
@@ -158,11 +158,11 @@ class ReleaseReading(Private):
 
 def check(mechanism: Mechanism) -> None:
     """Raise NoDistribution, with the reason, where there are no chances to read by."""
-    require_alignment(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "replaces no single words")
     if "distribution" not in mechanism.can:
         raise NoDistribution(
-            f"{mechanism.title} states no chances for the words that it draws, so that they cannot be weighed against "
-            "the language. Use “Language model”, which infers a masked word."
+            f"{mechanism.title} has no formula for the probabilities of its words, so they cannot be combined with a "
+            "language model. Use “Language model”, which infers a masked word."
         )
 
 
@@ -349,7 +349,7 @@ class Reader(TextAttacker):
 
     name = "reader"
     title = "Reader"
-    question = "What is read by whoever knows the mechanism and the language, and reads all words together?"
+    question = "What does an attacker recover who knows the mechanism and the language?"
     scope = "text"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
     takes = ("answers",)

@@ -76,8 +76,8 @@ class WordSuccess(Private):
     def sentence(self) -> str:
         """Explain the figures."""
         return (
-            "The attacker sees one released word, and knows the mechanism, its ε and how frequent words are in public "
-            f"text. Without the output, always guessing “{self.guess}” is right {percent(self.chance)} of the time."
+            "The attacker sees one released word and knows the mechanism, ε and public word frequencies. Without the "
+            f"output, always guessing “{self.guess}” is right {percent(self.chance)} of the time."
         )
 
 
@@ -85,7 +85,7 @@ def check(mechanism: Mechanism) -> None:
     """Raise NoDistribution, with the reason, where no exact figure exists."""
     closed_form(mechanism)
     if isinstance(mechanism.config.epsilon, tuple):
-        raise NoDistribution("Each word has an ε of its own here, and the best guesses are worked out for one ε.")
+        raise NoDistribution("Each word has a separate ε here, but the optimal guesses are computed for one ε.")
 
 
 def is_quick(mechanism: Mechanism, prepared: Prepared) -> bool:

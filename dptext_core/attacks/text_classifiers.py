@@ -72,5 +72,5 @@ CLASSIFIERS: Mapping[str, tuple[str, Callable[..., NDArray[np.float64]] | None]]
     "words": ("bag of words", _by_words),
     "form": ("counts of characters", _by_form),
     "meaning": ("sentence vectors", _by_meaning),
-    "likelihood": ("the mechanism's own chances", None),
+    "likelihood": ("the mechanism's probabilities", None),
 }

@@ -6,7 +6,7 @@ The audit sees what every user sees (``m.guarantee``, ``m.audit_support``, ``m.d
 inconclusive where one that is needed could not be made, else it holds on what was tried. First of all:
 
 * texts (``text_integrity``): released texts are what their pieces and their skeletons say, byte for byte;
-* metadata (``metadata_leakage``): what is said beside a text is the same for texts that the promise makes alike.
+* metadata (``metadata_leakage``): metadata of a text is the same for texts that the promise makes alike.
 
 Then:
 

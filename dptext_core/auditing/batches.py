@@ -107,7 +107,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
         if not m.shares_draws and len({r.noise_id for r in results}) < BATCH:
             message = f"Of {BATCH} texts of one call, some have noise of the same name."
             return _refuted_check(
-                "texts of one call share their noise, where each is promised its own.", texts[0], message
+                "texts of one call share noise that should be separate.", texts[0], message
             )
         for i, result in enumerate(results):
             rows.append(_Row(call, i, result, reader.read(prepared[result.original], result)))
@@ -126,7 +126,7 @@ class _Row:
 
 
 def _refuted_check(reason: str, text: str, told: str = "") -> Check:
-    witness = Witness.of_rule(told or f"This was seen of “{text}”.", text, kind="release")
+    witness = Witness.of_rule(told or f"Observed for “{text}”.", text, kind="release")
     return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
 
 
@@ -145,12 +145,12 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
         if too_many(hits, chances) * tests < LEVEL:
             one = next(r for r in rows if any(s.hit for s in r.seen) and name in ("all places", _place(r.place)))
             message = (
-                f"In lists of {BATCH} texts, {name}: {hits} of {len(seen)} words came through, where the stated "
-                f"chances add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
+                f"In lists of {BATCH} texts, {name}: {hits} of {len(seen)} words were unchanged, but the stated "
+                f"probabilities add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
                 f"“{one.result.text}”."
             )
             witness = Witness.of_rule(message, one.result.original)
-            reason = "texts that are rewritten in one call come through more often than is stated."
+            reason = "texts rewritten in one call are unchanged more often than stated."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     for found, said in pairs:
         worst = min(found, key=lambda k: found[k], default=None)
@@ -162,7 +162,7 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
                 f"{found[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
             )
             witness = Witness.of_rule(message, a.result.original, b.result.original)
-            reason = "two texts share their noise, so that one tells something of the other."
+            reason = "two texts share their noise, so one reveals something about the other."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     each = max(1, min((len(p) for p in places), default=1))
     mean = float(np.mean([s.chance for p in places for s in p]))
@@ -247,8 +247,8 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
     out = []
     for found, chance, said in (
         (hits, expected, "words at the same place are the same candidate too often"),
-        (near, alike, "draws at the same place lie alike in their distributions too often"),
-        (mirrored, alike, "draws at the same place lie in their distributions as in a mirror too often"),
+        (near, alike, "draws at the same place have similar quantiles too often"),
+        (mirrored, alike, "draws at the same place have mirrored quantiles too often"),
     ):
         upper = np.triu_indices(n, 1)
         p = too_many(found.sum(axis=2)[upper], chance[upper])
@@ -281,11 +281,11 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         if too_many(int(mine.sum()), np.full(mine.size, p)) * tests < LEVEL:
             where = "all places" if i < 0 else f"place {i + 1}"
             message = (
-                f"In lists of {BATCH} texts, {where}: the words of a rewrite named the text that it was made of in "
-                f"{int(mine.sum())} of {mine.size} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
+                f"In lists of {BATCH} texts, {where}: the words of a rewrite identified the original text in "
+                f"{int(mine.sum())} of {mine.size} guesses, but the guarantee allows {p:.1%} (ε = {epsilon:.3g})."
             )
             witness = Witness.of_rule(message, texts[0], texts[1])
-            reason = "texts that are rewritten in one call come through more often than is promised."
+            reason = "texts rewritten in one call are recognised more often than the guarantee allows."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=hits.size)
     leak = least_share(n, p, LEVEL / tests) or 1.0
     everywhere = least_share(hits.size, p, LEVEL / tests) or 1.0

@@ -77,8 +77,8 @@ def failed(name: str, error: Exception) -> Check:
     """Return the check of a look at which the mechanism failed, where it did not before."""
     said = flat(str(error))
     reason = (
-        f"a rewrite failed ({name}; {type(error).__name__}: “{said[:160]}{'…' * (len(said) > 160)}”), and whether "
-        "errors tell of the private text cannot be told."
+        f"a rewrite failed ({name}; {type(error).__name__}: “{said[:160]}{'…' * (len(said) > 160)}”), so it is "
+        "unknown whether errors reveal the private text."
     )
     return Check(name, "not looked at", "", reason)
 

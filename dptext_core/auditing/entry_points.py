@@ -485,7 +485,7 @@ def through_entry_points(subject: Subject) -> Check | None:
     first = found[0]
     message = f"Of “{flat(first.text)}” with the same noise, not the same for {first.point}: {first.what}."
     reason = (
-        f"not all ways to a rewrite release the same with the same noise ({', '.join(d.point for d in found)}), so "
-        "that what was looked at of one says nothing of another."
+        f"not all entry points release the same text with the same noise ({', '.join(d.point for d in found)}), so "
+        "results for one entry point do not apply to another."
     )
     return Check(NAME, "refuted", looked, reason, Witness.of_rule(message, first.text, kind="release"))

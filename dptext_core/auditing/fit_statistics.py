@@ -207,7 +207,7 @@ def fits_of(
             kept, expected, samples = kept + hits, expected + n * stays, samples + n
     if samples:
         fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
-    words = require_alignment(text.m, "draws in no word's place")
+    words = require_alignment(text.m, "replaces no single words")
     for chance_, what, times in (
         (words.deleted, "left out", counts.deleted),
         (words.added, "followed by an added word", counts.added),
@@ -319,8 +319,8 @@ def describe_fit(fit: Fit, m: Mechanism) -> Witness:
     text = f"“{flat(fit.text.text)}”"
     if fit.kind == "together":
         message = (
-            f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not drawn independently: where their draws "
-            f"lay in their distributions correlates by {fit.share:.2f}."
+            f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not sampled independently: their quantiles "
+            f"have a correlation of {fit.share:.2f}."
         )
     else:
         message = (

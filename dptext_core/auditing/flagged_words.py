@@ -58,7 +58,7 @@ def flagged_words(subject: Subject) -> Check | None:
     except Breach as breach:
         return Check(NAME, "refuted", f"{pairs} pairs of texts.", breach.reason, breach.witness, draws=rewrites)
     if not pairs:
-        reason = "no two texts that differ in flagged words alone have the same flags."
+        reason = "no two texts that differ only in flagged words have the same flags."
         return Check(NAME, "not looked at", "", reason, needed=False)
     looked = (
         f"{pairs} pairs of texts that differ in flagged words alone: their stated distributions are equal, and "
@@ -106,7 +106,7 @@ def _compare_releases(subject: Subject, a: str, b: str) -> int:
         known = sorted({w for side in words for w in side})
         p, _ = two_samples(*(np.array([side.count(w) for w in known]) for side in words))
         if p < LEVEL / steps:
-            shown = f"What replaces “{some[0][0].steps[i].original}” in “{a}” is released otherwise in “{b}”."
+            shown = f"The replacement of “{some[0][0].steps[i].original}” in “{a}” is written differently in “{b}”."
             raise dependence_breach("release", a, shown, b)
     return 2 * (SAME_NOISE + FRESH)
 
@@ -123,7 +123,10 @@ def _compare_flags(m: Mechanism) -> None:
                 other = whole[: token.start] + m.language.case(word, token.text[0].isupper()) + whole[token.end :]
                 if token.text[0].islower() and _contexts(m, prepared, i) != _contexts(m, m.prepare(other), i):
                     message = f"They are not the same in “{whole}” and in “{other}”."
-                    reason = "another word of a text decides what is flagged, and the guarantee does not name it."
+                    reason = (
+                        "another word of the text affects the flags, but the guarantee does not list it as not "
+                        "protected."
+                    )
                     raise Breach(whole, message, reason, other=other)
 
 

@@ -26,7 +26,7 @@ UNKNOWN = (("qzxv", "grzybowskiewicz", "zzyzzx", "wkqtlm", "aqq", "mxyzptlkian")
 #: Rewrites of each of them; the same with other options.
 DRAWS, OTHERS = 80, 24
 _PLACES = 8
-_REASON = "what is said to spend nothing depends on the private word."
+_REASON = "a draw that should spend no ε depends on the private word."
 _FEATURES: dict[str, Callable[[str], str]] = {
     "first letter": lambda word: word[:1],
     "last letter": lambda word: word[-1:],
@@ -103,7 +103,7 @@ def _same_stated(found: Sequence[_Free]) -> None:
 
 
 def _differ(one: _Free, other: _Free, how: str) -> None:
-    message = f"{name(one.word)} and {name(other.word)} are said to spend nothing, and {how}"
+    message = f"{name(one.word)} and {name(other.word)} should spend no ε, but {how}"
     raise Breach(one.word, message, _REASON, other=other.word)
 
 
@@ -123,16 +123,16 @@ def _same_drawn(found: Sequence[_Free]) -> None:
             features: dict[str, Callable[[str], str]] = {**_FEATURES, "output": lambda word: word}
             for what, feature in features.items():
                 if _two_sample_p([feature(w) for w in one.outputs], [feature(w) for w in others]) < level:
-                    _differ(one, other, f"the {what} of what they become differs.")
+                    _differ(one, other, f"the {what} of their replacements differs.")
             continue
         if (strange := next((w for w in one.outputs if w not in index), None)) is not None:
             _differ(one, other, f"the first became {name(strange)}, which is no stated candidate.")
         at = [index[w] for w in one.outputs]
         if _repeat_probability(at, one.d.probs) < level:
-            _differ(one, other, "the first becomes the same few words again and again.")
+            _differ(one, other, "the first repeatedly becomes the same few words.")
         for what, label in labels.items():
             if _misfit(label, one.d.probs, at) < level:
-                _differ(one, other, f"the {what} of what the first becomes is not as stated.")
+                _differ(one, other, f"the {what} of the first replacement is not as stated.")
 
 
 def _repeat_probability(at: Sequence[int], p: np.ndarray) -> float:

@@ -151,8 +151,7 @@ def _check(
         out.breach, out.reason = (
             describe_fit(worst, m),
             (
-                "what is released does not follow the distribution that the mechanism states, so that no promise "
-                "computed from that distribution is kept."
+                "releases do not follow the stated distribution, so a guarantee computed from it does not hold."
             ),
         )
 
@@ -234,8 +233,11 @@ def _same_name(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> None:
     seed = seeds() or 1
     other = rewriter.one(text.m, "the " + text.text, seed)
     if rewriter.one(text.m, text.text, seed).noise_id != other.noise_id:
-        message = "With the same seed two texts have noise of two names, so that the name tells something of the text."
-        raise Breach(text.text, message, "the name of the noise, which leaves with a release, depends on the text.")
+        message = (
+            "With the same seed, two texts have noise with different names, so the name reveals something "
+            "about the text."
+        )
+        raise Breach(text.text, message, "the name of the noise, which is released, depends on the text.")
 
 
 # --- rewrites, one way after the other
@@ -258,8 +260,8 @@ def _independent_rewrites(
             results = [rewriter.one(m, text.text if way == TEXT else text.prepared, seeds())]
         fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
         if not fresh:
-            message = f"Two calls of {way} have noise of the same name: it is not drawn anew."
-            raise Breach(text.text, message, "the noise is the same in every call, so that it hides nothing.")
+            message = f"Two calls of {way} have noise with the same name, so it is not fresh."
+            raise Breach(text.text, message, "the noise is the same in every call, so it protects nothing.")
         if len(fresh) < len(results) and most > 2:  # a word is drawn once for a whole list: one rewrite a call
             most, n = 2, min(n, 2 * OTHERS)
         seen |= fresh.keys()
@@ -320,10 +322,11 @@ def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, 
             counts.equal[a, i] = counts.equal.get((a, i), 0) + alike
             if text.once and not alike:
                 message = (
-                    f"“{tokens[a].text}” stands twice in “{flat(text.text)}” and became “{steps[a].replacement}” and "
+                    f"“{tokens[a].text}” occurs twice in “{flat(text.text)}” and became “{steps[a].replacement}” and "
                     f"“{steps[i].replacement}”."
                 )
-                raise Breach(text.text, message, "equal words are drawn apart, where the promise counts them once.")
+                raise Breach(text.text, message, "equal words are sampled separately, but the guarantee counts them "
+                                                 "once.")
     return fits_of(text, way, counts, inserted, middles)
 
 
@@ -337,7 +340,7 @@ def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: 
     token = text.document.tokens[i].text
     message = f"“{word}” was released for “{token}” in “{flat(text.text)}”, rewritten as {way}: {why}"
     return Breach(
-        text.text, message, "what is released is impossible under the distribution that the mechanism states.", token
+        text.text, message, "a release is impossible under the stated distribution.", token
     )
 
 
@@ -350,7 +353,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
     reason = f"a rewrite of {way} {ELSE}"
     where = f"in “{flat(text.text)}”, rewritten as {way},"
     after = {s.index for s in result.steps if s.action == "insert"}
-    words = require_alignment(text.m, "draws in no word's place")
+    words = require_alignment(text.m, "replaces no single words")
     may_add, may_delete = words.added > 0, words.deleted > 0
     for i, token in enumerate(tokens):
         if (step := steps.get(i)) is None:
@@ -358,13 +361,14 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
         name = f"“{token.text}” {where}"
         if i in text.stated:
             if step.action == "keep":
-                raise Breach(text.text, f"{name} is stated to be drawn, and stayed without a draw.", reason)
+                raise Breach(text.text, f"{name} should be sampled, but was unchanged without a draw.", reason)
             if step.action == "delete" and not may_delete:
-                raise Breach(text.text, f"{name} is stated to be drawn, and was left out.", reason)
+                raise Breach(text.text, f"{name} should be sampled, but was deleted.", reason)
         elif step.action == "replace" or step.action != shapes.setdefault(i, step.action):
-            raise Breach(text.text, f"{name} is stated to stay, and “{step.replacement}” was released for it.", reason)
+            raise Breach(text.text, f"{name} should be unchanged, but “{step.replacement}” was released for "
+                                    "it.", reason)
         if i in after and not (may_add and i in text.stated):
-            raise Breach(text.text, f"After {name} a word was added that nothing is stated of.", reason)
+            raise Breach(text.text, f"After {name} a word without a stated distribution was added.", reason)
     told_of = result.guarantee
     spent = sum(s.epsilon for s in result.steps)
     if spent > told_of.total * (1 + 1e-9) or _guarantees_more(told_of, text.guarantee):
@@ -372,7 +376,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
             f"A rewrite of “{flat(text.text)}” promises a total of {number(told_of.total)}, its words spend "
             f"{number(spent)}, and the guarantee of the text says {number(text.guarantee.total)}."
         )
-        raise Breach(text.text, message, "the guarantee of a result promises more than that of its text.")
+        raise Breach(text.text, message, "the guarantee of a result is stronger than that of its text.")
 
 
 def _guarantees_more(result: Guarantee, text: Guarantee) -> bool:
@@ -405,8 +409,8 @@ def _check_independence(text: StatedText, probes: Sequence[Probe], estimated: bo
         other, where = known.setdefault((word.casefold(), context), (d, text.text))
         if other is d or _same_distribution(other, d):
             continue
-        message = f"“{word}” is drawn from one distribution in “{where}” and from another in “{flat(text.text)}”."
-        reason = "what a word becomes depends on the words around it, of which the promise says nothing."
+        message = f"“{word}” has different distributions in “{where}” and in “{flat(text.text)}”."
+        reason = "a replacement depends on the surrounding words, which the guarantee does not state."
         raise Breach(text.text, message, reason, word)
 
 

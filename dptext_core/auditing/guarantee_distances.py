@@ -15,7 +15,7 @@ SLACK = 1.25
 
 
 def _field_breach(field: str, told: str, text: str, other: str | None = None) -> Breach:
-    return Breach(text, told, f"what the guarantee states as its {field} is not what the mechanism does.", other=other)
+    return Breach(text, told, f"the field {field} of the guarantee does not match the mechanism.", other=other)
 
 
 def check_metric(st: Statement) -> str:

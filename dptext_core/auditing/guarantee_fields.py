@@ -69,7 +69,7 @@ def every_field(subject: Subject) -> Check | None:
 
 
 def _field_breach(field: str, text: str, told: str, other: str | None = None) -> Breach:
-    reason = f"what the guarantee states as its {field} is not what the mechanism does."
+    reason = f"the field {field} of the guarantee does not match the mechanism."
     return Breach(text, told, reason, other=other)
 
 
@@ -281,7 +281,10 @@ def check_exposed(st: Statement) -> str:
     for t, r in st.results:
         shown = st.m.alignment is not None or any(p.origin == "copied" for p in r.releases)
         if shown and r.text.strip() and not t.guarantee.exposed:
-            message = f"A rewrite of {name(t.text)} shows how many words it has, and nothing is named as exposed."
+            message = (
+                f"A rewrite of {name(t.text)} shows how many words it has, but nothing is listed as not "
+                "protected."
+            )
             raise _field_breach("exposed", t.text, message)
     return ""
 
@@ -309,7 +312,7 @@ def _check_count(field: str, st: Statement) -> str:
     for t in st.texts:
         if (own := getattr(t.guarantee, field)) != wanted:
             message = (
-                f"{wanted:,} words of the list are never released, and the guarantee of {name(t.text)} says {own:,}."
+                f"{wanted:,} words are on the blocklist, but the guarantee of {name(t.text)} says {own:,}."
             )
             raise _field_breach(field, t.text, message)
     return ""

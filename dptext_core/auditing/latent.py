@@ -85,9 +85,9 @@ def behind_a_text(subject: Subject) -> Check | None:
             continue
         message = (
             f"At ε = {epsilon:.3g}, {tpr} of {n - half} rewrites of “{one.text}” and {fpr} of {n - half} of "
-            f"“{other.text}” were taken for rewrites of the first, by their words: {message}."
+            f"“{other.text}” were classified as rewrites of the first by their words: {message}."
         )
-        reason = "rewrites tell two texts apart better than the noise that is stated behind them lets anything do."
+        reason = "rewrites distinguish two texts better than the stated noise allows."
         witness = Witness(
             one.text, other.text, (), math.log(max(tpr, 0.5) / half), math.log(max(fpr, 0.5) / half), 1.0, told=message
         )
@@ -95,10 +95,11 @@ def behind_a_text(subject: Subject) -> Check | None:
     leak = min(least)
     message = (
         f"“{one.text}” and “{other.text}”, which the stated noise makes most different: {'; '.join(looked)}. Seen "
-        f"where {format_share(leak)} of the rewrites tell the text for certain"
+        f"where {format_share(leak)} of the rewrites identify the text with certainty"
     )
     blind = (
-        f"noise that is smaller than stated, as long as fewer than {format_share(leak)} of the rewrites tell their text"
+        f"noise that is smaller than stated, as long as fewer than {format_share(leak)} of the rewrites identify "
+        "their text"
     )
     detectable = lower_bound(n - n // 2, 0, n - n // 2, level)
     return Check(NAME, "tested", f"{message}.", detectable=detectable, leak=leak, blind=blind, draws=draws)

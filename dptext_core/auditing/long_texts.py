@@ -160,20 +160,20 @@ def _judge(
         inside = (places >= a) & (places < b)
         tokens = f"token {a + 1}" if b == a + 1 else f"the tokens {a + 1} to {min(b, last + 1)}"
         message = (
-            f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} came "
-            f"through, where the stated chances add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
+            f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} were "
+            f"unchanged, but the stated probabilities add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
         )
         witness = Witness.of_rule(message, flat(text))
-        reason = "words of long texts come through more often than is stated."
+        reason = "words of long texts are unchanged more often than stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     for other, some in others:
         hit, stated = sum(s.hit for s in some), np.array([s.chance for s in some])
         if hit and too_many(hit, stated) < level:
             message = (
-                f"In a text of {len(other.split())} tokens, {hit} of {len(some)} draws came through, where the stated "
-                f"chances add up to {stated.sum():.2g} (ε = {epsilon:.3g})."
+                f"In a text of {len(other.split())} tokens, {hit} of {len(some)} draws were unchanged, but the stated "
+                f"probabilities add up to {stated.sum():.2g} (ε = {epsilon:.3g})."
             )
-            reason = "words of texts of this length come through more often than is stated."
+            reason = "words of texts of this length are unchanged more often than stated."
             witness = Witness.of_rule(message, flat(other))
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     mean = float(chances.mean())
@@ -222,7 +222,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
                     NAME,
                     "refuted",
                     f"Two texts of {LONG} tokens.",
-                    "what is stated of the pieces of two long texts differs by more than the promise allows.",
+                    "the stated token distributions of two long texts differ by more than the guarantee allows.",
                     replace(witness, first=texts[0][-120:], second=texts[1][-120:], told=message),
                 )
     return _judge(m, texts[0], [s for r in results for s in reader.read(prepared[0], r)], COSTLY)
@@ -263,11 +263,11 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     looked = f"{n} texts of {LONG} tokens, rewritten at ε = {epsilon:.3g}"
     if too_many(hits, np.full(n, p)) < LEVEL:
         message = (
-            f"Of texts of {LONG} tokens that differ in their last 20, the words of a rewrite named the right one in "
-            f"{hits} of {n} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
+            f"Of texts of {LONG} tokens that differ in their last 20, the words of a rewrite identified the right one "
+            f"in {hits} of {n} guesses, but the guarantee allows {p:.1%} (ε = {epsilon:.3g})."
         )
         witness = Witness.of_rule(message, texts[0][-120:], texts[1][-120:])
-        reason = "long texts come through more often than is promised."
+        reason = "long texts are recognised more often than the guarantee allows."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=n)
     leak = least_share(n, p, LEVEL) or 1.0
     message = f"{looked}: seen where {format_share(leak)} of them come through."

@@ -23,7 +23,7 @@ from .inputs import TEXTS, exchange_words
 from .report import Check
 from .rules import OURS, Breach, dependence_breach, flat
 
-NAME, WORDS = "what is said beside a text", "what is said of every word"
+NAME, WORDS = "metadata of a text", "metadata of every word"
 #: Texts that are compared at most, and those of them that are rewritten.
 MOST, REWRITTEN = 200, 3
 #: Words of a text whose notes are compared, where it is read word by word: a model reads a long one in part, and the
@@ -57,18 +57,18 @@ def check_metadata(subject: Subject) -> Check | None:
     try:
         compared, texts, unclear = _compare(subject)
     except Breach as breach:
-        return Check(NAME, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
+        return Check(NAME, "refuted", "Two texts that the guarantee covers.", breach.reason, breach.witness)
     except OURS:
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
         return failed(NAME, error)
     if not compared:
-        reason = "no two of these texts are alike under the promise, so that nothing said of them can be compared."
+        reason = "the guarantee covers no two of these texts, so their metadata cannot be compared."
         return Check(NAME, "not looked at", "", reason, needed=False)
     notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
-        f"The guarantee, what it names as exposed{notes} and errors of {texts:,} texts, which the promise of {m.title} "
-        f"makes alike, in {compared:,} pairs: they are the same."
+        f"The guarantee, what it names as exposed{notes} and errors of {texts:,} texts, which the guarantee of "
+        f"{m.title} covers, in {compared:,} pairs: they are the same."
     )
     if not notes:
         looked += " Notes, which say how much of a text was read, are for its author and were not compared."
@@ -95,8 +95,8 @@ def _compare(subject: Subject) -> tuple[int, int, str]:
             where = f"Of “{flat(first)}” it is {a}, of “{flat(other)}” {b}."
             if name == "note":
                 unclear = (
-                    "the note on how a text is read differs between two short texts that the promise makes alike, and "
-                    f"whether anyone but its author sees it cannot be told. {where}"
+                    "the note on how a text is read differs between two short texts that the guarantee covers. It is "
+                    f"unknown whether anyone except the author sees the note. {where}"
                 )
                 continue
             raise dependence_breach(name, first, where, other)
@@ -163,7 +163,7 @@ def _metadata_of(m: Mechanism, text: str, prepare: bool = False) -> _Metadata:
         g = m.guarantee(m.prepare(text) if prepare else text)
         note = m.reading.note(text) if "alignment" in m.can and len(text.split()) <= SHORT else ""
         fields = ((f"{f.name} of the guarantee", getattr(g, f.name)) for f in dataclasses.fields(g))
-        said = ("sentence of the promise", g.sentence()), ("promise in the words of the field", g.lines())
+        said = ("sentence of the guarantee", g.sentence()), ("formal statement of the guarantee", g.lines())
         return _Metadata((*fields, *said, ("note", note)))
     except (Cancelled, Busy, ModelUnavailable):
         raise
@@ -186,7 +186,7 @@ def said_of_words(subject: Subject) -> Check | None:
         for block in _blocks(m, by_word, words):
             compared += _of_words(subject, [(w, " ".join(w)) for w in block])
     except Breach as breach:
-        return Check(WORDS, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
+        return Check(WORDS, "refuted", "Two texts that the guarantee covers.", breach.reason, breach.witness)
     except OURS:
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
@@ -198,7 +198,7 @@ def said_of_words(subject: Subject) -> Check | None:
         f"The guarantee, what it names as exposed and errors of all {len(words):,} words of the vocabulary that are "
         f"drawn, in texts of up to {BLOCK}, and of {some} alone: they are the same."
     )
-    blind = f"what is said beside a text only where two words stand in it together, or beyond {LONG} tokens"
+    blind = f"metadata of a text only where two words stand in it together, or beyond {LONG} tokens"
     return Check(WORDS, "tested", looked, blind=blind)
 
 

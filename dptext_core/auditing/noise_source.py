@@ -56,7 +56,7 @@ Unit = tuple[Group, int | None]
 #: More bits than COARSE.
 FINE = 1 << 10
 
-REPLAY = "what is released does not follow from the noise that the mechanism is given: it draws elsewhere"
+REPLAY = "releases do not follow from the given noise: the mechanism uses another source"
 
 
 def noise_source(subject: Subject) -> Check | None:
@@ -177,13 +177,15 @@ class _Releases:
         if fixed["numbers"] == n:
             message = f"With other numbers under the same name, {n} of {n} releases of {text} are the same."
             reason = (
-                "what is released does not follow from the numbers of its noise, but from what is public of it, such "
-                "as its name."
+                "releases do not follow from the random numbers of the noise, but from public data such as its name."
             )
             return self._refuted(prepared.text, message, reason)
         if fixed["leading bits"] == n:
             message = f"With other leading bits of all numbers, {n} of {n} releases of {text} are the same."
-            reason = f"no more than {64 - TOP} bits of each random number are used, so that few noises are possible."
+            reason = (
+                f"no more than {64 - TOP} bits of each random number are used, so there are few possible noise "
+                "values."
+            )
             return self._refuted(prepared.text, message, reason)
         return None
 
@@ -225,7 +227,7 @@ class _Releases:
             return None
         reason = (
             f"draws with {entropy:,.0f} bits of entropy read {tape.bits} random bits of the noise that the mechanism "
-            "is given: it draws elsewhere, from a generator of its own, whose numbers the audit cannot look into."
+            "is given: it uses another generator, which the audit cannot inspect."
         )
         return Check(NAME, "not looked at", "", reason, draws=self.draws)
 
@@ -243,7 +245,7 @@ class _Releases:
         widest = max(found)
         few = f"{widest} bits or fewer"
         message = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” came at a number of {few}."
-        reason = f"the uniforms of its draws have {few}, so that what is rarer never comes out, and no finite ε holds."
+        reason = f"the uniforms of its draws have {few}, so rarer outputs never occur, and no finite ε holds."
         try:
             d = self.m.distribution(prepared, 0) if has_alignment(self.m) else None
         except NoDistribution:
@@ -253,7 +255,10 @@ class _Releases:
             if np.allclose(steps, np.rint(steps), rtol=0, atol=1e-6):
                 return None  # so many bits are enough
             return self._refuted(prepared.text, message, reason)
-        doubt = f"its random numbers are read to {few}, and without chances it cannot be told whether that is enough."
+        doubt = (
+            f"its random numbers are read to {few}, and without stated probabilities, it is unknown whether that "
+            "is enough."
+        )
         return Check(NAME, "not looked at", "", doubt, draws=self.draws)
 
     def _boundaries(self, prepared: Prepared) -> Iterator[int]:
@@ -370,7 +375,7 @@ class _Releases:
         named = ", ".join(f"“{base.steps[j].original}”" for j in others)
         reason = (
             f"the draw of “{base.steps[i].original}” has no noise of its own: all of it moves the draws of {named} "
-            "too, so that it cannot be told whether they are independent."
+            "too, so it is unknown whether they are independent."
         )
         return Check(NAME, "not looked at", "", reason, draws=self.draws)
 

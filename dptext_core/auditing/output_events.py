@@ -99,7 +99,7 @@ def sample_outputs(
                     drawn_first[r.releases[0].text.casefold() if known is None else known] += 1
             done, n = done + size, n + size
     if len(noises) < n:
-        raise InputError(f"{m.title} gives rewrites of one text the same noise, so that they are no fresh draws.")
+        raise InputError(f"{m.title} gives rewrites of one text the same noise, so they are not fresh draws.")
     return OutputSample(prepared, guarantee, halves, first if stated else None, drawn_first)
 
 
@@ -112,7 +112,7 @@ def check_totals(m: Mechanism, r: RewriteResult, guarantee: Guarantee) -> None:
     if r.guarantee.total < guarantee.total * (1 - 1e-9):
         raise InputError(
             f"{m.title} promises {r.guarantee.total:g} with a rewrite, and {guarantee.total:g} for its text: the "
-            "smaller one is no promise."
+            "smaller total is not a guarantee."
         )
 
 

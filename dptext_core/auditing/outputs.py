@@ -38,7 +38,7 @@ DRAWS = 2_000
 DRAWS_BESIDE = 200
 #: Words of each text whose presence in an output is looked at.
 _WORDS = 12
-_UNDERSTATED = "rewrites tell two texts apart better than the noise that is stated behind them lets anything do."
+_UNDERSTATED = "rewrites distinguish two texts better than the stated noise allows."
 
 
 def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
@@ -77,7 +77,7 @@ def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
         return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
     if claim is None and guarantee.notion == "metric":
         reason = (
-            "the promise counts distances between words, which whole outputs do not have. Give a claim of your own."
+            "the guarantee counts distances between words, which whole outputs do not have. Enter an ε to test."
         )
         return replace(report, verdict="inconclusive", reason=reason, pairs=0)
     found, whole = _compare(report, subject, texts, limits, guarantee, half)
@@ -141,11 +141,11 @@ def _lacking(
     show, unless losses are exact or every piece states its own."""
     claimed, delta = limit
     if subject.claim is None and guarantee.notion == "none":
-        return f"nothing is promised, because {guarantee.reason}"
+        return f"there is no guarantee: {guarantee.reason}"
     if not report.pairs:
         if report.inputs == 1:
-            return "one text has nothing to be compared with. Give another one that the promise makes alike to it."
-        return "no two of these texts are alike under the promise, so that there is nothing to compare."
+            return "one text cannot be compared. Add another text that the guarantee covers."
+        return "the guarantee covers no two of these texts, so there is nothing to compare."
     seen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
     if 0 < delta < seen and not report.exact:
         return (
@@ -226,7 +226,7 @@ def _latent(
             f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
             f"{at_least(loss)} holds."
         )
-    proven = "From the noise that the mechanism states, for these texts and everything that can come of them."
+    proven = "From the stated noise, for these texts and all possible outputs."
     return replace(
         report,
         measured=loss,

@@ -62,9 +62,8 @@ class Witness:
         a, b = quote_text(self.first, self.first_at), quote_text(self.second, self.second_at)
         if self.kind == "sampler":
             return (
-                f"Under {a}, {what} was drawn in {format_probability(self.log_p_first)} of the draws; the stated "
-                f"distribution "
-                f"gives it {format_probability(self.log_p_second)}."
+                f"Under {a}, {what} was sampled in {format_probability(self.log_p_first)} of the draws; its stated "
+                f"probability is {format_probability(self.log_p_second)}."
             )
         rare = (
             f"never under {b}"
@@ -72,7 +71,7 @@ class Witness:
             else f"{format_probability(self.log_p_second)} under {b}"
         )
         often = format_probability(self.log_p_first)
-        line = f"{what[0].upper()}{what[1:]} comes out with probability {often} under {a} and {rare}"
+        line = f"{what[0].upper()}{what[1:]} has probability {often} under {a} and {rare}"
         return line if line.endswith((".”", "!”", "?”")) else f"{line}."
 
 
@@ -264,9 +263,9 @@ class AuditReport:
         if self.verdict == "inconclusive":
             more = ""
             if self.claimed == math.inf and self.of != "the whole output" and self.measured > self.epsilon:
-                more = f". That exceeds the nominal ε = {number(self.epsilon)} of one draw, which promises nothing"
+                more = f". That exceeds the nominal ε = {number(self.epsilon)} of one draw, which is no guarantee"
             return self.reason + (f" Measured {scope}: {found}{more}." if self.pairs else "")
-        claim = f"the promise allows {self.limit}"
+        claim = f"the guarantee allows {self.limit}"
         if self.delta:
             claim += f" with δ = {scientific(self.delta)}"
         elif self.claimed < 23 and not self.unit:
@@ -276,9 +275,9 @@ class AuditReport:
             return f"{self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
         message = f"{scope}, {found}, and {claim}"
         if self.blind:
-            message += f"; the draws could not have seen {self.blind[0]}"
+            message += f"; the draws could not detect {self.blind[0]}"
         if self.blind[1:]:
-            message += f". Not seen either: {'; '.join(self.blind[1:])}"
+            message += f". Also not detectable: {'; '.join(self.blind[1:])}"
         return f"{message}. Inputs that were not tried may lose more."
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -150,8 +150,8 @@ class Rewriter:
         asked = self._of(m)
         originals = [t.text if isinstance(t, Prepared) else t for t in texts]
         if [r.original for r in results] != originals:
-            reason = "a call does not give one rewrite of each text, in their order."
-            raise Breach(originals[0] if originals else "", f"This was seen of {way}.", reason)
+            reason = "a call does not return one rewrite per text in order."
+            raise Breach(originals[0] if originals else "", f"Observed for {way}.", reason)
         self.n += len(results)
         self.texts.update(originals)
         for i, (text, result, own) in enumerate(zip(originals, results, streams, strict=True)):
@@ -183,7 +183,7 @@ class Rewriter:
         for name, value in stated.items():
             if own[name] is not value and own[name] != value:
                 message = f"With a rewrite of “{flat(text)}” ({way}) the {name} is {own[name]!r}, and not {value!r}."
-                raise Breach(text, message, f"the {name} that leaves with a result is not that of the mechanism.")
+                raise Breach(text, message, f"the {name} released with a result differs from that of the mechanism.")
 
     def _named(
         self,
@@ -207,7 +207,7 @@ class Rewriter:
         again = _repeat_rewrites(m, way, other, len(texts), stream, self.task)
         if again[i].noise_id != result.noise_id:
             message = f"With the same noise, rewrites of “{flat(texts[i])}” and of “{flat(other)}” give it two names."
-            reason = "the name of the noise, which leaves with a release, depends on the text."
+            reason = "the name of the noise, which is released, depends on the text."
             raise Breach(texts[i], message, reason, other=other)
 
 

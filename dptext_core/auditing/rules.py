@@ -23,8 +23,8 @@ from ..text.skeleton import Edit
 from .report import Witness
 
 #: What is said of a text with something in it that nothing states.
-ELSE = "releases something else than its drawn words, kept tokens and gaps."
-PIECES = "what is released is not what its pieces say, so that no promise about the pieces covers it."
+ELSE = "releases something other than its sampled words, kept tokens and gaps."
+PIECES = "the release differs from its pieces, so a guarantee about the pieces does not cover it."
 
 
 class Breach(Exception):
@@ -54,16 +54,17 @@ def apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
 
 def dependence_breach(what: str, text: str, told: str, other: str) -> Breach:
     """Something beside a text that differs between two which the promise makes alike."""
-    reason = f"the {what} depends on the private text, where the promise says that the two are alike."
+    reason = f"the {what} depends on the private text, although the guarantee covers both texts."
     return Breach(text, told, reason, other=other)
 
 
 def not_named(text: str, piece: str) -> Breach:
     """Return a piece that is copied where a guarantee names nothing that is exposed."""
     message = (
-        f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, and the guarantee names nothing as exposed."
+        f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, but the guarantee lists nothing as not "
+        "protected."
     )
-    return Breach(text, message, "what is copied from the original is not named among what is exposed.")
+    return Breach(text, message, "the guarantee does not list copied words as not protected.")
 
 
 def same_guarantee(result: RewriteResult, stated: Guarantee) -> None:
@@ -79,7 +80,7 @@ def same_guarantee(result: RewriteResult, stated: Guarantee) -> None:
             message = (
                 f"With a rewrite of {name} the {f.name} of the guarantee is {a!r}; of the text itself it is {b!r}."
             )
-            raise Breach(result.original, message, "the guarantee of a result is not that which is stated of its text.")
+            raise Breach(result.original, message, "the guarantee of a result differs from that of its text.")
 
 
 def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
@@ -169,11 +170,11 @@ class Spelling:
             message = (
                 f"The same pieces were drawn for two texts, and of one “{own}” was released, of the other “{other}”."
             )
-            raise Breach(original, message, "what stands around drawn pieces depends on the private text.", other=whose)
+            raise Breach(original, message, "the text around sampled pieces depends on the private text.", other=whose)
         others = [p for p in pieces if not p.drawn]
         for k, p in enumerate(others):
             if p.origin == "rule" and self._rules.setdefault((p.reason, k - len(others)), p.text) != p.text:
-                self._lacks("pieces that are said to be placed by a public rule differ from text to text")
+                self._lacks("pieces placed by a public rule differ between texts")
         if distributions and "distribution" in result.can:
             for i, d in result.distributions():
                 self._listed(original, result, i, pieces[i], d)

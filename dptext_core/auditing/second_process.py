@@ -62,20 +62,23 @@ def in_two_processes(subject: Subject) -> Check | None:
         return None
     if not is_importable(type(m)):
         reason = (
-            f"{type(m).__name__} draws noise by itself where it is given none ({', '.join(own)}), and another process "
-            "cannot import it, so that it cannot be told whether that noise is fresh. Put it into a module."
+            f"{type(m).__name__} generates its own noise if none is given ({', '.join(own)}), and another process "
+            "cannot import it, so it is unknown whether that noise is fresh. Move it into a module."
         )
         return Check(NAME, "not looked at", "", reason)
     text = next((t for t in subject.inputs if isinstance(t, str)), "doctor")
     try:
         first, second = noise_names(m, text)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        why = f"its rewrites in another process failed ({type(error).__name__}), so that its noise cannot be looked at."
+        why = f"its rewrites in another process failed ({type(error).__name__}), so its noise cannot be inspected."
         return Check(NAME, "not looked at", "", why)
     looked = "Rewrites without a seed in two processes with the same number and the same time."
     if set(first) & set(second):
         message = f"“{flat(text)}” has the noise {min(set(first) & set(second))} in each of two processes."
-        reason = "where no noise is given, two processes draw the same: it does not come from the operating system."
+        reason = (
+            "without given noise, two processes sample the same values: the noise does not come from the "
+            "operating system."
+        )
         return Check(
             NAME, "refuted", looked, reason, Witness.of_rule(message, text, kind="release"), draws=2 * len(first)
         )

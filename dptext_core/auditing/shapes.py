@@ -22,7 +22,7 @@ from .statement import Statement, are_adjacent, name
 SHAPES = ("Yes.", f"{TEXTS[1]}\n\n{TEXTS[2]} NOT NOW, please: {TEXTS[3]}")
 #: ε at which they are rewritten at most, how often each is, and events that are compared at most.
 LOW, DRAWS, EVENTS_COMPARED = 1e-5, 24, 1_000
-_REASON = "the adjacency that the guarantee states is wider than what the mechanism hides."
+_REASON = "the adjacency of the guarantee is wider than the mechanism supports."
 
 
 def check_adjacency(st: Statement) -> str:
@@ -55,7 +55,7 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         one, other = (st.subject.rewriter.one(m, t, seeds()).text for t in (a, b))
         message = (
             f"The guarantee says {name(g.adjacency)}, and {name(a)} became {name(one)}, {name(b)} became "
-            f"{name(other)}: what stays of a text shows which of them it was."
+            f"{name(other)}: the unchanged parts identify the text."
         )
         raise Breach(a, message, _REASON, other=b)
     if m.alignment is None:
@@ -63,8 +63,8 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         if g.among and (g.adjacency.custom or set(g.among.conditions) <= set(g.adjacency.conditions)):
             return ""
         return (
-            f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}: what two texts share "
-            "has to be stated in among too."
+            f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}: the guarantee must "
+            "state in “among” what both texts share."
         )
     missing = [part for part in m.adjacency_conditions if part not in g.adjacency.conditions]
     if missing:

@@ -50,7 +50,7 @@ def find_misstatement(texts: Sequence[OutputSample]) -> tuple[Witness, str] | No
             at = word if isinstance(word, int) else place.get(word.strip())
             if at is None or not np.isfinite(log_p[at]):
                 message = f"“{word}” began a rewrite of “{t.prepared.text}”, and is stated to be impossible there."
-                reason = "what is released is impossible under the distribution that the mechanism states."
+                reason = "a release is impossible under the stated distribution."
                 return Witness(t.prepared.text, t.prepared.text, (word,), 0.0, -math.inf, 0.0, told=message), reason
             counts[at] += times
         p, worst = misfit(counts, log_p)

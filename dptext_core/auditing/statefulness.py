@@ -140,8 +140,8 @@ def _by_chances(
     if found and (best := min(found))[0] * len(groups) < LEVEL:
         mine = [s for *_, some in groups[best[1]] for s in some]
         message = (
-            f"In {best[1]} {sum(s.hit for s in mine)} of {len(mine)} words came through, where the stated chances add "
-            f"up to {sum(s.chance for s in mine):.2g} (ε = {epsilon:.3g})."
+            f"In {best[1]} {sum(s.hit for s in mine)} of {len(mine)} words were unchanged, but the stated "
+            f"probabilities add up to {sum(s.chance for s in mine):.2g} (ε = {epsilon:.3g})."
         )
         text = groups[best[1]][0][2]
         witness = Witness.of_rule(message, text)
@@ -184,8 +184,8 @@ def _by_guesses(
                 least = least_share(len(mine), p, LEVEL / tests) or 1.0
             if too_many(hits, np.full(len(mine), p)) * tests < LEVEL:
                 message = (
-                    f"In the {_NUMBERS[j]} rewrites{f' of {way}' if way else ''} the words of a rewrite named the text "
-                    f"that it was made of in {hits} of {len(mine)} guesses, and the promise allows {p:.1%} (ε = "
+                    f"In the {_NUMBERS[j]} rewrites{f' of {way}' if way else ''} the words of a rewrite identified "
+                    f"the original text in {hits} of {len(mine)} guesses, but the guarantee allows {p:.1%} (ε = "
                     f"{epsilon:.3g})."
                 )
                 witness = Witness.of_rule(message, texts[0], texts[1])

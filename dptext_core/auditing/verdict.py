@@ -438,9 +438,9 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
     behind = report.draws
     rarest = 3 / max(1, behind // max(1, 2 * report.inputs))
     if claim is None and guarantee.notion == "none":
-        missed = f"nothing is promised, because {guarantee.reason}"
+        missed = f"there is no guarantee: {guarantee.reason}"
     elif not report.pairs:
-        missed = "no two of these inputs are alike under the promise, so that there is nothing to compare."
+        missed = "the guarantee covers no two of these inputs, so there is nothing to compare."
     elif not report.exact and 0 < report.delta < rarest:
         missed = (
             f"δ = {scientific(report.delta)} allows failures that are rarer than these draws can show (about "

@@ -377,7 +377,7 @@ class DatasetGuarantee:
         said = [f"{pluralize(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
         if self.untouched:
             it = "it" if self.untouched == 1 else "they"
-            said.append(f"{self.untouched:,} had no word to draw and came out as {it} went in")
+            said.append(f"{self.untouched:,} had no sampled word and {it} unchanged")
         if self.errors:
             said.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
         return f"{', '.join(said)}."
@@ -390,8 +390,7 @@ class DatasetGuarantee:
             it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
             left = (
                 f" {pluralize(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this "
-                f"promise "
-                f"protects nothing in {them}."
+                f"guarantee protects nothing in {them}."
             )
         if self.errors:
             their = "its text" if self.errors == 1 else "their texts"
@@ -402,7 +401,10 @@ class DatasetGuarantee:
             return f"There is no privacy guarantee: {self.reason}{left}"
         message = ""
         if self.seeded:
-            message = "This is a demonstration, not private: whoever knows the seed can replay it. Without a seed: "
+            message = (
+                "This is a demonstration, not private: anyone who knows the seed can reproduce it. Without a "
+                "seed: "
+            )
         kind = " and ".join(NOTIONS[name] for name in self.notions)
         unit = " for each unit of distance" if "metric" in self.notions else ""
         one, every = f"ε = {bound(self.one)}{unit}", f"ε = {bound(self.all)}{unit}"
@@ -410,14 +412,14 @@ class DatasetGuarantee:
             one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
         one += optimal_note(self.one_optimal)
         every += optimal_note(self.all_optimal)
-        every = "nothing is promised, since their δ add up to 1" if self.all_delta >= 1 else f"at most {every}"
+        every = "there is no guarantee, because their δ add up to 1" if self.all_delta >= 1 else f"at most {every}"
         if self.shares_draws:
             return f"{message}All {n:,} rows together: {kind}, {every}.{left}"
         if n == 1:
-            return f"{message}The row has its own promise ({kind}): at most {one}.{left}"
+            return f"{message}The row has its own guarantee ({kind}): at most {one}.{left}"
         return (
-            f"{message}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
-            f"Whoever wrote several rows has the sum of theirs, over all rows {every}.{left}"
+            f"{message}Each of {n:,} rows has its own guarantee ({kind}): at most {one} for the row that spends most. "
+            f"For an author of several rows, the ε of these rows add up; over all rows {every}.{left}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from .tables import Source
 RELEASE = (".csv", ".tsv", ".jsonl", ".parquet", ".txt")
 INSPECTION = RELEASE[:-1]
 #: In every row of an inspection, and in its name.
-PRIVATE = "PRIVATE: this holds the original, for the eyes of its owner only"
+PRIVATE = "PRIVATE: this contains the original; do not publish it"
 NOTE, ORIGINAL, ERROR = "private", "original", "error"
 #: What ends a line for some readers, and may stand in a text of JSON as it is.
 _ENDS = re.compile("[\x7f\x85\u2028\u2029]")

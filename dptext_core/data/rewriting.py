@@ -129,12 +129,12 @@ def so_far(folder: Path, shares_draws: bool) -> DatasetGuarantee:
     whole = DatasetGuarantee(shares_draws)
     for line in read_lines(folder):
         if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
-            raise InputError(f"{folder.name} holds rows that are not in order. Name another folder.")
+            raise InputError(f"{folder.name} holds rows that are not in order. Choose another folder.")
         try:
             whole.add(guarantee_of(line[OWN]), line[OWN].get("untouched", False))
         except (KeyError, TypeError):
             raise InputError(
-                f"Row {whole.rows} in {folder.name} does not say what is promised of it. Name another folder."
+                f"Row {whole.rows} in {folder.name} does not state its guarantee. Choose another folder."
             ) from None
     return whole
 
@@ -186,7 +186,7 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
         if r.untouched:
             own["untouched"] = True
         if g.seeded:
-            own["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
+            own["note"] = "demonstration, not private: anyone who knows the seed can reproduce the noise"
     if r.drawn is not None:
         own |= {"origin": "polished", "drawn": r.drawn}
     own["error"] = r.error

@@ -88,12 +88,12 @@ def distribute(
     check_mechanism(mechanism)
     # The plan of one ε for all: how many draws there are, and what they spend in the worst case.
     one = mechanism.replace(epsilon=1.0)
-    words = require_alignment(one, "has no words over which a total could be spread. Give one ε")
+    words = require_alignment(one, "has no words that could share a total. Give one ε")
     prepared = one.plan(text)
     tokens = prepared.document.tokens
     drawn = words.spending(prepared)
     if not drawn:
-        raise InputError("No word of this text is drawn, so there is nothing to distribute. Write more words.")
+        raise InputError("No word of this text is sampled, so there is nothing to distribute. Add more words.")
     draws_each = one.guarantee(prepared).total / len(drawn)
     every = [1.0] * len(tokens)
     if by == "frequency":
@@ -121,11 +121,11 @@ def _check_values(values: Sequence[float], limit: float, most: float) -> None:
     """Raise InputError where a word would get more ε than the limit, or none. most: the largest total that fits."""
     if max(values) > limit:
         raise InputError(
-            f"One word would get ε = {bound(max(values))}, and {number(math.floor(limit))} is the most. Take a total "
-            f"of at most {number(math.floor(most))}, or spread it more evenly."
+            f"One word would get ε = {bound(max(values))}, and {number(math.floor(limit))} is the most. Use a total "
+            f"of at most {number(math.floor(most))}, or a more even distribution."
         )
     if min(values) <= 0:
-        raise InputError("One word would get no ε at all. Take a larger total or a larger share.")
+        raise InputError("One word would get no ε at all. Use a larger total or a larger share.")
 
 
 def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
@@ -134,8 +134,8 @@ def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
     found = None if start is None else start.entropy(prepared)
     if found is None:
         raise ConfigError(
-            f"{mechanism.title} proposes nothing from what is public, so that nothing says which words need less ε. "
-            "Use a public prior (dp-mlm-prior, or the option prior), or spread the total evenly."
+            f"{mechanism.title} has no public prior, so it is unknown which words need less ε. Use a public prior "
+            "(dp-mlm-prior, or the option prior), or distribute the total evenly."
         )
     largest = max(found.values(), default=0.0) or 1.0
     every = [1.0] * len(prepared.document.tokens)
@@ -152,13 +152,14 @@ def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]
     shares = {check_whole_number("A token's index", i): real("A share", s, InputError) for i, s in shares.items()}
     wrong = [i for i in shares if i not in drawn]
     if wrong:
-        raise InputError(f"Token {wrong[0]} is not drawn, so it has no share. Give shares to drawn tokens only.")
+        raise InputError(f"Token {wrong[0]} is not sampled, so it has no share. Give shares only to sampled tokens.")
     for i, s in shares.items():
         if not 0 < s <= 1:
             raise InputError(f"The share of token {i} is {s:g}; a share is above 0 and at most 1.")
     given, others = math.fsum(shares.values()), len(drawn) - len(shares)
     if others and given >= 1:
-        raise InputError(f"The shares add up to {given:.1%}, which leaves nothing for the other words. Lower some.")
+        raise InputError(f"The shares add up to {given:.1%}, so nothing remains for the other words. Reduce some "
+                         "shares.")
     if not others and abs(given - 1) > 1e-6:
         raise InputError(f"Every word has a share, and they add up to {given:.1%}. Make it 100%, or leave one open.")
     rest = (1 - given) / others if others else 0.0
@@ -174,7 +175,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
         )
     elif by == "hand":
         out.append(
-            "which words you find private (the promise holds between texts for which you would choose the same list)"
+            "which words you consider private (the guarantee covers texts for which you would choose the same list)"
         )
     return (*out, *require_alignment(mechanism, "has no words").told_by_total(by == "public"))
 

@@ -3,7 +3,7 @@
     calibrate(mechanism, {"n_w": 0.5}, text=text).epsilon
 
 Targets: "best", how often the best of all attackers on single words names a drawn word (``attacks.best``); "n_w", the
-mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often the best guess of a
+mean chance that a word is unchanged (1-Diffractor paper, Section 5.1); "bayes", how often the best guess of a
 word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text; "certainty" about a fact
 and "meaning" (:mod:`.text_targets`). N_w and the attacker's success grow with ε, so that bisection finds the ε (of a
 language model N_w may fall again: then one where it rises); estimates take the same draws at every ε. This is how
@@ -308,7 +308,7 @@ def _text_of_each(
         raise ConfigError("Give at least one mechanism.")
     texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else to_list(text)
     if len(texts) != len(mechanisms) or len({p.text for p in texts if isinstance(p, Prepared)}) > 1:
-        raise ConfigError("Give one text, or that text as each of the mechanisms has prepared it.")
+        raise ConfigError("Give one text, or the prepared text of each mechanism.")
     for m in mechanisms:
         check_mechanism(m)
     return texts

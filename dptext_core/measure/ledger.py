@@ -141,7 +141,7 @@ class Ledger:
         that is seen while a text is typed, what it is by now stays.
         """
         if not isinstance(result, RewriteResult):
-            raise InputError("A ledger records rewrites: give what mechanism.rewrite returned.")
+            raise InputError("A ledger records rewrites. Pass a result of mechanism.rewrite.")
         with self._lock:
             if edited is not None:
                 self._entries = [e for e in self._entries if e.released or e.noise_id != result.noise_id]
@@ -225,7 +225,7 @@ class Ledger:
         trial._entries, trial._texts = [e for e in self._entries if e.released], dict(self._texts)
         trial._key, trial._last = self._key, self._last
         if not results:
-            return "Nothing is released by this, so nothing is spent."
+            return "This releases nothing and spends nothing."
         for r in results:
             trial.record(r, released=True)
         said = [trial.account(n).sentence() for n in dict.fromkeys(trial._number(r.original) for r in results)]

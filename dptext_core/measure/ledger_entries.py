@@ -18,16 +18,15 @@ from ..support.checks import pluralize, public_config
 #: What a file that leaves a page may hold, and what that means.
 HOLDS = {
     "rewrite": "a rewrite, which counts as released",
-    "promise": "what is promised, in numbers that a release shows too: this spends nothing",
-    "private": "your text, or what was found out by looking at it: no promise covers that, so keep it to yourself",
-    "nothing": "nothing of your texts: this spends nothing",
+    "promise": "the guarantee, in numbers that a release also shows; this spends nothing",
+    "private": "your text or results computed from it; no guarantee covers these, so do not publish them",
+    "nothing": "nothing of your texts; this spends nothing",
 }
 ALL = (
-    "Whether these texts are of one person, or say the same in other words, this program cannot tell. If so, all of "
-    "them together"
+    "If these texts are by one person or share their content, which the program cannot detect, all of them together"
 )
 
-SHARED_NOISE = "two of them share their noise, so that together they tell more than any finite ε allows"
+SHARED_NOISE = "two of them share their noise, so together no finite ε holds"
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Total:
 
     def __str__(self) -> str:
         if self.delta >= 1:
-            return f"no promise, since δ adds up to 1 ({pluralize(self.releases, 'release')})"
+            return f"no guarantee, because δ adds up to 1 ({pluralize(self.releases, 'release')})"
         delta = f", δ = {scientific(self.delta)}" if self.delta else ""
         times = f" ({self.releases} releases)" if self.releases > 1 else ""
         return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}{optimal_note(self.optimal)}"
@@ -138,7 +137,7 @@ class Account:
         if self.rows and self.each != self.totals:
             at_most = "at most " * all(t.delta < 1 for t in self.each)
             sums = f"{at_most}{_sums(self.each)}, for one text of it; {sums}, for somebody who wrote all of it"
-        apart = ". These are promises of different kinds, which do not add" if len(self.totals) > 1 else ""
+        apart = ". These guarantees have different types, which do not add" if len(self.totals) > 1 else ""
         return f"{self.name}: {sums}{apart}."
 
     def to_dict(self) -> dict:
@@ -190,10 +189,10 @@ def _totals(
 
 def _void(mine: list[LedgerEntry], released: list[LedgerEntry]) -> str:
     if any(e.seeded for e in mine):
-        return "a released result is seeded, so that whoever knows the seed can replay its noise (not private)"
+        return "a released result is seeded, so anyone who knows the seed can reproduce its noise (not private)"
     for e in mine:
         if e.notion == "none":
-            return e.reason.rstrip(".") or "one of the mechanisms promises nothing"
+            return e.reason.rstrip(".") or "one of the mechanisms has no guarantee"
         if any(o is not e and o.noise_id == e.noise_id and not _once_for_all(o, e) for o in released):
             return SHARED_NOISE
     return ""

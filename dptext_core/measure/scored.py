@@ -57,7 +57,7 @@ WORDS = {
 }
 #: Parts of the texts, each guessed by what was learnt from the others.
 PARTS = 5
-_NOTHING = "No ε is stated: these figures say what was kept and found here, and promise nothing."
+_NOTHING = "No ε is stated: these measurements are not a guarantee."
 
 
 @dataclass(frozen=True, slots=True)

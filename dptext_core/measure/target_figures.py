@@ -21,9 +21,9 @@ from ..support.statistics import clopper_pearson, standard_error, student
 from ..support.task import Task
 
 TARGETS = {
-    "best": "share of words that the best attacker names",
-    "n_w": "mean chance that a word stays what it is",
-    "bayes": "chance that the best guess of a word is right",
+    "best": "share of words that the strongest attacker recovers",
+    "n_w": "mean probability that a word is unchanged",
+    "bayes": "probability that the optimal guess of a word is right",
     "total": "total ε of the text",
 }
 #: Guesses behind the Bayes success on a text, over all its words.
@@ -78,7 +78,8 @@ def _check(mechanism: Mechanism, kind: str) -> None:
             "cannot be worked out. Take N_w as the target, or for a word mechanism a list of words."
         )
     if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
-        raise NoDistribution(f"{mechanism.title} states no chances for a word, so its N_w cannot be measured.")
+        raise NoDistribution(f"{mechanism.title} has no formula for the probabilities of a word, so its N_w cannot "
+                             "be measured.")
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,11 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
             return _Inputs(prepared, (), ())
         places = require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target").drawn(prepared)
         if not places:
-            raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
+            raise InputError("No word of this text is sampled, so there is nothing to measure. Add more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
     require_alignment(mechanism, "cannot be measured on single words: give text=")
     if kind == "best":
-        raise InputError("The best of all attackers reads a text: give text=.")
+        raise InputError("The strongest attacker reads a text: give text=.")
     if (by_word := mechanism.by_word) is None:
         raise InputError(
             f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
@@ -115,7 +116,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
     known = {w.lower() for w in by_word.vocabulary.words}
     names = tuple(dict.fromkeys(w.lower() for w in words if w.lower() in known))
     if not names:
-        raise InputError(f"{mechanism.title} knows none of these words. Give words of its vocabulary.")
+        raise InputError(f"{mechanism.title} has none of these words in its vocabulary. Use other words.")
     return _Inputs(None, (), names)
 
 
@@ -138,7 +139,7 @@ def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
             for i in inputs
         ]
     if not len(found[0]):
-        raise InputError("There is no word that all of these mechanisms draw. Leave one of them out.")
+        raise InputError("No word is sampled by all of these mechanisms. Remove one of them.")
     rest = iter(found)
     return [None if i is None else next(rest) for i in given]
 

@@ -60,14 +60,14 @@ Prepare = Callable[[Mechanism], Prepared]
 
 _BAYES = Metric(
     name="bayes",
-    title="Best guess of a drawn word right",
+    title="Optimal guess of a replaced word correct",
     kind="privacy",
     unit="share",
     greater_is_better=False,
     low=0,
     high=1,
     judge="the Bayes-optimal attacker",
-    about="How often the best guess of a drawn word from its replacement is right.",
+    about="How often the optimal guess of a replaced word is right.",
 )
 _CERTAINTY = Metric(
     name=CERTAINTY,
@@ -241,7 +241,7 @@ def tradeoff(
     for name in names:
         if name not in MEASURES:
             raise ConfigError(
-                f"{shorten_repr(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}."
+                f"{shorten_repr(name)} is not a known measure. Use one of {', '.join(MEASURES)}."
             )
     axes = [_axis(m, epsilons, points) for m in made]
     if several:
@@ -448,11 +448,11 @@ def describe_privacy(name: str) -> str:
     """Describe in words what a privacy measure counts."""
     return {
         "best": "the strongest attacker names a replaced word",
-        "n_w": "a drawn word stays what it is",
-        "bayes": "the best guess of a drawn word is right",
+        "n_w": "a word is unchanged",
+        "bayes": "the optimal guess of a replaced word is right",
         CERTAINTY: "an optimal reader guesses the fact",
-        TOLD: "a rewrite is told from one of the text with one other word",
-        "unchanged": "a word of the text stands unchanged",
+        TOLD: "a rewrite is distinguished from one of the text with one other word",
+        "unchanged": "a word of the text is unchanged",
     }[name]
 
 

@@ -43,21 +43,20 @@ class Advice:
     def sentence(self, so_far: bool = False) -> str:
         """Return the answer in plain words, with what it stands on. so_far: whether more points are being measured."""
         if not self.points:
-            return f"Nothing was measured yet that says how often {describe_privacy(self.hidden)}."
+            return f"There is no measurement yet of how often {describe_privacy(self.hidden)}."
         if self.best is None:
             assert self.nearest is not None
             found = self.nearest.value(self.hidden).mean
             return (
                 f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
-                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.hidden)} with a chance of "
-                f"{_percent(found)}. "
-                "Allow more, or look at a smaller ε."
+                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.hidden)} with probability "
+                f"{_percent(found)}. Raise the limit, or try a smaller ε."
             )
         hidden = self.best.value(self.hidden).mean
         return (
             f"{'So far: start' if so_far else 'Start'} with {_point_label(self.best)}. There "
-            f"{describe_privacy(self.hidden)} with a "
-            f"chance of {_percent(hidden)}, and {_figure(self.best, self.kept)}."
+            f"{describe_privacy(self.hidden)} with probability {_percent(hidden)}, and "
+            f"{_figure(self.best, self.kept)}."
         )
 
     def doubt(self) -> str:
@@ -66,7 +65,7 @@ class Advice:
         if self.best is not None and self.best.has("cosine"):
             out += filter(None, [unreadable_note(self.best.value("cosine").mean)])
         if self.best is not None and self.draws == 1:
-            out.append("One draw a point does not show how much of this is chance: ask for more draws.")
+            out.append("One draw per point does not show the uncertainty. Use more draws.")
         elif self.rivals:
             names = "; ".join(f"{_point_label(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
             rest = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""

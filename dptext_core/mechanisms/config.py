@@ -368,8 +368,8 @@ def _name(name: str, value: Any) -> str:
         usable = False
     if not usable:
         raise ConfigError(
-            f"{name} is not a valid name: {shorten_repr(value)}. It has a character that file names cannot have, or more "
-            f"than {_LONGEST_NAME:,} bytes."
+            f"{name} is not a valid name: {shorten_repr(value)}. It has a character that file names cannot "
+            f"have, or more than {_LONGEST_NAME:,} bytes."
         )
     return value
 

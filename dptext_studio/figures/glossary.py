@@ -16,7 +16,7 @@ _SAID = {
                  "is guessing, 1 is always right.",
     "ε at least": "A lower bound of ε between these two texts, with 95% confidence. This is a measurement, not a "
                   "guarantee.",
-    "could show": "The largest lower bound that this number of rewrites can show for any mechanism.",
+    "detectable ε": "The largest lower bound that this number of rewrites can show for any mechanism.",
 }
 
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
 
 @pytest.fixture(autouse=True)
 def one_first_look(monkeypatch):
-    """Without what is said beside a text, which test_text_integrity and test_seeded have."""
+    """Without metadata of a text, which test_text_integrity and test_seeded have."""
     monkeypatch.setattr(verdict, "FIRST", verdict.FIRST[:1])
 
 

@@ -111,7 +111,7 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
         assert f"In lists of 32 texts, {where}: the words" in check.witness.told
-        assert f"in {n} of {n} guesses, and the promise allows 5.0% (ε = 0.5)." in check.witness.told
+        assert f"in {n} of {n} guesses, but the guarantee allows 5.0% (ε = 0.5)." in check.witness.told
         assert (check.witness.first, check.witness.second) == ("word0", "word1")
 
 
@@ -163,7 +163,7 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
     assert check.draws == 20 and check.looked.startswith("20 texts of 700 tokens, rewritten at ε = 1")
     if leak:
         assert check.status == "refuted" and check.witness is not None
-        assert "in 20 of 20 guesses, and the promise allows 25.0% (ε = 1)." in check.witness.told
+        assert "in 20 of 20 guesses, but the guarantee allows 25.0% (ε = 1)." in check.witness.told
         assert (check.witness.first, check.witness.second) == (texts[0][-120:], texts[1][-120:])
     else:
         least = release_statistics.least_share(20, 0.25, LEVEL)
@@ -358,9 +358,9 @@ def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
         ({"exact": 2.0}, "holds", ""),
         ({"notion": "none", "claim": 3.0}, "holds", ""),
         ({"notion": "none", "claim": None}, "inconclusive", "nothing is promised, because of that."),
-        ({"notion": "metric"}, "inconclusive", "the promise counts distances between words"),
+        ({"notion": "metric"}, "inconclusive", "the guarantee counts distances between words"),
         ({"notion": "metric", "claim": 2.0}, "holds", ""),
-        ({"pairs": False}, "inconclusive", "no two of these texts are alike"),
+        ({"pairs": False}, "inconclusive", "the guarantee covers no two of these texts"),
         ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text the largest loss that could have been"),
         ({"detectable": 1.9, "exact": 1.0}, "holds", ""),
         ({"detectable": 2.0}, "holds", ""),

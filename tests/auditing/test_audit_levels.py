@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
 
 @pytest.fixture(autouse=True)
 def one_first_look(monkeypatch):
-    """Without what is said beside a text, which no bound has to do with."""
+    """Without metadata of a text, which no bound has to do with."""
     monkeypatch.setattr(verdict, "FIRST", verdict.FIRST[:1])
 
 

@@ -114,7 +114,7 @@ def test_the_audit_finds_the_fault_and_clears_its_twin(name, tiny_model):
 
 
 #: Faults that leave a doubt instead of a witness, and the check that names it.
-DOUBTS = {"telling-note": "what is said beside a text"}
+DOUBTS = {"telling-note": "metadata of a text"}
 
 
 @pytest.mark.parametrize("name", [f.name for f in TEXT])

@@ -95,7 +95,7 @@ def test_a_text_that_is_not_what_its_steps_say_is_found():
 
     report = checked(of(Other))
     assert report.verdict == "refuted" and report.witness.kind == "release"
-    assert "releases something else" in report.reason
+    assert "releases something other" in report.reason
 
 
 def test_a_word_that_is_stated_to_be_drawn_and_stays_is_found():
@@ -147,7 +147,7 @@ def test_repeated_words_drawn_apart_where_they_count_once_are_found():
             return f"word {int(prepared.rows[i])} {i}"
 
     report = checked(of(Apart, k=10, strategy="record"))
-    assert report.verdict == "refuted" and "drawn apart" in report.reason
+    assert report.verdict == "refuted" and "sampled separately" in report.reason
 
 
 @pytest.mark.slow
@@ -188,7 +188,7 @@ class Named(SanText):
 
 
 def test_noise_that_is_the_same_in_every_call_and_names_that_tell_the_text_are_found():
-    for cls, told in ((Fixed, "noise of the same name"), (Named, "noise of two names")):
+    for cls, told in ((Fixed, "noise of the same name"), (Named, "noise with different names")):
         report = checked(of(cls))
         assert report.verdict == "refuted" and told in report.details(), report.details()
 

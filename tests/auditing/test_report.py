@@ -123,8 +123,8 @@ def test_a_report_that_holds():
     assert report.holds and report.line == "No violation found in the cases tested ✓"
     assert report.blind == ("a leak", "a loss")
     assert report.first() == (
-        "over 3 inputs (2 pairs), the largest loss is 1.5, and the promise allows 2 (one output at most 7.39 times as "
-        f"likely); the draws could not have seen a leak. Not seen either: a loss. {REST}"
+        "over 3 inputs (2 pairs), the largest loss is 1.5, and the guarantee allows 2 (one output at most 7.39 times as "
+        f"likely); the draws could not have seen a leak. Also not detectable: a loss. {REST}"
     )
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),
@@ -145,7 +145,7 @@ def test_a_report_that_holds():
     twice = replace(report, checks=(*report.checks, *report.checks))
     assert twice.parts() == report.parts() and twice.blind == report.blind
     assert replace(report, checks=()).first() == report.first().replace(
-        "; the draws could not have seen a leak. Not seen either: a loss", ""
+        "; the draws could not have seen a leak. Also not detectable: a loss", ""
     )
     assert len(replace(report, checks=()).lines()) == 2
 
@@ -153,11 +153,11 @@ def test_a_report_that_holds():
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"inputs": 1, "pairs": 1}, "over 1 input (1 pair), the largest loss is 1.5, and the promise allows 2 (one"),
-        ({"unit": "places"}, "the largest loss is 1.5 per unit of distance (places), and the promise allows 2; the"),
-        ({"claimed": 23.0}, "and the promise allows 23; the draws"),
-        ({"claimed": 22.9}, "and the promise allows 22.9 (one output at most"),
-        ({"delta": 0.01}, "loss is 1.5 beyond δ = 0.01, and the promise allows 2 with δ = 0.01; the draws"),
+        ({"inputs": 1, "pairs": 1}, "over 1 input (1 pair), the largest loss is 1.5, and the guarantee allows 2 (one"),
+        ({"unit": "places"}, "the largest loss is 1.5 per unit of distance (places), and the guarantee allows 2; the"),
+        ({"claimed": 23.0}, "and the guarantee allows 23; the draws"),
+        ({"claimed": 22.9}, "and the guarantee allows 22.9 (one output at most"),
+        ({"delta": 0.01}, "loss is 1.5 beyond δ = 0.01, and the guarantee allows 2 with δ = 0.01; the draws"),
         ({"of": "the whole output"}, "the largest loss is 1.5 for the whole output, and"),
         ({"of": "the whole output", "delta": 0.01}, "is 1.5 for the whole output beyond δ = 0.01, and"),
         ({"exact": False}, "the loss is at least 1.5 (with 95% confidence), and"),
@@ -172,7 +172,7 @@ def test_a_refuted_report():
     report = replace(REPORT, verdict="refuted", measured=2.5)
     assert not report.holds and report.line == "Violated ✗" and report.parts() == ()
     assert report.first() == (
-        "the largest loss is 2.5, over 3 inputs (2 pairs), where the promise allows 2 (one output at most 7.39 times "
+        "the largest loss is 2.5, over 3 inputs (2 pairs), where the guarantee allows 2 (one output at most 7.39 times "
         f"as likely). {WITNESS.sentence()}"
     )
     assert replace(report, witness=None, reason="It leaks.").first() == "It leaks."
@@ -201,7 +201,7 @@ def test_a_report_that_cannot_tell():
     assert replace(report, pairs=0).first() == "Few were drawn."
     nothing = replace(report, claimed=math.inf)
     assert nothing.first() == f"{message}."
-    beyond = "That exceeds the nominal ε = 1.2 of one draw, which promises nothing."
+    beyond = "That exceeds the nominal ε = 1.2 of one draw, which is no guarantee."
     assert replace(nothing, epsilon=1.2).first() == f"{message}. {beyond}"
     assert replace(nothing, epsilon=1.5).first() == f"{message}." == replace(report, epsilon=1.2).first()
     assert "nominal" not in replace(nothing, epsilon=1.2, of="the whole output").first()

@@ -259,7 +259,7 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     assert out.sentence().endswith("1 row had an error: nothing of its text is released.")
     out.add(None)
     assert out.sentence().endswith("2 rows had an error: nothing of their texts is released.")
-    assert overall(Swap.create(epsilon=2.0), n=1).sentence().startswith("The row has its own promise (pure")
+    assert overall(Swap.create(epsilon=2.0), n=1).sentence().startswith("The row has its own guarantee (pure")
     out.add(Swap.create(epsilon=2.0).guarantee("42."), untouched=True)
     message = "1 row had no word to draw: it came out as it went in"
     assert "Each of 3 rows" in out.sentence() and message in out.sentence() and out.to_dict()["untouched"] == 1
@@ -269,7 +269,7 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     assert (latent.one_delta, round(latent.all_delta, 9)) == (0.05, 0.15) and "δ = 0.15" in latent.sentence()
     many = overall(Latent.create(epsilon=1.0, delta=0.4))
     assert many.all_delta == 1 and many.to_dict()["all_rows"] is None, "a δ of 1 bounds nothing"
-    assert many.sentence().endswith("over all rows nothing is promised, since their δ add up to 1.")
+    assert many.sentence().endswith("over all rows there is no guarantee, because their δ add up to 1.")
 
 
 def test_shared_draws_are_counted_once_seeds_and_missing_promises_are_said():

@@ -334,7 +334,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
         meter.measure("draw again", page, again.click, done)
         meter.measure("move ε and let go", page, partial(drag, page, 0.3 + 0.1 * k), done)
         meter.measure("choose a word", page, words.nth(2).click, done)
-        meter.measure("view: over all ε", page, tab(page, "Over all ε"), done)
+        meter.measure("view: over all ε", page, tab(page, "All ε"), done)
         meter.measure("view: scores and clipping", page, tab(page, "Model scores and clipping"), done)
         meter.measure("move ε with that view open", page, partial(drag, page, 0.4 + 0.1 * k), done)
         meter.measure("view: candidates", page, tab(page, "Candidates"), done)

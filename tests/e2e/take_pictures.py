@@ -133,7 +133,7 @@ def findings(page: Page) -> None:
 
 
 def audit(page: Page) -> None:
-    page.get_by_text("A planted fault", exact=True).click(timeout=LONG)
+    page.get_by_text("A deliberately broken mechanism", exact=True).click(timeout=LONG)
     page.get_by_text("Remove the fault").wait_for(timeout=LONG)
     calm(page)
     page.get_by_role("button", name="Run the audit").click()

@@ -81,7 +81,7 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     # 3. One word drawn, twice.
     page.get_by_role("button", name="Next").click()
     step_is(page, 3)
-    page.get_by_role("button", name="Draw again").click()
+    page.get_by_role("button", name="Sample again").click()
     history = page.locator(".tour-history b").all_inner_texts()
     assert len(history) == 2 and note.locator(".drawn").inner_text() == history[1]
     own, other = (float(v.split()[0]) for v in page.locator(".tour-lot b").all_inner_texts())

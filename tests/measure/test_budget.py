@@ -137,7 +137,7 @@ def test_by_hand_the_others_share_the_rest_evenly():
     assert values[0] == pytest.approx(50) and values[3] == pytest.approx(1)
     rest = {round(v, 9) for k, v in enumerate(values) if k not in (0, 3)}
     assert rest == {round(49 / (len(drawn) - 2), 9)}
-    assert "you find private" in plan.exposes[0]
+    assert "you consider private" in plan.exposes[0]
     nothing = distribute(m, TEXT, 100.0, "hand", {})
     assert nothing.epsilons == pytest.approx(distribute(m, TEXT, 100.0).epsilons)
     every = distribute(m, TEXT, 100.0, "hand", dict.fromkeys(drawn, 1 / len(drawn)))

@@ -163,7 +163,7 @@ def test_a_pure_promise_and_an_approximate_one_add_up():
     assert (total.epsilon, total.delta, total.releases) == (9.0, 0.8, 3)
     assert "ε = 9, δ = 0.8 (3 releases), approximate differential privacy" in account.sentence()
     ledger.record_rows(m, [(TEXT, entry("approx", 0.4))], "run 3", released=True)
-    assert "no promise, since δ adds up to 1 (4 releases)" in ledger.accounts()[0].sentence()
+    assert "no guarantee, because δ adds up to 1 (4 releases)" in ledger.accounts()[0].sentence()
 
 
 def test_a_ledger_is_not_copied():
@@ -657,7 +657,7 @@ def test_the_sums_of_a_data_set_are_those_of_its_rows():
     (each,) = account.each
     assert (total.epsilon, total.delta, total.releases, account.rows) == (12.75, 1.0, 3, 5)
     assert (each.epsilon, each.delta, each.releases) == (9.75, 1.0, 3)
-    message = "no promise, since δ adds up to 1 (3 releases)"
+    message = "no guarantee, because δ adds up to 1 (3 releases)"
     assert (
         account.sentence()
         == f"Data set 1 (5 rows): {message}, for one text of it; {message}, for somebody who wrote all of it."

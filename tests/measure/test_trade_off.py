@@ -77,7 +77,7 @@ def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
     assert not found[1].has("n_w") and found[1].has("two_texts")
     again = list(add_metrics(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
     assert [p.measured for p in again] == [{"two_texts": p.measured["two_texts"]} for p in found]
-    assert "told from one of the text with one other word" in advise(found, "two_texts", 0.99, "two_texts").sentence()
+    assert "distinguished from one of the text with one other word" in advise(found, "two_texts", 0.99, "two_texts").sentence()
     (row, _) = trade_off.rows(found)
     assert row["two_texts_by"] == found[0].measured["two_texts"].by
 
@@ -152,7 +152,7 @@ def test_each_axis_is_the_mechanisms_own():
         ({"settings": [3]}, "at least one setting"),
         ({"settings": ["nothing"]}, "nothing"),
         ({"draws": 0}, "at least 1"),
-        ({"metrics": ["total"]}, "nothing that is measured"),
+        ({"metrics": ["total"]}, "not a known measure"),
         ({"epsilons": []}, "at least one ε"),
         ({"epsilons": [0.0]}, "above 0"),
         ({"points": 0}, "at least 1"),
@@ -263,7 +263,7 @@ def test_where_intervals_overlap_it_is_said_that_it_cannot_be_told():
 def test_where_nothing_hides_enough_the_nearest_is_named():
     advice = advise([point(0.5, (0.4, 0.6), 1), point(0.4, (0.3, 0.5), 2)], "n_w", 0.1, "cosine")
     assert advice.best is None and advice.nearest.setting == 2 and "40%" in advice.sentence()
-    assert "Nothing was measured" in advise([], "n_w", 0.1, "cosine").sentence()
+    assert "There is no measurement" in advise([], "n_w", 0.1, "cosine").sentence()
 
 
 def test_of_one_draw_the_interval_is_all_that_it_can_be():

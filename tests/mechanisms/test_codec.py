@@ -149,7 +149,7 @@ def test_epsilon_is_one_number_or_one_for_each_token():
     (field,) = dataclasses.fields(ForeignConfig)
     for text, value in [("3", 3.0), (" 0.5 , 2 ", (0.5, 2.0)), ("[2]", (2.0,)), ("[1,2]", (1.0, 2.0))]:
         assert codec.parse_option(field, text) == value
-    for text, said in [("1,", "empty place"), ("[]", "empty list"), ("none", "not a number"), ("", "not a number")]:
+    for text, said in [("1,", "empty entry"), ("[]", "empty list"), ("none", "not a number"), ("", "not a number")]:
         with pytest.raises(dpt.ConfigError, match=said):
             codec.parse_option(field, text)
 
@@ -165,12 +165,12 @@ def test_epsilon_is_one_number_or_one_for_each_token():
         ("integer", "9" * 10_000, "far too large"),
         ("flag", "1", "yes or no"),
         ("choice", "blue", "one of red"),
-        ("text", '"a', "a quote that does not end"),
-        ("text", '"a",b', "goes on after the quotes"),
-        ("text", "", "is a name"),
-        ("text", "a\0", "no name"),
-        ("texts", "a,,b", "empty place"),
-        ("texts", '"a"b', "a quote that does not end"),
+        ("text", '"a', "an unclosed quote"),
+        ("text", '"a",b', "continues after the quotes"),
+        ("text", "", "must be a name"),
+        ("text", "a\0", "not a valid name"),
+        ("texts", "a,,b", "empty entry"),
+        ("texts", '"a"b', "an unclosed quote"),
     ],
 )
 def test_what_is_wrong_is_said(kind, text, said):
@@ -191,10 +191,10 @@ def test_long_hostile_text_takes_no_time():
     # Each would take minutes if the time grew with the square of its length.
     field = foreign("texts", ("a",))
     for text, said in [
-        ('"' * 10**5 + "x", "a quote that does not end"),
-        ('"a",' * 10**4 + '"x', "a quote that does not end"),
+        ('"' * 10**5 + "x", "an unclosed quote"),
+        ('"a",' * 10**4 + '"x', "an unclosed quote"),
         ("a" + " " * 10**5 + "x", "more than"),
-        ("," * 10**5, "empty place"),
+        ("," * 10**5, "empty entry"),
     ]:
         with pytest.raises(dpt.ConfigError, match=said):
             codec.parse_option(field, text)
@@ -241,7 +241,7 @@ def test_a_name_is_as_long_as_that_of_a_file_may_be():
 def test_of_an_epsilon_that_is_too_small_the_reason_is_said(epsilon, why):
     with pytest.raises(dpt.ConfigError, match="must be above 0") as refused:
         dpt.get_mechanism("santext", epsilon=epsilon)
-    assert ("Noise is divided by it" in str(refused.value)) == why
+    assert ("noise scale is divided by" in str(refused.value)) == why
 
 
 def test_a_sign_is_no_digit_of_a_number_that_is_too_long():

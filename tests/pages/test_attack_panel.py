@@ -122,7 +122,7 @@ def test_all_attackers_are_asked_when_it_is_wanted_and_the_best_has_its_name(wor
     at.button(key="attack_start_best").click()
     settle(at)
     found = jobs(at)["best"].result
-    assert metric(at, "Best attacker") == found.title and found.sentence() in said(at)
+    assert metric(at, "Strongest attacker") == found.title and found.sentence() in said(at)
     (table,) = [d.value for d in at.dataframe if "attacker" in d.value]
     assert list(table["right"]) == list(found.shares.values()) and list(table[""]).count("◀ best") == 1
     assert list(table["attacker"][table[""] != ""]) == [found.title]
@@ -178,7 +178,7 @@ def test_where_a_new_text_is_written_the_optimal_reader_weighs_facts_and_texts(w
     again = dpt.belief(run.mechanism, text, "doctor", others, run.result, draws=0)
     assert belief.posterior == pytest.approx(again.posterior) and several.releases == (1,)
     assert belief.sentence() in said(at) and metric(at, "Reader’s certainty").endswith("%")
-    assert "in whose place another stands" in said(at), "why attackers of words are not there"
+    assert "replaces no single words" in said(at), "why attackers of words are not there"
     at.text_input(key="attack_which_others").set_value("nurse")
     at.button_group(key="attack_which_seen").set_value(4)
     settle(at)
@@ -284,8 +284,8 @@ def test_the_same_privacy_is_asked_for_by_what_the_mechanism_has(writer):
     at = AppTest.from_function(elsewhere, default_timeout=120)
     for mechanism, options, offered in (
         ("dp-prompt", writer, ["Total ε"]),
-        ("dp-mlm-plus", {}, ["Best attacker", "N_w", "Total ε"]),
-        ("custext", {}, ["Best attacker", "N_w", "Bayes success", "Total ε"]),
+        ("dp-mlm-plus", {}, ["Strongest attacker", "N_w", "Total ε"]),
+        ("custext", {}, ["Strongest attacker", "N_w", "Bayes success", "Total ε"]),
     ):
         axis = dpt.mechanism_class(mechanism).epsilon_range()
         at.session_state["mechanism"], at.session_state["axis"] = mechanism, axis
@@ -296,7 +296,7 @@ def test_the_same_privacy_is_asked_for_by_what_the_mechanism_has(writer):
         (kinds,) = at.get("button_group")
         assert kinds.options == offered and kinds.value == offered[0]
         assert all(
-            (f"Not {kind}:" in said(at)) == (kind not in offered) for kind in ("Best attacker", "N_w", "Bayes success")
+            (f"Not {kind}:" in said(at)) == (kind not in offered) for kind in ("Strongest attacker", "N_w", "Bayes success")
         )
         if mechanism == "dp-prompt":
             at.multiselect[0].set_value(["dp-mlm", "dp-paraphrase"])

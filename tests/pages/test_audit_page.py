@@ -56,7 +56,7 @@ def choose(at: AppTest, mechanism: str) -> AppTest:
 
 
 def planted(at: AppTest, fault: str) -> AppTest:
-    at.radio(key="audit_kind").set_value("A planted fault").run()
+    at.radio(key="audit_kind").set_value("A deliberately broken mechanism").run()
     at.selectbox(key="audit_fault").set_value(fault).run()
     assert not at.exception
     return at
@@ -81,7 +81,7 @@ def test_typed_words_are_audited(quick_audits):
     assert "No violation found" in at.success[0].value and "3 pairs" not in at.success[0].value
     told = " ".join(m.value for e in at.expander if e.label.startswith("What was tested") for m in e.markdown)
     assert "3 pairs" in told and "Proven" in told and "Tested" in told
-    assert float(metric(at, "Detectable from draws")) > 0 and metric(at, "Leak seen from").endswith("%")
+    assert float(metric(at, "Detectable from draws")) > 0 and metric(at, "Smallest detectable leak").endswith("%")
     assert metric(at, "Claimed") == metric(at, "Measured")
     left_out = next(d.value for d in at.dataframe if "why" in d.value)
     assert list(left_out["input"]) == ["the", "*Qwzzx*"]
@@ -210,7 +210,7 @@ def test_two_texts_are_told_apart_under_the_chosen_setting(light):
         at.run()
     assert not at.exception
     (row,) = next(d.value for d in at.dataframe if "ε at least" in d.value.columns).to_dict("records")
-    assert row["advantage"] == "1.00" and row["ε at least"] == row["could show"] == "3.28"
+    assert row["advantage"] == "1.00" and row["ε at least"] == row["detectable ε"] == "3.28"
     assert any("the promise is broken" in e.value for e in at.error)
     assert not any("asked before" in w.value for w in at.warning)
     at.segmented_control(key="audit_two_pair").set_value("one word").run()

@@ -168,7 +168,7 @@ def test_filters_and_all_configurations(found):
     at.selectbox(key="bench_hidden_reviews_Curves_n_w").set_value("relative_gain_static").run()
     assert [said(c)[-2] for c in charts(at)] == ["Utility F1", "Relative gain, static"]
     at.multiselect(key="bench_mechanisms_reviews").set_value([]).run()
-    assert not at.exception and not charts(at) and "Nothing was measured" in at.info[0].value
+    assert not at.exception and not charts(at) and "There are no measurements" in at.info[0].value
 
 
 def test_the_plane_and_the_table(found):
@@ -393,7 +393,7 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
     assert len(list(csv.reader(to_csv(rows).splitlines()))) == len(rows) + 1
     at = page()
     labels = [b.proto.label for b in at.get("download_button")]
-    assert labels == ["Current view (CSV)", "Everything, CSV", "All results (JSON)"]
+    assert labels == ["Current view (CSV)", "All results (CSV)", "All results (JSON)"]
     assert made_up()["rows"] == [r.to_dict() for r in found.rows]
     at.session_state["bench_methods"] = True
     text, bibtex = (c.value for c in at.run().code[:2])
@@ -413,7 +413,7 @@ def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch)
     within = [
         "differential privacy within a group" if "CusText" in name else "pure differential privacy" for name in systems
     ]
-    assert list(told["promise"]) == within and len(set(within)) == 2
+    assert list(told["guarantee"]) == within and len(set(within)) == 2
     assert told["public part"][0] == "how many sentences there are"
     for measure in sorted({r.measure for r in total_budget.bundled() if r.data == "sst2"} - {"draws"})[:2]:
         at.segmented_control(key="bench_bought").set_value(measure)

@@ -459,9 +459,9 @@ def test_the_best_of_all_attackers_is_asked_on_demand_over_the_words_that_all_dr
         assert job.wait(100)
         at.run()
     assert not at.exception
-    (table,) = [d.value for d in at.dataframe if "best attacker" in d.value.columns]
+    (table,) = [d.value for d in at.dataframe if "strongest attacker" in d.value.columns]
     (found,) = mine(at).at("compare best").result
-    assert list(table["best attacker"]) == [best.title(found.by)] and found.by in best.ASKED
+    assert list(table["strongest attacker"]) == [best.title(found.by)] and found.by in best.ASKED
     assert list(table["right"]) == [percent(found.value)]
 
 

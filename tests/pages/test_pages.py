@@ -236,7 +236,7 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
     assert not at.dataframe and not at.get("plotly_chart"), "nothing is worked out that was not asked for"
     at.button_group(key="play_more").set_value("Candidates").run()
     assert "95% set" in [m.label for m in at.metric] and "doctor" in list(at.dataframe[0].value["word"])
-    for view in ("Over all ε", "Model scores and clipping"):
+    for view in ("All ε", "Model scores and clipping"):
         at.button_group(key="play_more").set_value(view).run()
         assert not at.exception and len(at.get("plotly_chart")) == 1, view
 

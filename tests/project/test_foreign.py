@@ -165,7 +165,7 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
     assert len(attacks.nearest.attack(m, r).guesses) == 3
     k = next(i for i, s in enumerate(r.steps) if s.drawn)
     assert attacks.query_number(r.distribution(k)).original == r.steps[k].original
-    with pytest.raises(dpt.NoDistribution, match="does not say what a word is drawn from by itself"):
+    with pytest.raises(dpt.NoDistribution, match="has no distribution for a single word"):
         attacks.bayes.attack(m, r, k)
 
 
@@ -336,7 +336,7 @@ def test_words_without_chances_are_shown_as_they_were_released():
     assert r.text != TEXT and [s.action for s in r.steps].count("replace") == 3
     shown = token_view.payload(r, run=1, low=0.1, high=20.0, default=2.0)
     assert "".join(t["pre"] + t["o"] for t in shown["tokens"]) + shown["tail"] == r.text and not shown["live"]
-    with pytest.raises(dpt.NoDistribution, match="states no chances for the words"):
+    with pytest.raises(dpt.NoDistribution, match="has no formula for the probabilities of its words"):
         r.distribution(1)
     assert dpt.audit(Silent.create(epsilon=0.5), ["doctor", "nurse"], draws=200, seed=1).verdict != "refuted"
 

@@ -113,7 +113,7 @@ def test_the_bars_share_words_order_and_axis_and_read_no_markup():
     few = [dpt.get_mechanism(name).rewrite("Halvorsen called.", seed=1) for name in ("diffractor", "custext")]
     bars = [word_bars(one_word(few, "Halvorsen called.".index(w)), 1)["data"][0]["text"] for w in ("Halv", "called")]
     assert bars[0][0] == "not in the vocabulary" and "0%" not in bars[0]
-    assert "%" in bars[1][0] and "cannot come out" in bars[1] and "not in the vocabulary" not in bars[1]
+    assert "%" in bars[1][0] and "impossible output" in bars[1] and "not in the vocabulary" not in bars[1]
     assert "<b>" not in str(word_bars(one_word([swapped()], TEXT.index("doctor")), 0, dark=True))
 
 

@@ -359,6 +359,6 @@ def _noise_key(folder: Path, begun: Any) -> bytes:
             os.fsync(file.fileno())
     except OSError as error:
         raise InputError(
-            f"{KEY} in the folder {folder.name} cannot be written: {error.strerror}. Name another folder."
+            f"{KEY} in the folder {folder.name} cannot be written: {error.strerror}. Choose another folder."
         ) from error
     return key

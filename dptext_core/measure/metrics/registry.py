@@ -62,7 +62,7 @@ class Metric:
 
 _STATIC = "a classifier that was trained on original texts"
 _ADAPTIVE = "a classifier that was trained on rewritten texts, as an attacker who knows the mechanism would"
-_GAIN = "U_r/U_o − P_r/P_o: what is left of utility less what is left of the attacker's success. Above 0 is a gain"
+_GAIN = "U_r/U_o − P_r/P_o: remaining utility minus remaining attacker success. Values above 0 are a gain"
 _ENCODER = (
     "the bundled sentence encoder (all-MiniLM-L6-v2, which is also a word space of the mechanisms and the trunk of the "
     "bundled language model, so it is no independent judge)"
@@ -97,7 +97,7 @@ _ALL = (
         "Matthews correlation",
         unit="",
         low=-1,
-        about="Of guessed and true classes: 1 is perfect, 0 is chance.",
+        about="Of guessed and true classes: 1 is perfect, 0 is guessing.",
         digits=".3f",
     ),
     _use(
@@ -129,18 +129,18 @@ _ALL = (
     _overlap(
         "bleu",
         "BLEU",
-        about="Word sequences in common, over the whole set, 0 to 100. Case counts, so that a rewrite that only writes "
-        "capitals has less than 100.",
+        about="Word sequences in common, over the whole set, 0 to 100. Case counts, so a change of capitals lowers "
+              "the score.",
     ),
     _overlap(
         "bleu_uncased",
         "BLEU without case",
-        about="Word sequences in common, the mean over texts: 100 where every word stays, whatever its capitals.",
+        about="Word sequences in common, the mean over texts: 100 if every word is unchanged, ignoring case.",
     ),
     _overlap(
         "chrf",
         "chrF without case",
-        about="Letter sequences in common, the mean over texts: 100 where each word stays, whatever its capitals.",
+        about="Letter sequences in common, the mean over texts: 100 if every word is unchanged, ignoring case.",
     ),
     _share(
         "unchanged",
@@ -170,9 +170,8 @@ _ALL = (
     _gain("relative_gain_adaptive", "Relative gain, adaptive", about=f"{_GAIN}; against {_ADAPTIVE}."),
     _attacked(
         "n_w",
-        "N_w: chance that a word stays itself",
-        about="The papers' own statistic, the mean over the words that are drawn. They also print 1 − N_w under this "
-        "name.",
+        "N_w: probability that a word is unchanged",
+        about="A statistic from the papers, the mean over replaced words. They also report 1 − N_w under this name.",
     ),
     Metric(
         "s_w",
@@ -182,7 +181,7 @@ _ALL = (
         greater_is_better=True,
         low=1,
         high=100,
-        about="Expected number, the mean over the words that are drawn.",
+        about="Expected number, the mean over replaced words.",
         digits=".1f",
     ),
     _attacked(
@@ -194,18 +193,18 @@ _ALL = (
     _attacked(
         "attack_best",
         "Best attacker right",
-        about="How often a drawn word is named by the best of all attackers on single words: that nothing was changed, "
-        "the nearest word, the best guess, the language model, and the reader. Which it is differs by setting.",
+        about="How often the strongest attacker on single words recovers a replaced word: same word, nearest word, "
+              "Bayes-optimal guess, language model or reader. It differs by setting.",
     ),
     _attacked(
         "attack_best_few",
         "Best of same word, best guess and language model",
-        about="How often a drawn word is named by the best of three attackers: that nothing was changed, the best "
-        "guess where it has a formula, and the language model. The reader is not among them, and may find more.",
+        about="How often the best of three attackers recovers a replaced word: same word, Bayes-optimal guess if it "
+              "has a formula, or language model. The reader is excluded and may recover more.",
     ),
     _attacked(
         "attack_two_texts",
-        "Rewrite told from one of another text",
+        "Rewrite distinguished from one of another text",
         judge="the best of several classifiers",
         about="How often a classifier says rightly of which of two texts a fresh rewrite is, the other having one "
         "other word. A coin is right half of the time. It needs no word that answers to another.",
@@ -214,33 +213,32 @@ _ALL = (
         "attack_reader",
         "Reader right",
         judge=_ASKED,
-        about="How often a drawn word is read by an attacker who knows the mechanism, its ε and the language, and "
-        "reads all words of a release together.",
+        about="How often an attacker who knows the mechanism, ε and the language recovers a replaced word from the "
+              "whole release.",
     ),
     _attacked(
         "attack_bayes",
         "Best guess right",
-        about="How often the best guess names a drawn word, by an attacker who sees the released word and knows the "
-        "mechanism, its ε and how frequent words are in public. It is exact: nobody who knows that does better.",
+        about="How often the Bayes-optimal guess recovers a replaced word, from the released word, the mechanism, ε "
+              "and public word frequencies. It is exact: nobody with this knowledge does better.",
     ),
     _attacked(
         "attack_nearest",
         "Among the ten nearest",
         drawn=True,
-        about="How often a drawn word is the released word or one of its nine nearest neighbours in the mechanism's "
-        "word space, else in the bundled one.",
+        about="How often a replaced word is the released word or one of its nine nearest neighbours in the word space.",
     ),
     _attacked(
         "attack_mask",
         "Language model right",
         judge=_ASKED,
         drawn=True,
-        about="How often a language model that reads the words around names a drawn word at once.",
+        about="How often the first guess of a language model that reads the context is the replaced word.",
     ),
     _attacked(
         "attack_query",
         "100 answers right",
-        about="How often the most frequent of 100 fresh answers to the same text is the drawn word.",
+        about="How often the most frequent of 100 fresh answers to the same text is the original word.",
     ),
     _pace("tokens_per_second", "Tokens a second", about="Of the rewriting itself, on the machine named below."),
     _pace("tokens_per_minute", "Tokens a minute", about="Of the rewriting itself.", of="tokens_per_second", times=60),
