@@ -350,7 +350,7 @@ def test_only_an_epsilon_for_which_the_core_promises_something_is_taken(page: Pa
             dpt.get_mechanism(name, epsilon=epsilon).rewrite("doctor")
         how = {"mechanism": name, "epsilon": epsilon}
         for what, more in (("rewrite", [how]), ("distribution", [0, how])):
-            assert page.evaluate(call, [what, more]).startswith("epsilon is a number from"), epsilon
+            assert page.evaluate(call, [what, more]).startswith("epsilon must be a number from"), epsilon
 
 
 def test_what_is_not_there_is_refused_by_the_page_as_well(page: Page) -> None:

@@ -30,7 +30,7 @@ def test_finished_pages_of_the_mechanisms_stand_beside_it_and_work_under_its_pol
     wrong: list[str] = []
     visit.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
     visit.goto(address)
-    visit.get_by_role("link", name="The examples under every mechanism").click()
+    visit.get_by_role("link", name="All examples with every mechanism").click()
     visit.get_by_role("link", name=examples()[0].title).click()
     shown = visit.locator(".strip .text")
     shown.wait_for()
