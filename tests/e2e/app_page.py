@@ -141,12 +141,13 @@ def painted(page) -> None:
 def idle(seen) -> None:
     """Wait until the page has nothing more to ask for, such as how much meaning each text of the dial keeps.
 
-    Work under way is asked for every second, so that a longer silence means that there is none.
+    Work under way is asked for every second at first, and a gauge without a figure waits for it.
     """
     known, since = len(seen.frames), time.monotonic()
+    unknown = seen.page.locator(".strip .gauge strong:visible", has_text="…")
     for _ in range(LONG // 100):
         seen.page.wait_for_timeout(100)
-        if len(seen.frames) != known:
+        if len(seen.frames) != known or unknown.count():
             known, since = len(seen.frames), time.monotonic()
         elif time.monotonic() - since > 1.5:
             return

@@ -108,8 +108,8 @@ def hold(page: Any) -> bool:
         for f in (
             checks.test_a_text_is_cut_as_the_core_cuts_it,
             checks.test_what_may_still_identify_is_found_as_the_core_finds_it,
-            checks.test_the_law_of_the_model_is_the_cores_within_the_rounding_of_its_weights,
-            checks.test_the_law_of_the_public_start_is_the_cores_within_the_rounding_of_its_weights,
+            checks.test_the_law_of_the_model_is_the_cores,
+            checks.test_the_law_of_the_public_start_is_the_cores,
             checks.test_a_sentence_is_drawn_from_the_law_of_the_core,
             checks.test_sentences_of_a_rewrite_are_those_of_the_bank_with_a_blank_between,
             checks.test_a_text_of_several_windows_is_asked_as_the_core_asks_it,

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -291,3 +292,33 @@ def pocket_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         unfinished.write_text(json.dumps(made.files))
         unfinished.replace(listed)
     return folder
+
+
+@pytest.fixture(scope="module")
+def address(pocket_site: Path) -> Iterator[str]:
+    """Where the browser edition is served."""
+    from dptext_studio.browser import serve
+
+    listed = json.loads(pocket_site.with_name("made.json").read_text())
+    files = (p for p in pocket_site.rglob("*") if p.is_file())
+    assert listed == {p.relative_to(pocket_site).as_posix(): p.stat().st_size for p in files}
+    with serve(pocket_site) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A visit to the browser edition, on which every error and every request is written down."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    made = context.new_page()
+    made.asked, made.wrong = [], []  # type: ignore[attr-defined]
+    context.on("request", lambda r: made.asked.append(r.url))  # type: ignore[attr-defined]
+    made.on("console", lambda m: made.wrong.append(m.text) if m.type in ("error", "warning") else None)  # type: ignore[attr-defined]
+    made.on("pageerror", lambda e: made.wrong.append(str(e)))  # type: ignore[attr-defined]
+    made.goto(address)
+    made.evaluate("window.dptext.ready")
+    made.click("#edit")
+    yield made
+    context.close()

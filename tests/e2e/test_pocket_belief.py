@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from test_pocket import LOG_P, address, page, until  # noqa: F401 (fixtures)
+from pocket_page import LOG_P, until
 
 import dptext_core as dpt
 from dptext_core.attacks.alternatives import suggest_alternatives
@@ -33,17 +33,17 @@ CASES = (
 SMALLEST = -600.0
 
 
-def ask(page: Page, text: str, fact: str, **how: Any) -> dict[str, Any]:  # noqa: F811
+def ask(page: Page, text: str, fact: str, **how: Any) -> dict[str, Any]:
     return page.evaluate("([text, fact, how]) => window.dptext.belief(text, fact, how)", [text, fact, how])
 
 
-def choose(page: Page, word: str) -> None:  # noqa: F811
+def choose(page: Page, word: str) -> None:
     """Click a word of the text, by what stood in its place."""
     tokens = page.evaluate("window.dptext.tokens(document.querySelector('#text').value)")
     page.locator(f".strip .text .word[data-i='{[w for w, _ in tokens].index(word)}']").click()
 
 
-def box_of(page: Page, part: str) -> dict[str, float]:  # noqa: F811
+def box_of(page: Page, part: str) -> dict[str, float]:
     box = page.locator(f".strip {part}").bounding_box()
     assert box is not None, part
     return dict(box)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def released(result: dpt.RewriteResult) -> list[str | None]:
     return [s.replacement.lower() if s.action == "replace" else None for s in result.steps]
 
 
-def questioned(page: Page, m: dpt.Mechanism, text: str, fact: str, others: list[str] | None) -> BeliefQuestion:  # noqa: F811
+def questioned(page: Page, m: dpt.Mechanism, text: str, fact: str, others: list[str] | None) -> BeliefQuestion:
     """The core's question. The page rounds the weights of the sentence encoder, so its vectors are taken."""
     question = BeliefQuestion.make(m, text, fact, others)
     if m.name != "dp-sentence":
@@ -68,7 +68,7 @@ def questioned(page: Page, m: dpt.Mechanism, text: str, fact: str, others: list[
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if dpt.mechanism_class(name).uses_epsilon])
-def test_a_belief_is_the_cores_at_every_epsilon(page: Page, name: str) -> None:  # noqa: F811
+def test_a_belief_is_the_cores_at_every_epsilon(page: Page, name: str) -> None:
     """Posterior, ceiling and what is not covered. Shown between two points, it is off by two percent at most."""
     low, high, usual = dpt.get_mechanism(name).epsilon_range()
     epsilons = [low, (low * usual) ** 0.5 * 1.01, usual, high]
@@ -99,7 +99,7 @@ def test_a_belief_is_the_cores_at_every_epsilon(page: Page, name: str) -> None: 
 
 
 @pytest.mark.parametrize("name", ["custext", "santext", "diffractor"])
-def test_the_expected_success_of_a_word_is_the_cores(page: Page, name: str) -> None:  # noqa: F811
+def test_the_expected_success_of_a_word_is_the_cores(page: Page, name: str) -> None:
     text, fact, others = CASES[0]
     low, high, usual = dpt.get_mechanism(name).epsilon_range()
     ours = dpt.belief(dpt.get_mechanism(name), text, fact, others, epsilons=[low, usual, high]).expected
@@ -110,7 +110,7 @@ def test_the_expected_success_of_a_word_is_the_cores(page: Page, name: str) -> N
 
 @pytest.mark.parametrize("name, epsilon", [("dp-mlm", 15.0), ("dp-mlm-prior", 15.0), ("custext", 2.0)])
 def test_an_estimated_success_is_the_cores_but_for_its_sampling_error(
-    page: Page,  # noqa: F811
+    page: Page,
     name: str,
     epsilon: float,
 ) -> None:
@@ -123,7 +123,7 @@ def test_an_estimated_success_is_the_cores_but_for_its_sampling_error(
     assert abs(theirs["value"] - ours.value) < 5 * np.hypot(theirs["standard_error"], ours.standard_error)
 
 
-def test_alternatives_are_those_that_the_core_suggests(page: Page) -> None:  # noqa: F811
+def test_alternatives_are_those_that_the_core_suggests(page: Page) -> None:
     m = dpt.get_mechanism("custext")
     words = [
         "heart",
@@ -152,7 +152,7 @@ def test_alternatives_are_those_that_the_core_suggests(page: Page) -> None:  # n
         assert page.evaluate(call, [text, fact, how]).startswith(said)
 
 
-def test_a_drag_moves_the_belief_without_a_pass_of_the_model(page: Page) -> None:  # noqa: F811
+def test_a_drag_moves_the_belief_without_a_pass_of_the_model(page: Page) -> None:
     """On the page itself: bars, headline and gauge follow each ε, and say what the engine says."""
     page.set_viewport_size({"width": 1280, "height": 800})
     page.select_option("#mechanism", "dp-mlm")
@@ -198,7 +198,7 @@ def test_a_drag_moves_the_belief_without_a_pass_of_the_model(page: Page) -> None
     assert 96 <= sum(percents) <= 104
 
 
-def test_alternatives_that_a_visitor_names_are_weighed(page: Page) -> None:  # noqa: F811
+def test_alternatives_that_a_visitor_names_are_weighed(page: Page) -> None:
     page.select_option("#mechanism", "custext")
     until(page, "document.querySelectorAll('.strip .odds .bare').length > 0")
     assert "have produced “" in page.inner_text(".strip .remark")
@@ -215,7 +215,7 @@ def test_alternatives_that_a_visitor_names_are_weighed(page: Page) -> None:  # n
     until(page, "document.querySelector('.no-belief').innerText.includes('No public list holds “Halvorsen”.')")
 
 
-def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(page: Page) -> None:  # noqa: F811
+def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.fill("#text", CASES[0][0])
     page.wait_for_timeout(500)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from test_pocket import TELLING, TEXTS, address, law, page, rewrite, until  # noqa: F401 (fixtures)
+from pocket_page import TELLING, TEXTS, law, rewrite, until
 
 import dptext_core as dpt
 from dptext_core.attacks.belief import BeliefQuestion
@@ -64,7 +64,7 @@ def all_texts() -> list[str]:
 
 
 @pytest.mark.parametrize("name", DETECTORS)
-def test_a_detector_flags_what_that_of_the_core_flags(page: Page, name: str) -> None:  # noqa: F811
+def test_a_detector_flags_what_that_of_the_core_flags(page: Page, name: str) -> None:
     """The same spans, types, forms and repetitions, in notes, in hostile texts, and in words at random."""
     texts = [Document.parse(text).visible.text for text in all_texts()]
     call = "([texts, name]) => Promise.all(texts.map((t) => window.dptext.pii(t, name)))"
@@ -79,7 +79,7 @@ def test_a_detector_flags_what_that_of_the_core_flags(page: Page, name: str) -> 
     assert name == "words" or {f[2] for each in ours for f in each} >= {*FORMS}
 
 
-def test_stand_ins_are_those_of_the_core(page: Page) -> None:  # noqa: F811
+def test_stand_ins_are_those_of_the_core(page: Page) -> None:
     """Of every list, and of shapes that are numbers, dates and codes."""
     shapes = ["9", "99", "999", "9,999", "99/99/9999", "9999-99-99", "9.9.99", "9999/9/9", "9.9.9999", "AA9999999"]
     shapes += ["9aaa", "9kg", "99-year-old", "999-9999", "+99 999", "9" * 130, "Aé9", "99aa-99"]
@@ -99,7 +99,7 @@ def test_stand_ins_are_those_of_the_core(page: Page) -> None:  # noqa: F811
         assert words == list(candidates(form, ENGLISH)), form
 
 
-def test_redaction_releases_the_text_of_the_core(page: Page) -> None:  # noqa: F811
+def test_redaction_releases_the_text_of_the_core(page: Page) -> None:
     for name in DETECTORS:
         m = dpt.get_mechanism("redact", detector=name)
         for text in [*NOTES[:30], *HOSTILE]:
@@ -109,7 +109,7 @@ def test_redaction_releases_the_text_of_the_core(page: Page) -> None:  # noqa: F
             assert made["guarantee"]["sentence"] == result.guarantee.sentence()
 
 
-def test_surrogates_release_everything_but_the_flagged_words(page: Page) -> None:  # noqa: F811
+def test_surrogates_release_everything_but_the_flagged_words(page: Page) -> None:
     m = dpt.get_mechanism("surrogates")
     seen = set()
     for text in [*NOTES[:20], *HOSTILE, *[NOTE] * 20]:
@@ -129,7 +129,7 @@ def test_surrogates_release_everything_but_the_flagged_words(page: Page) -> None
 
 @pytest.mark.parametrize("name, epsilon, apart", HYBRIDS)
 def test_a_mechanism_that_reads_stand_ins_is_that_of_the_core(
-    page: Page,  # noqa: F811
+    page: Page,
     name: str,
     epsilon: float,
     apart: float,
@@ -156,7 +156,7 @@ def test_a_mechanism_that_reads_stand_ins_is_that_of_the_core(
             np.testing.assert_allclose(theirs["log_probs"], ours.log_probs, rtol=0, atol=apart)
 
 
-def test_stand_ins_are_drawn_again_and_none_is_on_the_blocklist(page: Page) -> None:  # noqa: F811
+def test_stand_ins_are_drawn_again_and_none_is_on_the_blocklist(page: Page) -> None:
     never = [*candidates("weekday", ENGLISH)[:5], "haddad"]
     days = set()
     for _ in range(20):
@@ -165,7 +165,7 @@ def test_stand_ins_are_drawn_again_and_none_is_on_the_blocklist(page: Page) -> N
     assert days == {"Saturday", "Sunday"}
 
 
-def test_a_reader_learns_nothing_of_a_flagged_word_and_as_much_as_in_the_core_of_another(page: Page) -> None:  # noqa: F811
+def test_a_reader_learns_nothing_of_a_flagged_word_and_as_much_as_in_the_core_of_another(page: Page) -> None:
     m: Any = dpt.get_mechanism("dp-mlm", epsilon=50.0, surrogates=True)
     result = m.rewrite(NOTE, seed=3)
     released = [s.replacement if s.action == "replace" else None for s in result.steps]
@@ -187,7 +187,7 @@ def test_a_reader_learns_nothing_of_a_flagged_word_and_as_much_as_in_the_core_of
         page.evaluate(call, [NOTE, "weight", {**how, "others": ["Julia"]}])
 
 
-def test_the_page_says_where_epsilon_has_no_effect_and_offers_stand_ins(page: Page) -> None:  # noqa: F811
+def test_the_page_says_where_epsilon_has_no_effect_and_offers_stand_ins(page: Page) -> None:
     page.select_option("#mechanism", "redact")
     page.fill("#text", NOTE)
     until(page, "document.querySelector('.strip .text').textContent.includes('Brandt')")

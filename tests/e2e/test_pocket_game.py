@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from test_pocket import address  # noqa: F401 (fixture)
 
 from dptext_core.text.document import Document
 from dptext_studio.lessons import reader_game
@@ -24,7 +23,7 @@ RULES = reader_game.rules()
 
 
 @pytest.fixture(scope="module")
-def game(browser: Browser, address: str) -> Iterator[Page]:  # noqa: F811
+def game(browser: Browser, address: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 390, "height": 844}, service_workers="block")
     page = context.new_page()
     wrong: list[str] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_pocket import address, page, until  # noqa: F401 (fixtures)
+from pocket_page import until
 
 from dptext_core.support.assets import examples
 from dptext_studio.exports.gallery import slug
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_the_course_lists_its_lessons_and_one_is_answered(page: Page, address: str) -> None:  # noqa: F811
+def test_the_course_lists_its_lessons_and_one_is_answered(page: Page, address: str) -> None:
     visit = page.context.new_page()
     visit.goto(f"{address}lessons.html")
     visit.locator("#course li").first.wait_for()
@@ -43,7 +43,7 @@ def test_the_course_lists_its_lessons_and_one_is_answered(page: Page, address: s
     visit.close()
 
 
-def test_every_lesson_opens_without_an_error(page: Page, address: str) -> None:  # noqa: F811
+def test_every_lesson_opens_without_an_error(page: Page, address: str) -> None:
     visit = page.context.new_page()
     wrong: list[str] = []
     visit.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
@@ -62,7 +62,7 @@ def test_every_lesson_opens_without_an_error(page: Page, address: str) -> None: 
     "query, figure",
     [(f"text-example={slug(examples()[1])}&mechanism=redact", ".strip .text"), ("lesson=odds", "#shown svg")],
 )
-def test_a_frame_of_another_page_shows_one_figure(page: Page, address: str, query: str, figure: str) -> None:  # noqa: F811
+def test_a_frame_of_another_page_shows_one_figure(page: Page, address: str, query: str, figure: str) -> None:
     visit = page.context.new_page()
     visit.set_content(f'<iframe src="{address}index.html?{query}" width="800" height="700"></iframe>')
     frame: Any = visit.frame_locator("iframe")
@@ -77,7 +77,7 @@ def test_a_frame_of_another_page_shows_one_figure(page: Page, address: str, quer
     visit.close()
 
 
-def test_an_address_that_names_something_else_is_answered(page: Page, address: str) -> None:  # noqa: F811
+def test_an_address_that_names_something_else_is_answered(page: Page, address: str) -> None:
     visit = page.context.new_page()
     visit.goto(f"{address}index.html?mechanism=nobody&text-example=<b>")
     until(visit, "document.querySelector('#asked').textContent.includes('no mechanism “nobody”')")
@@ -85,7 +85,7 @@ def test_an_address_that_names_something_else_is_answered(page: Page, address: s
     visit.close()
 
 
-def test_it_can_be_installed_and_its_lessons_are_there_without_a_network(page: Page, address: str) -> None:  # noqa: F811
+def test_it_can_be_installed_and_its_lessons_are_there_without_a_network(page: Page, address: str) -> None:
     visit = page.context.new_page()
     visit.goto(address)
     visit.evaluate("navigator.serviceWorker.ready.then(() => 1)")
