@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from dptext_lab.broken_mechanisms import broken
 from marks import slow_but
 from small_spaces import on, random_space
 
@@ -16,6 +15,7 @@ import dptext_core as dpt
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.numbers import odds_text
+from dptext_lab.broken_mechanisms import broken
 from dptext_lab.findings import verdicts
 from dptext_lab.findings.base import OURS
 from dptext_lab.findings.evidence import VERDICTS
