@@ -23,6 +23,7 @@ KEPT = (
         "in the memory of this tab",
         "it is closed or reloaded",
     ),
+    ("The number of the tour's step", "in the storage of this tab", "the tour ends, or the tab is closed"),
     ("Light or dark, the width of a bar", "in the storage of the browser, by Streamlit", "its data are cleared"),
     ("A token against forged requests", "in a cookie, by Streamlit", "the browser is closed"),
     ("What you download or copy", "on your disk and in your clipboard", "you delete it: this page cannot"),

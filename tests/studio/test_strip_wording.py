@@ -32,6 +32,12 @@ def test_a_kept_word_is_named_and_doubt_about_it_explained():
     assert [re.search("not certain", said) is not None for said in (sure, unsure)] == [False, True]
 
 
+def test_a_reload_goes_on_at_the_step_of_the_tour_and_no_other_opening_does():
+    assert [call("stepAfter", "reload", stored, 5) for stored in ("1", "3", "5")] == [1, 3, 5]
+    assert [call("stepAfter", "reload", stored, 5) for stored in (None, "", "0", "6", "2.5", "x")] == [0] * 6
+    assert [call("stepAfter", kind, "3", 5) for kind in ("navigate", "back_forward", None)] == [0] * 3
+
+
 def test_a_list_of_alternatives_that_is_too_long_is_refused_with_its_length():
     assert call("tooLong", "a" * MOST_TYPED + " ") == ""
     assert re.findall(r"\d+", call("tooLong", "a" * (MOST_TYPED + 1))) == [str(MOST_TYPED + 1), str(MOST_TYPED)]
@@ -39,8 +45,13 @@ def test_a_list_of_alternatives_that_is_too_long_is_refused_with_its_length():
 
 @pytest.mark.parametrize(
     ("draws", "ceiling", "numbers"),
-    [(0, 0.711, ["25", "72"]), (37, 0.5, ["25", "50"]), (1, 0.9899, ["25", "99"]), (0, 0.995, ["20"])]
-    + [(37, 0.9999, ["20", "37"])],
+    [
+        (0, 0.711, ["25", "72"]),
+        (37, 0.5, ["25", "50"]),
+        (1, 0.9899, ["25", "99"]),
+        (0, 0.995, ["20"]),
+        (37, 0.9999, ["20", "37"]),
+    ],
 )
 def test_a_ceiling_is_a_limit_rounded_up_or_none_with_the_draws_that_it_counts(draws, ceiling, numbers):
     said = call("ceilingWords", {"draws": draws}, 20.0, 0.25, ceiling)

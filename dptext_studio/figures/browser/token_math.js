@@ -290,9 +290,15 @@ function ceilingWords({ draws }, eps, prior, ceiling) {
   const most = Math.ceil(100 * ceiling - 1e-6);
   if (most >= 100) {
     const total = draws > 1 ? ` The budget of all ${draws} draws is added up, and is too large for one.` : "";
-    return `At ε = ${plain(eps)}, the guarantee sets no practical limit to a reader.${total}`;
+    return `At ε = ${plain(eps)}, the guarantee sets no practical limit on a reader.${total}`;
   }
   return `No reader who starts at ${Math.round(100 * prior)}% can become more than ${most}% certain of this word, whatever other words they know.`;
+}
+
+// The step of the tour that a reload goes on at; 0 where the page was opened another way, or was in none.
+function stepAfter(navigation, stored, last) {
+  const step = Number(stored);
+  return navigation === "reload" && Number.isInteger(step) && step > 0 && step <= last ? step : 0;
 }
 
 // The last point of ε up to which the reader is at most so sure, whatever the point; null where that is none or all.
