@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..mechanisms.config import own_model
 from ..models import word_chances
 from ..models.registry import BUNDLED
+from ..privacy.kinds import Notion
 from ..text.document import Document
 from ..text.language import Language
 from ..text.visible import removed_note
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 #: Of a text without anything to read, by a mechanism that draws all the same.
 EMPTY = "This text is empty. It is rewritten like any other, and spends its ε like any other."
-#: The same where nothing was asked for yet.
+#: Of a text of emoji or signs alone, where words are replaced.
+COPIED = "Nothing in this text will be replaced, because it has no words. All of it is copied."
+#: Of an empty text, where nothing was asked for yet.
 WAITS = "This page waits for a text. Elsewhere an empty one is rewritten like any other, and spends its ε as they do."
 #: A text is hardly covered where more than this part of its words is unknown: names and typing errors stay below.
 MOST_UNKNOWN = 0.5
@@ -41,8 +44,12 @@ def _document(mechanism: Mechanism, text: str | Prepared) -> Document:
 
 
 def _describe_coverage(mechanism: Mechanism, text: str | Prepared, document: Document) -> str:
-    if not document.visible.text.strip() and mechanism.guarantee(text).draws:
+    empty, guarantee = not document.visible.text.strip(), mechanism.guarantee(text)
+    if empty and guarantee.draws:
         return EMPTY
+    signs = not empty and not any(c.isalnum() for c in document.visible.text)
+    if signs and not guarantee.draws and guarantee.notion != Notion.NONE:
+        return COPIED
     reading = mechanism.reading
     note, (known, words) = reading.note(text), reading.coverage(text)
     unknown = words - known

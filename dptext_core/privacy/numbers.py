@@ -63,8 +63,3 @@ def odds_text(epsilon: float) -> str:
     if digits >= 10:
         digits, power = digits / 10, power + 1
     return f"{digits:.1f} × 10{str(power).translate(_DIGITS)} times"
-
-
-def odds_or_any(epsilon: float) -> str:
-    """Format e^ε where it still says something."""
-    return odds_text(epsilon) if epsilon < 23 else "practically any number of times"

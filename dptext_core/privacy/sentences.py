@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..support.checks import LARGEST, pluralize
 from .kinds import ConditionKind, GroupKind, MetricKind, Notion, NotProtectedKind, ReasonKind, Scope, UnitKind
-from .numbers import bound, number, odds_or_any, odds_text, scientific
+from .numbers import bound, number, odds_text, scientific
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
@@ -336,7 +336,7 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     if g.notion is Notion.GROUP:
         within = ", in texts {among}" if g.among else ""
         hidden = (
-            "A word is hidden within its group and nowhere else: a released word is at most e^ε = {odds} as likely "
+            "A word is protected within its group only: a released word is at most e^ε = {odds} as likely "
             f"under your word as under another one of {{group}}{within}."
         )
         return [hidden, *large, f"{drawn} with ε = {{each}} per word, {total}."]
@@ -371,17 +371,17 @@ def _by_distance(g: Guarantee, epsilon: float) -> str:
     examples = [
         said
         for said, d in (
-            ("{near} for its nearest neighbour, typically", g.near),
+            ("typically {near} for its nearest neighbour", g.near),
             ("{largest} for the most different word", g.largest),
         )
         if d is not None
     ]
-    odds = f" ({'; '.join(examples)})" if examples else ""
-    subject = "Similar words are harder to distinguish than different ones"
+    odds = f": {', and '.join(examples)}" if examples else ""
+    subject = "Similar words are harder to distinguish than different ones."
     if g.near is not None and epsilon * g.near > math.log(LARGE):
-        subject = "At this ε, even similar words can be easy to distinguish"
+        subject = "At this ε, even similar words can be easy to distinguish."
     return (
-        f"{subject}: a released word is at most e^(ε·distance) times as likely under your word as under another"
+        f"{subject} A released word is at most e^(ε·distance) times as likely under your word as under another"
         f"{within}{odds}."
     )
 
@@ -397,7 +397,7 @@ def numbers(g: Guarantee) -> dict[str, str]:
     out = {"each": g.each(), "draws": f"{g.draws:,}", "total": bound(g.total), "odds": odds_text(g.epsilon)}
     out |= {"delta": scientific(g.delta), "total_delta": scientific(g.total_delta)}
     apart = {"near": g.near, "largest": g.largest}
-    return out | {name: odds_or_any(g.epsilon * d) for name, d in apart.items() if d is not None}
+    return out | {name: odds_text(g.epsilon * d) for name, d in apart.items() if d is not None}
 
 
 # --- the guarantee as papers state it

@@ -114,7 +114,8 @@ class ClaimEvidence:
 
     @property
     def yes(self) -> int:
-        """Beyond doubt as the claim says; of a claim of no difference, shown to be too small to matter."""
+        """Return how many significantly agree with the claim; of a claim of no difference, are shown to be too small to
+        matter."""
         return self.small if self.same else self._count_significant(1)
 
     @property
@@ -123,19 +124,19 @@ class ClaimEvidence:
 
     @property
     def small(self) -> int:
-        """Shown to be too small to matter."""
+        """Return how many are shown to be too small to matter."""
         return sum(c.small for c in self.comparisons)
 
     @property
     def power(self) -> str:
-        """Of the comparisons in doubt, by how many texts a difference that just matters would be told; "" where none
-        is, or their texts are not known."""
+        """Return how many texts the comparisons that are not significant need to detect the smallest effect that
+        matters; "" where there are none, or their texts are not known."""
         z = NormalDist().inv_cdf(1 - LEVEL / 2 / max(1, self.n)) + NormalDist().inv_cdf(POWER)
-        told = {*self.significant(1), *self.significant(-1)}
+        significant = {*self.significant(1), *self.significant(-1)}
         open_ = [
             (c.n * (z * c.half / NORMAL / c.least) ** 2, i)
             for i, c in enumerate(self.comparisons)
-            if i not in told and not c.small and c.n and c.least and 0 < c.half < math.inf
+            if i not in significant and not c.small and c.n and c.least and 0 < c.half < math.inf
         ]
         if not (open_ := sorted((needed, i) for needed, i in open_ if needed > self.comparisons[i].n)):
             return ""
@@ -144,13 +145,13 @@ class ClaimEvidence:
         what = "words" if measure(c.metric).kind == "deniability" else "test texts"
         least = difference_text(c.least, c.metric).removeprefix("+").replace("1.0 points", "1 point")
         return (
-            f" A difference of {least} would be told with {POWER:.0%} by about {float(f'{needed:.2g}'):,.0f} {what}, "
-            f"and seeds in proportion, in the place of {c.n:,} (median of those in doubt)."
+            f" Detecting a difference of {least} with {POWER:.0%} power takes about {float(f'{needed:.2g}'):,.0f} "
+            f"{what} instead of {c.n:,}, and seeds in proportion (median of those not significant)."
         )
 
     @property
     def towards(self) -> int:
-        """Those whose means are as the claim says, whatever the doubt."""
+        """Return how many means are as the claim says, significant or not."""
         return sum(c.difference > 0 for c in self.comparisons)
 
     @property
@@ -185,11 +186,11 @@ class ClaimEvidence:
             return f"{what}: {difference_text(one.difference, one.metric)} ± {wide}, {sure}.{self.power}"
         unsure = self.n - self.yes - self.no - (0 if self.same else self.small)
         if self.same:
-            counts = f"{self.yes} of {self.n} shown too small to matter, {self.no} beyond that, {unsure} in doubt"
+            counts = f"{self.yes} of {self.n} shown too small to matter, {self.no} larger, {unsure} not significant"
         else:
             counts = (
                 f"{self.yes} of {self.n} comparisons for it, {self.no} against, {self.small} too small to matter, "
-                f"{max(0, unsure)} in doubt; by their means {self.towards} for it"
+                f"{max(0, unsure)} not significant; by their means {self.towards} for it"
             )
         return f"{what}: {counts}. Median difference {self.effect}.{self.power}"
 

@@ -67,8 +67,8 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
         REPLICATED if rise > 0.5 else CONTRADICTED,
         f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
         tuple(numbers),
-        "Words whose scores are above the upper end are tied, and no ε tells them apart: among them is mostly the word "
-        "that was there. A wider range unties them, and spreads the same ε over more"
+        "Words whose scores are above the upper end are tied, and no ε distinguishes them: among them is mostly the "
+        "word that was there. A wider range unties them, and spreads the same ε over more"
         + (f": on this model it keeps more meaning from ε {better[0]:g} on." if better else ".")
         + " At equal N_w the tied words are near in meaning, so that the narrow range may keep more of it; it needs a "
         "larger ε for that.",
@@ -138,11 +138,11 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         for a, b in combinations(there, 2):
             first.add(equal.compare(a, b))
             pairs.append((n_w, a, b))
-    told = [pairs[i] for i in first.significant(1)]
+    clear = [pairs[i] for i in first.significant(1)]
     every, numbers, absent = ClaimEvidence(), [], []
     for judge, tally in by_judge.items():
         kept = []
-        for n_w, a, b in told:
+        for n_w, a, b in clear:
             comparison = equal.compare(equal.at_same_point(a, judge), equal.at_same_point(b, judge))
             if comparison is not None:
                 kept.append((n_w, a, b))
@@ -160,17 +160,17 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         if turned:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
             numbers.append(f"Significantly reversed by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
-    if pairs and not told:
+    if pairs and not clear:
         said = f"The first classifier distinguishes none of {len(pairs)} pairs, so that no other judge can reverse one."
         return ClaimOutcome(INCONCLUSIVE, "", (said,), rows=tuple({id(r): r for _, *p in pairs for r in p}.values()))
-    numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
+    numbers.insert(0, f"The first classifier distinguishes {len(clear)} of {len(pairs)} pairs.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
     return ClaimOutcome(
         conjunction(*(tally.verdict for tally in by_judge.values())),
         f"{every.yes} of {every.n} significantly the same, {every.no} significantly reversed",
         tuple(numbers),
-        rows=tuple({id(r): r for _, *pair in told for r in pair}.values()),
+        rows=tuple({id(r): r for _, *pair in clear for r in pair}.values()),
     )
 
 

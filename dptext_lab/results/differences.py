@@ -15,8 +15,8 @@ from .paired_comparison import PairedComparison as Pair
 from .paired_comparison import compare_rows
 from .rows import Row
 
-#: Chance at which a comparison counts, for all of a claim's comparisons together; and with which a difference that
-#: matters would be told by the number of texts that is said to tell it.
+#: p-value at which a comparison is significant, for all of a claim's comparisons together; and the statistical power
+#: at which the number of texts is stated.
 LEVEL, POWER = 0.05, 0.8
 
 

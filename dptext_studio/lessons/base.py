@@ -114,8 +114,9 @@ class Reveal:
 class Lesson(ABC):
     """One lesson. goal: what one learns, for a list. minutes: how long it takes. said: two or three short sentences.
     beside: how many of the last ones belong beside what is shown. task: what to move and to watch; left out where
-    nothing moves. take_home: the sentence to remember. door: what Explore opens with. across: whether on a slide what
-    is drawn of its answer stands side by side, below what is said, since it is too high for one column."""
+    nothing moves. take_home: the sentence to remember. door: what Explore opens with. across: whether its
+    figures are too high for one column of a slide. Then type is smaller, and those of the answer stand side by side
+    below what is said."""
 
     name: ClassVar[str]
     title: ClassVar[str]

@@ -18,10 +18,10 @@ CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "sixty_percent", "dp_
 #: Sentences of measurements that are shown before the question, and after it.
 SHOWN, MORE = 1, 2
 MEANING = {
-    REPLICATED: "At least half of the comparisons are significant and agree with the claim.",
-    CONTRADICTED: "Comparisons are significantly against the claim, or show that the effect is too small to matter.",
-    INCONCLUSIVE: "There are too few comparisons, or too few texts, to decide.",
-    NOT_COMPARABLE: "The paper measured something else, or the setting decides and not the mechanism.",
+    REPLICATED: "Half of the comparisons or more significantly agree with the claim.",
+    CONTRADICTED: "Comparisons are significantly against the claim, or show that the effect is too small.",
+    INCONCLUSIVE: "There are too few comparisons or texts to decide.",
+    NOT_COMPARABLE: "The paper measured something else, or the setting decides.",
 }
 REPLIES = {
     REPLICATED: "That takes significant differences in at least half of the comparisons.",

@@ -23,6 +23,7 @@ KEPT = (
         "in the memory of this tab",
         "it is closed or reloaded",
     ),
+    ("The number of the tour's step", "in the storage of this tab", "the tour ends, or the tab is closed"),
     (
         "Light or dark mode and the width of the sidebar",
         "in the storage of the browser, by Streamlit",

@@ -11,7 +11,7 @@ from tiny import tiny_roberta
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core.measure.coverage import EMPTY, coverage_note
+from dptext_core.measure.coverage import COPIED, EMPTY, coverage_note
 
 ENGLISH = "My doctor in Lisbon treated my sister for diabetes. I paid 300 euros, x and y."
 FOREIGN = {
@@ -38,6 +38,16 @@ def test_text_of_another_script_is_said_and_english_is_not(name):
         assert 0 <= known < words / 2
         assert "what is bundled knows english" in note.lower()
         assert f"{words - known} of {words} words of this text are not in the vocabulary" in note
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("text", ["🙂🎉", "?! …", "🙂 -- ;"])
+def test_a_text_of_signs_alone_says_that_nothing_is_replaced_where_words_are(name, text):
+    m = dpt.get_mechanism(name)
+    g = m.guarantee(text)
+    copied = g.notion != "none" and not g.draws
+    assert (coverage_note(m, text) == COPIED) == copied
+    assert not copied or m.rewrite(text, seed=1).text == text
 
 
 GERMAN = "Frau Meier hat seit gestern starke Schmerzen in der Brust und nimmt ihre Tabletten nicht mehr."

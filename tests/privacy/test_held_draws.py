@@ -142,10 +142,9 @@ FIGURES = {
         for n in (1, 3)
         for up in (True, False)
     ],
-    "odds": lambda: (
-        [numbers.odds_text(e) for e in (0.0, 1.0, 9.2, math.log(1e4), 9.2104, 20.0, 23.0, 49.9, 230.2585, 720.0)]
-        + [numbers.odds_or_any(e) for e in (22.9, 23.0, 23.1)]
-    ),
+    "odds": lambda: [
+        numbers.odds_text(e) for e in (0.0, 1.0, 9.2, math.log(1e4), 9.2104, 20.0, 23.0, 49.9, 230.2585, 720.0)
+    ],
     "distributions": lambda: [t.at(e).log_probs for t in TABLES[:4] for e in EPSILONS.tolist()],
     "normalisers": lambda: [t.log_z(EPSILONS) for t in TABLES] + [TABLES[4].log_z(np.array([-1.0, 0.0]))],
     "deniability": lambda: [t.deniability(e) for t in TABLES for e in EPSILONS.tolist()],

@@ -134,6 +134,12 @@ def sections() -> Iterator[str]:
     yield f"Of the text “{TEXT}”, with each mechanism's default options.\n"
     for spec in dpt.mechanisms():
         yield from statement(spec.title, dpt.get_mechanism(spec.name).guarantee(TEXT))
+    yield "# The same at the smallest and the largest ε that Explore offers\n"
+    for spec in dpt.mechanisms():
+        m = dpt.get_mechanism(spec.name)
+        if m.uses_epsilon:
+            yield f"## {spec.title}\n"
+            yield "".join(f"- {m.replace(epsilon=e).guarantee(TEXT).sentence()}\n" for e in m.epsilon_range()[:2])
     yield "# Other statements\n"
     for title, g in STATEMENTS.items():
         yield from statement(title, g)

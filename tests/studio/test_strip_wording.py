@@ -10,6 +10,7 @@ from small_spaces import on, random_space
 from small_spaces import words as small_words
 from token_engine import call
 
+from dptext_studio.components.token_strip import MOST_TYPED
 from dptext_studio.figures.odds_view import odds_view
 
 
@@ -31,9 +32,31 @@ def test_a_kept_word_is_named_and_doubt_about_it_explained():
     assert [re.search("not certain", said) is not None for said in (sure, unsure)] == [False, True]
 
 
-def test_a_ceiling_names_its_epsilon_and_the_draws_that_it_counts():
-    for draws, numbers in ((0, ["1.5"]), (1, ["1.5"]), (37, ["1.5", "37"])):
-        assert re.findall(r"[\d.]*\d", call("ceilingWords", {"draws": draws}, 1.5)) == numbers
+def test_a_reload_goes_on_at_the_step_of_the_tour_and_no_other_opening_does():
+    assert [call("stepAfter", "reload", stored, 5) for stored in ("1", "3", "5")] == [1, 3, 5]
+    assert [call("stepAfter", "reload", stored, 5) for stored in (None, "", "0", "6", "2.5", "x")] == [0] * 6
+    assert [call("stepAfter", kind, "3", 5) for kind in ("navigate", "back_forward", None)] == [0] * 3
+
+
+def test_a_list_of_alternatives_that_is_too_long_is_refused_with_its_length():
+    assert call("tooLong", "a" * MOST_TYPED + " ") == ""
+    assert re.findall(r"\d+", call("tooLong", "a" * (MOST_TYPED + 1))) == [str(MOST_TYPED + 1), str(MOST_TYPED)]
+
+
+@pytest.mark.parametrize(
+    ("draws", "ceiling", "numbers"),
+    [
+        (0, 0.711, ["25", "72"]),
+        (37, 0.5, ["25", "50"]),
+        (1, 0.9899, ["25", "99"]),
+        (0, 0.995, ["20"]),
+        (37, 0.9999, ["20", "37"]),
+    ],
+)
+def test_a_ceiling_is_a_limit_rounded_up_or_none_with_the_draws_that_it_counts(draws, ceiling, numbers):
+    said = call("ceilingWords", {"draws": draws}, 20.0, 0.25, ceiling)
+    assert re.findall(r"[\d.]*\d", said) == numbers
+    assert ("no practical limit" in said) == (numbers[0] == "20")
 
 
 def test_a_certainty_is_matched_where_an_epsilon_gives_it_and_not_elsewhere():

@@ -60,9 +60,6 @@ export function odds(/** @type {number} */ epsilon) {
   return `${digits.toFixed(1)} × 10${raised} times`;
 }
 
-/** Odds, as long as they say something. */
-const oddsOrAny = (/** @type {number} */ epsilon) => (epsilon < 23 ? odds(epsilon) : "practically any number of times");
-
 /** A template with its places filled. */
 function fill(/** @type {string} */ template, /** @type {Record<string, string>} */ values) {
   return template.replace(/\{(\w+)\}/g, (/** @type {string} */ place, /** @type {string} */ name) => values[name] ?? place);
@@ -86,7 +83,7 @@ export function guarantee(spec, epsilon, draws, kept, listed) {
   /** @type {Record<string, string>} */
   const values = {
     odds: odds(epsilon), each: bound(epsilon), draws: integer.format(draws), total: bound(total),
-    near: oddsOrAny(epsilon * spec.guarantee.near), largest: oddsOrAny(epsilon * spec.guarantee.largest),
+    near: odds(epsilon * spec.guarantee.near), largest: odds(epsilon * spec.guarantee.largest),
   };
   const { notion, unit, adjacency, sentences, exposed: entries, blocklist } = spec.guarantee;
   const exposed = [];

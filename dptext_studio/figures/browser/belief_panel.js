@@ -7,6 +7,7 @@ const CHOOSE = "Choose a word in the text to see what a reader believes about it
 const NAME = "Enter a word of your text and its alternatives.";
 const SURE = 0.9; // certainty above which a word gives the fact away
 const MOST = 0.5; // the certainty that the dial has a mark for
+const LONGEST = 400; // characters of a list of alternatives, as the server takes them
 const FEW = 5; // words whose bars have more room
 
 // A probability in a headline: whole percent, and 100% only where nothing else is possible.
@@ -67,6 +68,10 @@ function remark(belief, found, { released, copied, text }) {
   return `“${capital(released)}” is not “${fact}”, and ${gives}. Replacing a word does not always hide the fact.`;
 }
 
+// Why a list of alternatives is not taken; "" where it is.
+const tooLong = (typed) => (typed.trim().length > LONGEST
+  ? `This list has ${typed.trim().length} characters. Use at most ${LONGEST}.` : "");
+
 class BeliefPanel {
   constructor(strip) {
     this.strip = strip;
@@ -75,7 +80,7 @@ class BeliefPanel {
       inspector: q(".inspector"), tabs: q(".tabs"), tabBelief: q(".tab-belief"), tabHow: q(".tab-how"),
       belief: q(".belief"), replaced: q(".replaced"), numbers: q(".numbers"), value: q(".sure b"), guess: q(".sure .guess"),
       wrong: q(".sure .wrong"), before: q(".sure .prior"), priorTag: q(".prior-tag"), ceilingTag: q(".ceiling-tag"),
-      edit: q(".edit"), odds: q(".odds"), remark: q(".remark"), form: q(".others"), fact: q(".named-fact"),
+      edit: q(".edit"), odds: q(".odds"), remark: q(".remark"), limitWords: q(".limit-words"), form: q(".others"), fact: q(".named-fact"),
       others: q(".named-others"), cancel: q(".cancel"), none: q(".no-belief"), noneTitle: q(".no-belief strong"),
       noneWhy: q(".no-belief .because"), noneEdit: q(".no-belief button"), certain: q(".certain"),
       certainty: q(".certain strong"), best: q(".best"), bar: q(".certain b"), tick: q(".certain u"), mark: q(".at-most"),
@@ -104,6 +109,7 @@ class BeliefPanel {
       event.stopPropagation();
       this.editing(false);
     });
+    on(ui.others, "input", () => ui.others.setCustomValidity(tooLong(ui.others.value)));
     on(ui.form, "submit", (event) => {
       event.preventDefault();
       this.apply();
@@ -168,6 +174,7 @@ class BeliefPanel {
     }
     ui.fact.value = this.told?.fact ?? "";
     ui.others.value = strip.memo.others?.get(this.told?.fact) ?? (this.told?.words ?? []).slice(1).join(", ");
+    ui.others.setCustomValidity(tooLong(ui.others.value));
     (strip.aligned ? ui.others : ui.fact).focus();
   }
 
@@ -177,7 +184,7 @@ class BeliefPanel {
     if (!fact) return;
     const others = (strip.memo.others ??= new Map());
     others.delete(fact);
-    if (ui.others.value.trim()) others.set(fact, ui.others.value.trim().slice(0, 400));
+    if (ui.others.value.trim()) others.set(fact, ui.others.value.trim());
     if (!strip.aligned) strip.memo.fact = fact;
     this.editing(false, false);
     strip.queue(0, true);
@@ -266,7 +273,8 @@ class BeliefPanel {
     put(ui.guess, words[found.guess]);
     put(ui.wrong, found.guess ? ", which is wrong." : ".");
     put(ui.ceilingTag, covered[found.guess] ? `guarantee allows ${share(found.ceiling[found.guess])}` : "no guarantee");
-    ui.ceilingTag.title = covered[found.guess] ? ceilingWords(told, eps) : "";
+    const { guess } = found;
+    put(ui.limitWords, covered[guess] ? ceilingWords(told, eps, told.prior[guess], found.ceiling[guess]) : "");
     this.rows.forEach((r, j) => {
       const p = found.p[j];
       r.row.classList.toggle("guess", j === found.guess);

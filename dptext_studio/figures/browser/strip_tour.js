@@ -7,6 +7,24 @@ const COVERED = 3; // up to this step the view shows the note, and no rewrite of
 const SMALL = ["", "one", "two", "three", "four", "five"];
 const GOAL = 0.5; // the challenge of the last step: certainty below, meaning above
 
+// A reload keeps the number of the step, and nothing else. A browser may refuse to store anything.
+const PLACE = "dptext-tour-step";
+function storedStep() {
+  try {
+    return stepAfter(performance.getEntriesByType("navigation")[0]?.type, sessionStorage.getItem(PLACE), LAST_STEP);
+  } catch {
+    return 0;
+  }
+}
+function storeStep(step) {
+  try {
+    if (step) sessionStorage.setItem(PLACE, step);
+    else sessionStorage.removeItem(PLACE);
+  } catch {
+    // The tour then begins at its first step after a reload.
+  }
+}
+
 // A probability in words that suit small ones.
 const inHundredThousand = (p) => `${(100000 * p).toFixed(1)} in 100,000`;
 
@@ -53,11 +71,13 @@ class TourView {
     const { memo, data } = this.strip;
     if (first) this.step = memo.step ?? 0;
     const asked = data.tour?.n ?? 0;
-    if (data.tour?.crossed && asked > (memo.toured ?? 0)) {
-      memo.toured = asked;
+    const before = memo.toured === undefined && data.tour?.crossed ? storedStep() : 0;
+    if (data.tour?.crossed && (before || asked > (memo.toured ?? 0))) {
       this.forget();
-      this.step = 1;
+      this.step = before || 1;
+      if (before) this.strip.queue(0, true); // the server works out the numbers of this step
     }
+    if (data.tour?.crossed) memo.toured = Math.max(asked, memo.toured ?? 0);
     if (this.step && this.step < LAST_STEP && !data.tour?.crossed) this.step = 0;
     this.apply();
   }
@@ -83,6 +103,7 @@ class TourView {
     const { strip, step } = this;
     const { el, memo } = strip;
     memo.step = step;
+    storeStep(step);
     if (step) el.dataset.step = step;
     else delete el.dataset.step;
     el.classList.remove("tour-sheet");

@@ -284,11 +284,21 @@ function believed(belief, eps) {
   return { p, ceiling: found.ceiling, guess: p.lastIndexOf(Math.max(...p)), exact };
 }
 
-// What stands behind the limit of a belief at ε. draws: those that the guarantee counts together, 0 for each alone.
-function ceilingWords({ draws }, eps) {
-  const together = draws > 1
-    ? ` It counts all ${draws} draws of the text together, since each may depend on this word.` : "";
-  return `At ε = ${plain(eps)}, the guarantee allows no reader more than this.${together}`;
+// What the guarantee allows at ε, for a reader who starts at a prior; rounded up, as a limit is. draws: those that the
+// guarantee counts together, 0 for each alone.
+function ceilingWords({ draws }, eps, prior, ceiling) {
+  const most = Math.ceil(100 * ceiling - 1e-6);
+  if (most >= 100) {
+    const total = draws > 1 ? ` The budget of all ${draws} draws is added up, and is too large for one.` : "";
+    return `At ε = ${plain(eps)}, the guarantee sets no practical limit on a reader.${total}`;
+  }
+  return `No reader who starts at ${Math.round(100 * prior)}% can become more than ${most}% certain of this word, whatever other words they know.`;
+}
+
+// The step of the tour that a reload goes on at; 0 where the page was opened another way, or was in none.
+function stepAfter(navigation, stored, last) {
+  const step = Number(stored);
+  return navigation === "reload" && Number.isInteger(step) && step > 0 && step <= last ? step : 0;
 }
 
 // The last point of ε up to which the reader is at most so sure, whatever the point; null where that is none or all.

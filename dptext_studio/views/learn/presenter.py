@@ -16,7 +16,7 @@ from .lesson_parts import answers, control, part_view, reveal_of, verdict, vote_
 
 #: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn; of
 #: what is said and of the code to scan.
-BESIDE, ABOVE, CODE = (2, 3), (1, 3), (3, 2)
+BESIDE, ABOVE, CODE = (2, 3), (2, 3), (3, 2)
 
 
 def start_presenting() -> None:
@@ -57,7 +57,7 @@ def _lesson_slide(mine: Learning, step: str) -> None:
     lesson = mine.lesson
     if step not in ("shown", "found"):
         st.html("<span class='wall-words'></span>")
-    elif step == "found" and lesson.across:
+    elif lesson.across:
         st.html("<span class='wall-across'></span>")
     value = mine.values.get(lesson.name, lesson.control.start)
     if step == "said":

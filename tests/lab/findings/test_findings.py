@@ -504,7 +504,7 @@ def test_what_a_judge_turns_round_is_named(nothing_else):
     judged(-1, nothing_else)
     found = own_claims.judges_agree.look(f.Runs([]))
     message = " ".join(found.numbers)
-    assert "The first classifier tells 3 of 3 pairs apart." in message
+    assert "The first classifier distinguishes 3 of 3 pairs." in message
     assert "Significantly reversed by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in message
     assert found.effect == "0 of 12 significantly the same, 12 significantly reversed"
 
@@ -773,13 +773,13 @@ def test_one_difference_of_many_is_not_beyond_doubt():
     assert evidence.ClaimEvidence(comparisons=[paired, differences.Difference(0.0, 0.04)]).yes == 1
 
 
-def test_what_is_in_doubt_says_how_many_texts_would_tell():
+def test_a_comparison_that_is_not_significant_says_how_many_texts_detect_the_difference():
     open_ = differences.Difference(0.0, 0.04, None, 0.01, "accuracy", 900)
     alone = evidence.ClaimEvidence(comparisons=[open_]).sentence("Accuracy")
     # (1.960 + 0.842)² · (0.04 / 1.96 / 0.01)² · 900
     assert alone.endswith(
-        "1 point would be told with 80% by about 29,000 test texts, and seeds in proportion, in the "
-        "place of 900 (median of those in doubt)."
+        "1 point with 80% power takes about 29,000 test texts instead of 900, and seeds in proportion (median of those "
+        "not significant)."
     )
     # A power of 80% by simulation: so many texts, whose mean difference is a point.
     error = 0.04 / 1.96 * np.sqrt(900 / 29_000)
