@@ -123,8 +123,8 @@ def test_a_report_that_holds():
     assert report.holds and report.line == "No violation found in the cases tested ✓"
     assert report.blind == ("a leak", "a loss")
     assert report.first() == (
-        "over 3 inputs (2 pairs), the largest loss is 1.5, and the guarantee allows 2 (one output at most 7.39 times as "
-        f"likely); the draws could not have seen a leak. Also not detectable: a loss. {REST}"
+        "over 3 inputs (2 pairs), the largest loss is 1.5, and the guarantee allows 2 (one output at most 7.39 times "
+        f"as likely); the draws could not have seen a leak. Also not detectable: a loss. {REST}"
     )
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),

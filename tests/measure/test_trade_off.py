@@ -77,7 +77,10 @@ def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
     assert not found[1].has("n_w") and found[1].has("two_texts")
     again = list(add_metrics(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
     assert [p.measured for p in again] == [{"two_texts": p.measured["two_texts"]} for p in found]
-    assert "distinguished from one of the text with one other word" in advise(found, "two_texts", 0.99, "two_texts").sentence()
+    assert (
+        "distinguished from one of the text with one other word"
+        in advise(found, "two_texts", 0.99, "two_texts").sentence()
+    )
     (row, _) = trade_off.rows(found)
     assert row["two_texts_by"] == found[0].measured["two_texts"].by
 
