@@ -24,6 +24,8 @@ from .report import Check
 from .rules import OURS, Breach, dependence_breach, flat
 
 NAME, WORDS = "metadata of a text", "metadata of every word"
+#: Seeded audits derive their noise from it, so that it stays when the name changes.
+_SEED_KEY = "what is said beside a text"
 #: Texts that are compared at most, and those of them that are rewritten.
 MOST, REWRITTEN = 200, 3
 #: Words of a text whose notes are compared, where it is read word by word: a model reads a long one in part, and the
@@ -281,7 +283,7 @@ def _alike_by_words(m: Mechanism, a: Sequence[str], b: Sequence[str]) -> bool:
 
 def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]) -> None:
     """Compare what leaves with some releases besides their text. Raises Breach."""
-    m, noise = subject.m, NoiseStream(subject.seeds(NAME)())  # the same for all, so that most pieces are the same too
+    m, noise = subject.m, NoiseStream(subject.seeds(_SEED_KEY)())  # the same for all, so that most pieces are the same too
     known: tuple[str, dict[str, Any] | str] | None = None
     for text in group[:REWRITTEN]:
         if text not in said:
