@@ -147,7 +147,7 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
         assert check.leak == late and "anything after token 399" in check.blind
     else:
         assert check.status == "refuted" and check.witness is not None and check.looked == f"{looked}."
-        assert f"draws at {tokens} came through" in check.witness.told, check.witness.told
+        assert f"draws at {tokens} were unchanged" in check.witness.told, check.witness.told
         assert check.witness.first == "x " * 100 + "…"
     assert long_texts._judge(m, "x", [], 4) is None  # type: ignore[arg-type]
 
@@ -357,7 +357,7 @@ def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
         ({"exact": 2.0 + 9e-9}, "refuted", ""),
         ({"exact": 2.0}, "holds", ""),
         ({"notion": "none", "claim": 3.0}, "holds", ""),
-        ({"notion": "none", "claim": None}, "inconclusive", "nothing is promised, because of that."),
+        ({"notion": "none", "claim": None}, "inconclusive", "there is no guarantee: of that."),
         ({"notion": "metric"}, "inconclusive", "the guarantee counts distances between words"),
         ({"notion": "metric", "claim": 2.0}, "holds", ""),
         ({"pairs": False}, "inconclusive", "the guarantee covers no two of these texts"),
@@ -441,8 +441,8 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     fit = fit_statistics.Fit(1e-9, text, "a list", ("k",), None, "“a” and “b” together", 0.876, -math.inf, "together")
     w = fit_statistics.describe_fit(fit, m)  # type: ignore[arg-type]
     assert w.told == (
-        "In “a b”, rewritten as a list, “a” and “b” together were not drawn independently: where their draws lay in "
-        "their distributions correlates by 0.88."
+        "In “a b”, rewritten as a list, “a” and “b” together were not sampled independently: their quantiles "
+        "have a correlation of 0.88."
     )
     assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
     stays = fit_statistics.Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
@@ -474,16 +474,16 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
         (
             [a_step(0, "keep", "a", 0.0), *FINE[1:]],
             3.0,
-            "“a” in “a b c”, rewritten as w, is stated to be drawn, and stayed",
+            "“a” in “a b c”, rewritten as w, should be sampled, but was unchanged without a draw",
         ),
         (
             [a_step(0, "delete"), *FINE[1:]],
             3.0,
-            "“a” in “a b c”, rewritten as w, is stated to be drawn, and was left out.",
+            "“a” in “a b c”, rewritten as w, should be sampled, but was deleted.",
         ),
-        ([FINE[0], a_step(1, "replace", "z", 0.0), FINE[2]], 3.0, "is stated to stay, and “z” was released for it."),
-        ([FINE[0], a_step(1, "delete", "", 0.0), FINE[2]], 3.0, "is stated to stay, and “” was released for it."),
-        ([*FINE, a_step(0, "insert", "n", 0.0)], 3.0, "After “a” in “a b c”, rewritten as w, a word was added"),
+        ([FINE[0], a_step(1, "replace", "z", 0.0), FINE[2]], 3.0, "should be unchanged, but “z” was released for it."),
+        ([FINE[0], a_step(1, "delete", "", 0.0), FINE[2]], 3.0, "should be unchanged, but “” was released for it."),
+        ([*FINE, a_step(0, "insert", "n", 0.0)], 3.0, "After “a” in “a b c”, rewritten as w, a word without a stated distribution was added"),
         ([*FINE[:2], a_step(2, "replace", "y", 2.0)], 3.0, ""),
         (
             [*FINE[:2], a_step(2, "replace", "y", 2.1)],

@@ -855,7 +855,7 @@ def test_a_chance_that_is_no_number_makes_no_piece_possible():
     piece, result = SimpleNamespace(text="A"), SimpleNamespace(candidate=lambda i: None)
     spelling._listed("t", result, 0, piece, stated([-9.0, 0.0], ["a", "b"]))  # type: ignore[arg-type]
     for d in (stated([math.nan, 0.0], ["a", "b"]), stated([-math.inf, 0.0], "ab"), stated([0.0], "b", draws=5)):
-        with pytest.raises(rules.Breach, match="what its pieces say"):
+        with pytest.raises(rules.Breach, match="differs from its pieces"):
             spelling._listed("t", result, 0, piece, d)  # type: ignore[arg-type]
     spelling._listed("t", result, 0, piece, stated([-math.inf, 0.0], "ab", draws=5))  # type: ignore[arg-type]
     assert spelling.unclear == ""
@@ -883,8 +883,8 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
         check = statefulness._by_guesses(m, lineups, more, STREAM, 2)  # type: ignore[arg-type]
         assert (check.status, check.looked) == ("refuted", f"{looked}.")
         assert check.witness is not None and check.witness.told == (
-            "In the second rewrites the words of a rewrite identified the original text in 60 of 60 guesses, and "
-            "the promise allows 50.0% (ε = 1.25)."
+            "In the second rewrites the words of a rewrite identified the original text in 60 of 60 guesses, but "
+            "the guarantee allows 50.0% (ε = 1.25)."
         )
         assert (check.witness.first, check.witness.second) == ("a0 b0", "a1 b1")
     else:

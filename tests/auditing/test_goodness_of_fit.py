@@ -133,7 +133,7 @@ class Neighbours(SanText):
 
 def test_a_distribution_that_depends_on_other_words_is_found():
     report = checked(of(Neighbours))
-    assert report.verdict == "refuted" and "depends on the words around" in report.reason
+    assert report.verdict == "refuted" and "depends on the surrounding words" in report.reason
 
 
 @pytest.mark.parametrize("strategy", slow_but(["record"], ["record", "dataset"]))
@@ -188,7 +188,7 @@ class Named(SanText):
 
 
 def test_noise_that_is_the_same_in_every_call_and_names_that_tell_the_text_are_found():
-    for cls, told in ((Fixed, "noise of the same name"), (Named, "noise with different names")):
+    for cls, told in ((Fixed, "noise with the same name"), (Named, "noise with different names")):
         report = checked(of(cls))
         assert report.verdict == "refuted" and told in report.details(), report.details()
 

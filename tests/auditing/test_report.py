@@ -93,7 +93,7 @@ def test_plain_values():
 
 def test_the_sentences_of_a_witness():
     assert (WITNESS.output, WITNESS.p_first, WITNESS.p_second) == ("sun", pytest.approx(0.5), pytest.approx(0.25))
-    assert WITNESS.sentence() == "“sun” comes out with probability 0.5 under “cat” and 0.25 under “dog”."
+    assert WITNESS.sentence() == "“sun” has probability 0.5 under “cat” and 0.25 under “dog”."
     never = replace(WITNESS, log_p_second=-math.inf, first_at="c", second_at="d", outputs=("sun", "rain"))
     assert never.sentence() == (
         "One of 2 words (such as “sun”) comes out with probability 0.5 under “c” in “cat” and never under “d” in “dog”."
@@ -124,7 +124,7 @@ def test_a_report_that_holds():
     assert report.blind == ("a leak", "a loss")
     assert report.first() == (
         "over 3 inputs (2 pairs), the largest loss is 1.5, and the guarantee allows 2 (one output at most 7.39 times "
-        f"as likely); the draws could not have seen a leak. Also not detectable: a loss. {REST}"
+        f"as likely); the draws could not detect a leak. Also not detectable: a loss. {REST}"
     )
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),
@@ -145,7 +145,7 @@ def test_a_report_that_holds():
     twice = replace(report, checks=(*report.checks, *report.checks))
     assert twice.parts() == report.parts() and twice.blind == report.blind
     assert replace(report, checks=()).first() == report.first().replace(
-        "; the draws could not have seen a leak. Also not detectable: a loss", ""
+        "; the draws could not detect a leak. Also not detectable: a loss", ""
     )
     assert len(replace(report, checks=()).lines()) == 2
 

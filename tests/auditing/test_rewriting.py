@@ -217,7 +217,7 @@ def test_what_leaves_beside_a_text_is_that_of_the_mechanism():
             r = super().rewrite_prepared(prepared, *more)
             return replace(r, config=replace(r.config, epsilon=float(len(r.original))))
 
-    with pytest.raises(Breach, match="the options that leaves"):
+    with pytest.raises(Breach, match="the options released with a result"):
         Rewriter().one(Sized.create(), "doctor")
 
 
@@ -225,7 +225,7 @@ def test_what_leaves_beside_a_text_is_that_of_the_mechanism():
 def test_noise_that_is_stated_to_lose_less_than_outputs_show_is_refuted(few_looks):
     texts = FAULTS["understated-noise"].inputs
     report = audit(broken("understated-noise"), texts, seed=1)
-    assert report.verdict == "refuted" and "noise that is stated" in report.reason and not report.proven
+    assert report.verdict == "refuted" and "the stated noise allows" in report.reason and not report.proven
     assert audit(sound("understated-noise"), texts, seed=1).verdict == "holds"
 
 

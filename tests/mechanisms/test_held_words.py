@@ -177,7 +177,7 @@ def test_a_prompt_has_the_least_room_or_is_refused(monkeypatch):
     monkeypatch.setattr(generation, "_room", lambda spec, tokens: generation.LEAST_ROOM)
     dpt.mechanism_class("dp-prompt").resolve(config)
     monkeypatch.setattr(generation, "_room", lambda spec, tokens: generation.LEAST_ROOM - 1)
-    with pytest.raises(dpt.ConfigError, match=r"23 are left for the text and the prompt. Choose at most 49\."):
+    with pytest.raises(dpt.ConfigError, match=r"23 remain for the text and the prompt. Choose at most 49\."):
         dpt.mechanism_class("dp-prompt").resolve(config)
 
 
