@@ -283,7 +283,8 @@ def _alike_by_words(m: Mechanism, a: Sequence[str], b: Sequence[str]) -> bool:
 
 def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]) -> None:
     """Compare what leaves with some releases besides their text. Raises Breach."""
-    m, noise = subject.m, NoiseStream(subject.seeds(_SEED_KEY)())  # the same for all, so that most pieces are the same too
+    # The same for all, so that most pieces are the same too.
+    m, noise = subject.m, NoiseStream(subject.seeds(_SEED_KEY)())
     known: tuple[str, dict[str, Any] | str] | None = None
     for text in group[:REWRITTEN]:
         if text not in said:

@@ -483,7 +483,11 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
         ),
         ([FINE[0], a_step(1, "replace", "z", 0.0), FINE[2]], 3.0, "should be unchanged, but “z” was released for it."),
         ([FINE[0], a_step(1, "delete", "", 0.0), FINE[2]], 3.0, "should be unchanged, but “” was released for it."),
-        ([*FINE, a_step(0, "insert", "n", 0.0)], 3.0, "After “a” in “a b c”, rewritten as w, a word without a stated distribution was added"),
+        (
+            [*FINE, a_step(0, "insert", "n", 0.0)],
+            3.0,
+            "After “a” in “a b c”, rewritten as w, a word without a stated distribution was added",
+        ),
         ([*FINE[:2], a_step(2, "replace", "y", 2.0)], 3.0, ""),
         (
             [*FINE[:2], a_step(2, "replace", "y", 2.1)],

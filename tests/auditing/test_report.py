@@ -96,7 +96,7 @@ def test_the_sentences_of_a_witness():
     assert WITNESS.sentence() == "“sun” has probability 0.5 under “cat” and 0.25 under “dog”."
     never = replace(WITNESS, log_p_second=-math.inf, first_at="c", second_at="d", outputs=("sun", "rain"))
     assert never.sentence() == (
-        "One of 2 words (such as “sun”) comes out with probability 0.5 under “c” in “cat” and never under “d” in “dog”."
+        "One of 2 words (such as “sun”) has probability 0.5 under “c” in “cat” and never under “d” in “dog”."
     )
     drawn = replace(WITNESS, kind="sampler")
     assert drawn.sentence() == (
