@@ -57,6 +57,8 @@ WORDS = {
 }
 #: Parts of the texts, each guessed by what was learnt from the others.
 PARTS = 5
+#: What the bundled model and the stop words here read.
+_LANGUAGE: Language = ENGLISH
 _NOTHING = "No ε is stated: these measurements are not a guarantee."
 
 
@@ -278,7 +280,7 @@ def _words_found(
     always guessing the most frequent word names."""
     space, lm = word_space(), load_masked_lm("bundled")
     found: dict[str, list[float]] = {name: [] for name in WORDS}
-    words, stop = 0, stop_words(None, ENGLISH)
+    words, stop = 0, stop_words(None, _LANGUAGE)
     free = np.array([w not in stop for w in space.words])
     for n, (original, rewrite) in enumerate(zip(originals, rewrites, strict=True)):
         task.check()
@@ -317,7 +319,7 @@ def _hits(places, tokens: Sequence[str], space, lm, free: np.ndarray, task: Task
     """Return for each attacker whether it recovers the original at each place of one text."""
     pieces = [lm.word_pieces(t) for t in tokens]
     logits = engine("bundled").score([MaskRequest(None, pieces, i) for i, _ in places], task=task.quiet)
-    proposed = np.where(free, over_words(logits, "bundled", ENGLISH, tuple(space.words)), -np.inf)
+    proposed = np.where(free, over_words(logits, "bundled", _LANGUAGE, tuple(space.words)), -np.inf)
     rows = space.rows([tokens[i] for i, _ in places])
     hits: dict[str, list[bool]] = {name: [] for name in WORDS}
     for (i, word), log_p, row in zip(places, proposed, rows.tolist(), strict=True):

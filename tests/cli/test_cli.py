@@ -176,7 +176,7 @@ def test_the_name_of_a_file_as_the_text_is_pointed_out(run, tmp_path):
     there.write_text("a secret")
     for text, flags, said in ((str(there), (), True), (str(there), ("--quiet",), False), (f"{there}.", (), False)):
         status, out, err = run("rewrite", "--mechanism", "shout", text, *flags)
-        assert (status, out.strip()) == (0, text.upper()) and ("to read it, use --file" in err) == said
+        assert (status, out.strip()) == (0, text.upper()) and ("to read the file, use --file" in err) == said
     assert run("rewrite", "--mechanism", "shout", "é" * 6000)[0] == 0, "longer than a name can be"
 
 
@@ -240,12 +240,12 @@ def test_the_default_epsilon_follows_the_other_options():
         (["--floor", "1_0"], "'1_0' is not a number"),
         (["--epsilon", "1_0"], "'1_0' is not a number"),
         (["--epsilon", "1,1_0"], "'1_0' is not a number"),
-        (["--epsilon", "1,,2"], "empty place between its commas"),
-        (["--epsilon", "1,"], "empty place between its commas"),
-        (["--lists", "a,,b"], "empty place between its commas"),
-        (["--lists", "a,b, "], "empty place between its commas"),
-        (["--lists", ""], "empty place between its commas"),
-        (["--lists", 'a,"b'], "a quote that does not end its name"),
+        (["--epsilon", "1,,2"], "has an empty entry between commas"),
+        (["--epsilon", "1,"], "has an empty entry between commas"),
+        (["--lists", "a,,b"], "has an empty entry between commas"),
+        (["--lists", "a,b, "], "has an empty entry between commas"),
+        (["--lists", ""], "has an empty entry between commas"),
+        (["--lists", 'a,"b'], "has an unclosed quote"),
         (["--out", "x" * 5000], "Cannot write xxx"),
         (["--out", "a\0b"], "Cannot write"),
         (["--out", "a\ud800b"], "Cannot write"),
@@ -318,7 +318,7 @@ def test_distribution_by_index_and_by_word(run):
         (["--index", "9"], "no token 9"),
         (["--index", "1", "--word", "one"], "not allowed with"),
         ([], "required"),
-        (["--index", "0", "--top", "0"], "1 or more"),
+        (["--index", "0", "--top", "0"], "whole number of at least 1"),
     ],
 )
 def test_distribution_errors(run, argv, part):
@@ -528,7 +528,7 @@ def test_nothing_is_written_over_what_is_read(run, tmp_path, monkeypatch):
         [*data, "--release", "run/rows.jsonl"],
     ):
         status, out, err = run(*argv)
-        assert (status, out) == (2, "") and "Name another file" in err and "doctor" not in err, argv
+        assert (status, out) == (2, "") and "Choose another file" in err and "doctor" not in err, argv
     assert not Path("run").exists() and not Path("new.csv").exists()
     assert texts.read_text() == "My doctor came.\n" and table.read_text().count("\n") == 2
     assert run("rewrite", "--mechanism", "custext", "--file", os.devnull, "--out", os.devnull)[0] == 0
@@ -634,7 +634,7 @@ def test_arguments_and_output_are_utf8_whatever_the_locale(shell, tmp_path):
     to_file, space = [*REWRITE[:-1], text, "--out", str(out)], ["--mechanism", "santext", "--space", "SPACE"]
     done = shell([*to_file, "+", "distribution", *space, "--word", "Zoë", "my Zoë"], "", **plain)
     assert done.returncode == 0, done.stderr
-    assert out.read_text(encoding="utf-8") == "Doctor 🙂" and "keeping “Zoë”" in done.stdout.decode("utf-8")
+    assert out.read_text(encoding="utf-8") == "Doctor 🙂" and "probability that “Zoë” is unchanged" in done.stdout.decode("utf-8")
 
 
 def test_rewrite_prints_the_polished_text_and_keeps_the_draw_beside_it(run):
@@ -643,7 +643,7 @@ def test_rewrite_prints_the_polished_text_and_keeps_the_draw_beside_it(run):
     status, out, err = run(*given, "--polish")
     polished = dpt.get_mechanism("diffractor", epsilon=1).rewrite(given[-1], seed=2).polished()
     assert status == 0 and out.strip() == polished.text != plain
-    assert polished.sentence() in err and "author's eyes" in err
+    assert polished.sentence() in err and console.OWNER_ONLY in err
     data = json.loads(run(*given, "--polish", "--json", "--quiet")[1])
     assert (data["text"], data["polished"]) == (plain, polished.text)
 
@@ -651,7 +651,7 @@ def test_rewrite_prints_the_polished_text_and_keeps_the_draw_beside_it(run):
 def test_attack_says_what_an_attacker_finds_out(run):
     given = ("attack", "--mechanism", "custext", "--epsilon", "8", "--seed", "1", "My doctor treated my sister.")
     status, out, err = run(*given, "--attacker", "best-guess", "--word", "doctor")
-    assert status == 0 and "would guess" in out and "author's eyes" in err
+    assert status == 0 and "knows the mechanism guesses “clinical”" in out and console.OWNER_ONLY in err
     status, out, _ = run(*given, "--attacker", "nearest-words")
     assert status == 0 and "nothing was changed" in out
     for more, says in (
@@ -660,9 +660,9 @@ def test_attack_says_what_an_attacker_finds_out(run):
         (("--attacker", "static"), "needs a data set"),
         (("--attacker", "best-guess", "--index", "99"), "no step 99"),
         (("--attacker", "best-guess", "--index", "0"), "stays as it is"),
-        (("--attacker", "best-guess", "--answers", "2"), "takes no --answers"),
-        (("--attacker", "reader", "--word", "doctor"), "takes no --word"),
-        (("--attacker", "best", "--index", "1"), "takes no --index"),
+        (("--attacker", "best-guess", "--answers", "2"), "does not use --answers"),
+        (("--attacker", "reader", "--word", "doctor"), "does not use --word"),
+        (("--attacker", "best", "--index", "1"), "does not use --index"),
         (("--attacker", "which-text", "--answers", "99"), "64 rewrites at most"),
         (("--attacker", "which-text", "--word", "nurse"), "has no word “nurse”"),
     ):
@@ -676,21 +676,21 @@ def test_attack_looks_at_a_corpus_a_text_in_each_line(run, tmp_path):
     corpus.write_text("My doctor treated my sister.\n\nThe train was late.\nHe plays the violin.\n", encoding="utf-8")
     given = ("attack", "--mechanism", "custext", "--epsilon", "8", "--seed", "1", "--file", str(corpus))
     status, out, err = run(*given, "--attacker", "linking")
-    assert status == 0 and "all 3 texts" in out and "one to one" in out and "author's eyes" not in err
+    assert status == 0 and "all 3 texts" in out and "one to one" in out and console.OWNER_ONLY not in err
     assert "doctor" not in out and "violin" not in out
     status, out, _ = run(*given, "--attacker", "best-of-texts")
     assert status == 0 and "finds most" in out
-    for more, says in ((("--word", "train"), "takes no --word"), (("--answers", "2"), "takes no --answers")):
+    for more, says in ((("--word", "train"), "does not use --word"), (("--answers", "2"), "does not use --answers")):
         status, _, err = run(*given, "--attacker", "linking", *more)
         assert status == 2 and says in err
     table = corpus.with_suffix(".csv")
     table.write_text("text\nOne.\nTwo.\n", encoding="utf-8")
     status, _, err = run(*given[:-1], str(table), "--attacker", "linking")
-    assert status == 2 and "no table" in err
+    assert status == 2 and "does not accept tables" in err
     status, _, err = run(*given[:-2], "--attacker", "linking", "One text alone.")
-    assert status == 2 and "Give one in each line" in err
+    assert status == 2 and "Give one per line" in err
     status, _, err = run("report", *given[1:], "--kind", "inspection", "--attack", "linking")
-    assert status == 2 and "looks at many texts" in err
+    assert status == 2 and "needs many texts" in err
 
 
 @pytest.fixture(scope="module")
@@ -706,7 +706,7 @@ def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
     others.write_text("A lawyer went home.\n\nMy friend.\n", encoding="utf-8")
     given = ("attack", *writer, "--attacker", "which-text", "--candidates", str(others), "--answers", "2")
     status, out, err = run(*given, "--draws", "6", text)
-    assert status == 0 and "95% interval" in out and "2 rewrites" in out and "author's eyes" in err
+    assert status == 0 and "95% interval" in out and "2 rewrites" in out and console.OWNER_ONLY in err
     assert "rewrites were made" not in err and "9 rewrites were made, not 7" in run(*given, "--draws", "7", text)[2]
     assert {line.rpartition("  ")[0].strip() for line in out.splitlines()[1:4]} == {
         text,
@@ -729,19 +729,19 @@ def test_where_no_word_was_drawn_the_whole_text_can_still_be_told_from_others(ru
     status, out, _ = run(*given, "nearest-words", "the of and it")
     assert status == 0 and "nothing to guess" in out
     status, _, err = run(*given, "best-guess", "the of and it")
-    assert status == 2 and "No word of this text was drawn" in err
+    assert status == 2 and "No word of this text was sampled" in err
 
 
 @pytest.mark.parametrize(("order", "said"), [("sequential", True), ("parallel", False)])
 def test_a_word_that_is_drawn_in_turn_says_what_its_law_is_given(run, tiny_model, order, said):
     given = ("--mechanism", "dp-mlm", "--model", tiny_model, "--order", order, "--word", "doctor")
     status, _, err = run("distribution", *given, "my doctor came")
-    assert status == 0 and ("given those released before it" in err) == said
+    assert status == 0 and ("a word depends on earlier outputs" in err) == said
 
 
 def test_an_epsilon_that_is_to_be_found_cannot_be_given(run):
     status, _, err = run("tradeoff", "--setting", "custext", "--epsilon", "3", "--points", "2", "my doctor")
-    assert status == 2 and "one of the two" in err
+    assert status == 2 and "Use only one of them" in err
     status, _, err = run("calibrate", "--mechanism", "custext", "--n-w", "0.5", "--epsilon", "3", "my doctor")
     assert status == 2 and "finds ε" in err
 
@@ -764,7 +764,7 @@ def test_attack_and_audit_tell_two_texts_apart(run, writer, tmp_path, light, qui
     other.write_text("A lawyer went home.\n", encoding="utf-8")
     given = ("attack", *writer, "--attacker", "two-texts", "--candidates", str(other), "The doctor told my friend.")
     status, out, err = run(*given, "--draws", "20")
-    assert status == 0 and "bag of words" in out and "no promise" in out and "author's eyes" in err
+    assert status == 0 and "bag of words" in out and "no promise" in out and console.OWNER_ONLY in err
     assert run(*given, "--draws", "3")[0] == 2 and run(*given, "--answers", "2")[0] == 2
     # Both ways to print it are of one audit, and its vectors of no encoder, which tests/attacks/test_two_texts.py has.
     monkeypatch.setattr(auditing, "audit", of_one(auditing.audit))
@@ -798,17 +798,17 @@ def test_distribution_of_a_piece_that_was_written(run, writer):
     status, out, _ = run("distribution", *writer, "--word", word, "--top", "3", text)
     assert status == 0 and f"“{word}”" in out.splitlines()[-1] and len(out.splitlines()) == 5
     for more, says in (
-        (("--piece", "99"), "There is no piece 99"),
-        (("--piece", "-1"), "There is no piece -1"),
-        (("--word", "zebra"), "No released piece is 'zebra'"),
-        (("--index", "1"), "take --piece"),
+        (("--piece", "99"), "There is no token 99"),
+        (("--piece", "-1"), "There is no token -1"),
+        (("--word", "zebra"), "No released token is 'zebra'"),
+        (("--index", "1"), "or --piece on the command line"),
     ):
         status, _, err = run("distribution", *(writer[:-2] if "--index" in more else writer), *more, text)
         assert status == 2 and says in err, err
     status, _, err = run("distribution", "--mechanism", "shout", "--word", "my", "--seed", "1", "my word")
     assert status == 2 and "a seed changes nothing" in err
     status, out, _ = run("distribution", "--mechanism", "shout", "--piece", "1", "my word")
-    assert status == 0 and "chance of piece 1" in out
+    assert status == 0 and "probability of token 1" in out
 
 
 def test_app_hands_its_flags_and_plugins_to_streamlit_in_its_own_place(monkeypatch):

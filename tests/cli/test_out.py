@@ -80,7 +80,7 @@ def test_a_site_on_a_full_disk_names_the_file(tmp_path, monkeypatch, capsys, sma
 
 def test_a_folder_of_something_else_is_still_no_site(tmp_path, small):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(dpt.InputError, match="something else"):
+    with pytest.raises(dpt.InputError, match="contains something other than this site"):
         site.write_site(tmp_path, shown=None)
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 

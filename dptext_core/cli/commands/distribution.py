@@ -71,12 +71,12 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
         places = [i for i, u in enumerate(units) if u.drawn and u.text.casefold() == word.casefold()]
         if not places:
             raise InputError(
-                f"No released piece is {shorten(word)!r}: this rewrite is {shorten(result.text)!r}. Every run uses "
+                f"No released token is {shorten(word)!r}: this rewrite is {shorten(result.text)!r}. Every run uses "
                 "fresh noise: choose a token with --piece, or repeat a draw with --seed."
             )
         piece = places[0]
         if len(places) > 1 and not args.quiet:
-            note(f"note: {word!r} is piece {', '.join(map(str, places))}; this is the first. See --piece.")
+            note(f"note: {word!r} is token {', '.join(map(str, places))}; this is the first. See --piece.")
     if not 0 <= piece < len(units):
         raise InputError(
             f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise; "
