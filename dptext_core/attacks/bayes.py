@@ -291,8 +291,8 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
     require_alignment(mechanism, "replaces no single words")
     if mechanism.by_word is None:
         raise NoDistribution(
-            f"{mechanism.title} has no distribution for a single word, so its posterior is unknown. Use “Language "
-            "model”, or “Reader” for an approximation."
+            f"{mechanism.title} has no distribution for a word without its text, so the posterior is unknown. Use "
+            "“Language model”, or “Reader” for an approximation."
         )
     return mechanism.by_word
 

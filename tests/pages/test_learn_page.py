@@ -181,14 +181,18 @@ def svgs(at: AppTest) -> list[str]:
     return [d["svg"] for d in data if "svg" in d]
 
 
+#: An address of a network without the internet.
+HERE = "192.168.0.12"
+
+
 @pytest.mark.parametrize(
     ("url", "name", "listens", "there"),
     [
         ("http://localhost:8501/learn", "localhost", None, "http://localhost:8501"),
         ("http://localhost:8501/learn", "localhost", "0.0.0.0", "http://localhost:8501"),
         ("http://localhost:8501/learn", "localhost", "127.0.0.1", "http://localhost:8501"),
-        ("http://localhost:8501/learn", "localhost", "192.168.0.12", "http://192.168.0.12:8501"),
-        ("http://localhost:8501/learn", "room-12.local", "192.168.0.12", "http://room-12.local:8501"),
+        ("http://localhost:8501/learn", "localhost", HERE, f"http://{HERE}:8501"),
+        ("http://localhost:8501/learn", "room-12.local", HERE, "http://room-12.local:8501"),
         ("https://class.example.org/studio/learn", "room-12.local", None, "https://class.example.org/studio"),
     ],
 )

@@ -84,7 +84,7 @@ def test_epsilon_is_a_finite_number(value):
 def test_the_smallest_epsilon_works_and_smaller_ones_are_refused(name):
     assert on(SPACE, name, epsilon=MIN_EPSILON).rewrite(words(20)[3], seed=1).text in SPACE
     for epsilon in (1e-37, 1e-300, 5e-324, MIN_EPSILON / 2):
-        with pytest.raises(dpt.ConfigError, match=r"at least 1e-09.*Noise is divided by it"):
+        with pytest.raises(dpt.ConfigError, match=r"at least 1e-09.*noise scale is divided by ε"):
             dpt.get_mechanism(name, epsilon=epsilon)
     with pytest.raises(dpt.ConfigError, match="above 0"):
         dpt.get_mechanism(name, epsilon=0)

@@ -118,7 +118,7 @@ def test_a_budget_spreads_over_words_or_says_that_there_are_none():
     plan = budget.distribute(made(Swap), TEXT, 9.0)
     assert plan.drawn == (1, 4, 7) and made(Swap, epsilon=plan.epsilons).guarantee(TEXT).total == pytest.approx(9.0)
     for cls in NEW:
-        with pytest.raises(dpt.NoDistribution, match=r"writes a new text .* no words over which a total"):
+        with pytest.raises(dpt.NoDistribution, match=r"writes a new text .* no words that could share a total"):
             budget.distribute(made(cls), TEXT, 9.0)
 
 
@@ -127,7 +127,7 @@ def test_calibration_works_or_says_why_not():
     assert calibrate(made(Generator), {"total": 12}, text=TEXT).epsilon == pytest.approx(2.0)
     assert calibrate(made(Latent), {"total": 0.5}, text=TEXT).epsilon == pytest.approx(0.5)
     for cls in NEW:
-        with pytest.raises(dpt.NoDistribution, match="has no mean chance that a word stays"):
+        with pytest.raises(dpt.NoDistribution, match="has no mean probability that a word is unchanged"):
             calibrate(made(cls), {"n_w": 0.5}, text=TEXT)
     with pytest.raises(dpt.NoDistribution, match="no formula for what a word is drawn from by itself"):
         calibrate(made(Swap), {"bayes": 0.5}, text=TEXT)
@@ -165,7 +165,7 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
     assert len(attacks.nearest.attack(m, r).guesses) == 3
     k = next(i for i, s in enumerate(r.steps) if s.drawn)
     assert attacks.query_number(r.distribution(k)).original == r.steps[k].original
-    with pytest.raises(dpt.NoDistribution, match="has no distribution for a single word"):
+    with pytest.raises(dpt.NoDistribution, match="has no distribution for a word without its text"):
         attacks.bayes.attack(m, r, k)
 
 
@@ -389,7 +389,7 @@ def test_a_promise_of_distances_cannot_be_held_against_whole_outputs():
     ("pieces", "says"),
     [
         ((dpt.Release((0, 3), "sun", 1.0, "magic"),), "origin 'magic'"),
-        ((dpt.Release((0, 9), "sun", 1.0, "drawn"),), "do not stand in its released text"),
+        ((dpt.Release((0, 9), "sun", 1.0, "drawn"),), "that are not in its released text"),
         ((dpt.Release((0, 3), "sun", 1.0, "drawn"), dpt.Release((0, 3), "sun", 1.0, "drawn")), "in this order"),
         (None, "neither steps nor pieces"),
     ],

@@ -161,7 +161,7 @@ def test_the_chart_has_every_curve_with_its_band_and_its_floor(measured):
     floors = [
         trace
         for trace in figure["data"]
-        if trace["mode"] == "lines" and "nothing of" in str(trace.get("hovertemplate"))
+        if trace["mode"] == "lines" and "text-independent" in str(trace.get("hovertemplate"))
     ]
     assert [list(trace["y"]) for trace in floors] == [[0.1, 0.1]] * 2
     assert figure["layout"]["xaxis"]["title"]["text"] == "total ε of a text"

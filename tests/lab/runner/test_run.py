@@ -460,7 +460,7 @@ def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
     assert {p.id for p in named.points() if p.mechanism == "baseline"} <= same, "beside the bundled unprotected text"
     for wrong, said in (
         (["--setting", "no-such"], "Unknown mechanism"),
-        (["--setting", "custext:q=3"], "no option of custext"),
+        (["--setting", "custext:q=3"], "not an option of custext"),
         (["--setting", "custext", "--epsilon", "-1"], "epsilon"),
         (["--setting", "tem", *["--setting", "mvc"] * 2, *["--epsilon", "9"] * 2], "got 2 lists for 3"),
         (["--setting", "custext", "--set", "nowhere"], "no data set 'nowhere'"),
@@ -725,6 +725,7 @@ def test_a_trained_encoder_is_trained_once_on_unprotected_text_and_has_a_gain(mo
 
 
 #: Made by ``bench run --grid quick --out FILE`` and ``bench run --grid quick --merge FILE --summary FILE``.
+#: Rows of N_w and S_w of word mechanisms were made again, since unknown words count.
 QUICK = Path(__file__).with_name("quick_points.json")
 
 
