@@ -100,7 +100,7 @@ def test_the_sentences_of_a_witness():
     )
     drawn = replace(WITNESS, kind="sampler")
     assert drawn.sentence() == (
-        "Under “cat”, “sun” was drawn in 0.5 of the draws; the stated distribution gives it 0.25."
+        "Under “cat”, “sun” was sampled in 0.5 of the draws; its stated probability is 0.25."
     )
     assert replace(WITNESS, told="So it was.").sentence() == "So it was."
     for end, stop in (("dog.", ""), ("dog!", ""), ("dog?", ""), ("dog,", ".")):
