@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
 from ..support.imports import transformers_import_guard
+from ..text.language import Language
 from ..text.languages import ENGLISH
 from .generators import WEIGHTS_FILE, GeneratorSpec
 from .registry import json_in
@@ -65,12 +66,14 @@ def _start_id(model: Any, tokenizer: Any) -> int:
 
 
 _CLOSING, _OPENING, _TIGHT = set(".,;:!?)]}%…"), set("([{$#"), set("-–—/@_")
+#: Whose apostrophes are joined to the word before them.
+_LANGUAGE: Language = ENGLISH
 
 
 def _word_pieces(tokens: Sequence[str]) -> list[str]:
     """Word pieces as text: a public rule on what was written alone. Marks stand where they do in Latin script."""
     # An apostrophe inside a word stands tight: don ' t, ana ' s.
-    after = {*ENGLISH.clitics, *(d.partition("'")[2] for d in ENGLISH.detached)}
+    after = {*_LANGUAGE.clitics, *(d.partition("'")[2] for d in _LANGUAGE.detached)}
     out: list[str] = []
     glued, quoted = True, False
     for k, token in enumerate(tokens):

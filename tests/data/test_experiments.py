@@ -679,7 +679,7 @@ def test_the_command_says_what_is_promised_and_what_is_not(tmp_path, swap, run):
     argv = ("rewrite-data", "--data", data, "--keep", "label", "--mechanism", swap.name, "--epsilon", 2, "--out")
     status, out, error = run(*argv, tmp_path / "out", "--measure", "unchanged")
     assert (status, out) == (0, "") and "over all rows at most ε = 18" in error and "unchanged: 0." in error
-    assert "nothing protects them: label" in error and "every other word" in error
+    assert "these columns are copied and not protected: label" in error and "every other word" in error
     assert run(*argv, tmp_path / "out", "--quiet") == (0, "", "")
     status, _, error = run(*argv, tmp_path / "seeded", "--seed", 3)
     assert status == 0 and error.count("not private") == 2

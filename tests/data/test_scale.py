@@ -340,8 +340,8 @@ def test_the_command_says_what_workers_need(tmp_path, data, capsys, monkeypatch)
     monkeypatch.setitem(sys.modules, "ray", None)
     out = tmp_path / "out"
     assert "pip install -r requirements-ray.txt" in said(str(out), "--engine", "ray") and not out.exists()
-    assert "Name one with --out" in said("-", "--engine", "ray")
-    assert "Name one with --out" in said("-", "--workers", "2")
+    assert "they need a folder. Set it with --out" in said("-", "--engine", "ray")
+    assert "they need a folder. Set it with --out" in said("-", "--workers", "2")
     assert "Add --workers" in said(str(out), "--block", "9") and "Add --engine ray" in said(str(out), "--gpus", "1")
-    assert "Give at most" in said(str(out), "--workers", "999999"), "nor is one of so many processes begun"
+    assert "Use at most" in said(str(out), "--workers", "999999"), "nor is one of so many processes begun"
     assert "above 0 and at most 64" in said(str(out), "--engine", "ray", "--gpus", "nan")

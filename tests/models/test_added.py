@@ -313,7 +313,7 @@ def run(capsys, monkeypatch):
 def test_the_command_tells_size_and_terms_and_asks_first(quick, run):
     status, out, err = run("models", "add", NAME)
     assert status == 2 and not out and added.added() == []
-    assert "no terminal to ask at: give --yes" in err
+    assert "There is no terminal for a question. Use --yes" in err
     for said in ("Gemma Terms of Use (https://ai.google.dev/gemma/terms)", "not made by Google", "253 MB", "570 MB"):
         assert said in err
     for answer in ("\n", "n\n", "no\n", ""):
@@ -321,7 +321,7 @@ def test_the_command_tells_size_and_terms_and_asks_first(quick, run):
     status, out, err = run("models", "add", NAME, typed="y\n")
     assert status == 0 and out.startswith(f"Added {NAME}: ") and "Add it? [y/N]" in err
     status, out, err = run("models", "add", NAME)
-    assert status == 0 and "is here already" in out and not err
+    assert status == 0 and "is already installed" in out and not err
 
 
 def test_the_command_adds_lists_and_removes(quick, run):

@@ -21,7 +21,7 @@ def table(size=500, seed=0, source="w3") -> ScoreTable:
 
 @pytest.mark.parametrize(("words", "scores"), [(3000, 3), (3, 3000), (0, 0)])
 def test_a_table_has_a_score_for_each_candidate(words, scores):
-    with pytest.raises(ConfigError, match="a score for each candidate"):
+    with pytest.raises(ConfigError, match="one score per candidate"):
         ScoreTable([f"w{i}" for i in range(words)], np.zeros(scores))
 
 
@@ -39,7 +39,7 @@ def test_nothing_is_drawn_by_what_is_no_score(score):
             assert t.draw(1.0, NoiseStream(1)) != 1
             continue
         for draw in (t.draw, lambda epsilon, stream, t=t: t.drawer(epsilon)(stream)):
-            with pytest.raises(ConfigError, match="No word can be drawn"):
+            with pytest.raises(ConfigError, match="No word can be sampled"):
                 draw(1.0, NoiseStream(1))
 
 

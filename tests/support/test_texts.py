@@ -176,6 +176,8 @@ def test_what_is_no_column_is_refused(entry, kind):
 def test_one_text_is_no_table_and_no_column(entry):
     m = Swap.create()
     for kind, given in (TABLES | OTHERS | COLUMNS_OF_TEXTS | {"generator": iter(TEXTS)}).items():
+        if entry == "tradeoff" and isinstance(given, list | tuple):
+            continue  # it takes several texts and averages over them
         try:
             ONE[entry](m, given)
         except (dpt.InputError, dpt.ConfigError):
