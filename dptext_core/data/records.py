@@ -376,8 +376,8 @@ class DatasetGuarantee:
         n = self.rows - self.errors - self.untouched
         said = [f"{pluralize(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
         if self.untouched:
-            it = "it" if self.untouched == 1 else "they"
-            said.append(f"{self.untouched:,} had no sampled word and {it} unchanged")
+            is_ = "is" if self.untouched == 1 else "are"
+            said.append(f"{self.untouched:,} had no sampled word and {is_} unchanged")
         if self.errors:
             said.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
         return f"{', '.join(said)}."
