@@ -40,7 +40,8 @@ class DrawnToken(PlacedToken):
     [ε, index in ``c``], ascending: from that ε on, this candidate is the released word. ``total``: how many candidates
     there are in all, where that differs from the payload's ``total_candidates``. ``draws``: where chances are
     estimated, from how many draws. ``bent``: where they bend along ε, so that between points they are known roughly:
-    the place of each of ``c`` among all candidates.
+    the place of each of ``c`` among all candidates. ``second``: after an article that agrees, the indices in ``c`` of
+    the candidates that take its second form.
     """
 
     cap: int

@@ -58,7 +58,8 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     assert nearest.attack(m, result).same == reader.read_releases(m, result).success == 1.0
     named = mask_inference.attack(m, result).guesses
     assert [result.steps[g.step].original for g in named] == ["doctor", "treated"]
-    assert result.polished().unchanged == (1.0, 1.0) and "of the 2 that were drawn" in result.polished().sentence()
+    assert result.polished().unchanged == (1.0, 1.0)
+    assert "of the 2 that depend on an original word" in result.polished().sentence()
     nobody = m.rewrite("Halvorsen Zyxqv 2031", seed=1)
     with pytest.raises(dpt.NoDistribution, match="nothing to guess"):
         best.ask(m, nobody)
@@ -122,10 +123,10 @@ def test_who_cannot_be_asked_is_named(released, monkeypatch):
 
 
 def test_where_nothing_can_be_guessed_it_says_why():
-    with pytest.raises(dpt.NoDistribution, match="leaves no word"):
+    with pytest.raises(dpt.NoDistribution, match="replaces no single words"):
         best.ask(Generator.create(), [Generator.create().rewrite("a b", seed=1)])
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
-    with pytest.raises(dpt.NoDistribution, match="No word of this text was drawn"):
+    with pytest.raises(dpt.NoDistribution, match="No word of this text was sampled"):
         best.ask(m, [m.rewrite("and the", seed=1)])
 
 

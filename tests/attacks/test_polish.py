@@ -119,7 +119,7 @@ def test_what_leaves_is_the_draw_with_its_polish_and_the_ledger_has_the_draw():
 def test_a_text_without_a_drawn_word_stays_as_it_is():
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
     found = m.rewrite("and the of").polished(m)
-    assert found.text == "and the of" and "nothing to polish" in found.sentence()
+    assert found.text == "and the of" and "nothing to clean up" in found.sentence()
 
 
 def test_a_name_that_nobody_registered_is_asked_for():

@@ -233,9 +233,9 @@ def test_figures_are_shares_of_the_places():
     )
     found = reader.ReleaseReading(words, "", 0.01, 0.9, "bundled", 1, 2, True, True)
     assert (found.success, found.alone, found.unchanged, found.among) == (0.5, 0.5, 0.25, 0.75)
-    assert "finds 50% of the 4 drawn words" in found.sentence()
+    assert "recovers 50% of the 4 drawn words" in found.sentence()
     none = reader.ReleaseReading((), "", 0.01, 0.9, "bundled", 1, 1, True, True)
-    assert none.success == 0 and "nothing to read" in none.sentence()
+    assert none.success == 0 and "nothing to recover" in none.sentence()
 
 
 def test_what_cannot_be_read_is_refused():
@@ -248,7 +248,7 @@ def test_what_cannot_be_read_is_refused():
         def channel(self, row):
             raise NotImplementedError
 
-    with pytest.raises(dpt.NoDistribution, match="states no chances"):
+    with pytest.raises(dpt.NoDistribution, match="no formula for the probabilities"):
         reader.check(Silent.create())
     with pytest.raises(dpt.NoDistribution, match="writes a new text"):
         reader.check(Generator.create())

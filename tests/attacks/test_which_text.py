@@ -177,10 +177,10 @@ def test_a_language_model_reads_each_text(tiny_model, order):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("adept", "bounds any guess there is how far the vectors"),
+        ("adept", "distance of the vectors and the noise still limit any guess"),
         ("dp-bart", "which_text.limit"),
-        ("mvc", "no formula for the chances"),
-        ("dp-mlm-plus", "adds and deletes words by chance"),
+        ("mvc", "no formula for the probabilities"),
+        ("dp-mlm-plus", "adds and deletes words at random"),
     ],
 )
 def test_where_there_is_no_formula_it_says_why(name, says):

@@ -162,7 +162,7 @@ def test_shares_of_all_words_that_nearly_add_up_spend_the_total():
     m = dpt.get_mechanism("dp-mlm")
     plan = distribute(m, "Doctor nurse.", 10.0, "hand", {0: 0.5, 1: 0.5 + 8e-7})
     assert math.fsum(plan.shares) == pytest.approx(1.0, abs=1e-12) and plan.sum == pytest.approx(10.0, abs=1e-11)
-    with pytest.raises(dpt.InputError, match="Token 2 is not drawn"):
+    with pytest.raises(dpt.InputError, match="Token 2 is not sampled"):
         distribute(m, "Doctor nurse.", 10.0, "hand", {2: 0.5, 99: 0.1})
 
 
@@ -171,7 +171,8 @@ def test_the_plan_in_words():
     assert distribute(m, "The doctor left.", 7.0).sentence() == "2 words, ε = 3.5 a word, together ε = 7."
     assert distribute(m, "The doctor.", 7.0).sentence() == "1 word, ε = 7 a word, together ε = 7."
     said = distribute(m, "The doctor left.", 7.0, "hand", {1: 0.2}).sentence()
-    assert said.startswith("2 words, between ε = 1.4 and 5.6 a word, together ε = 7. This shows which words you find")
+    assert said.startswith("2 words, between ε = 1.4 and 5.6 a word, together ε = 7. ")
+    assert "This shows which words you consider private" in said
 
 
 def test_a_word_that_is_drawn_once_counts_once():
@@ -188,10 +189,10 @@ def test_a_word_that_is_drawn_once_counts_once():
         (math.inf, "uniform", None, "above 0"),
         (True, "uniform", None, "above 0"),
         (1e6, "uniform", None, "at most"),
-        (10.0, "hand", {1: 0.7, 6: 0.4}, "leaves nothing"),
+        (10.0, "hand", {1: 0.7, 6: 0.4}, "nothing remains"),
         (10.0, "hand", {1: 0.0}, "above 0"),
-        (10.0, "hand", {9: 0.5}, "not drawn"),
-        (10.0, "hand", {99: 0.5}, "not drawn"),
+        (10.0, "hand", {9: 0.5}, "not sampled"),
+        (10.0, "hand", {99: 0.5}, "not sampled"),
         (10.0, "even", None, "one of"),
         (10.0, "hand", None, "shares"),
         (10.0, "uniform", {1: 0.5}, "shares"),

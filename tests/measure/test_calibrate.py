@@ -77,7 +77,7 @@ def test_vickrey_at_a_value_it_reaches_and_beyond():
     assert abs(c.reached - 0.3) < 0.01
     with pytest.raises(dpt.InputError) as error:
         calibrate(m, {"n_w": 0.99}, words=FEW)
-    assert "a word stays what it is of 99.0%" in str(error.value)
+    assert "mean probability that a word is unchanged of 99.0%" in str(error.value)
     least = re.search(r"it lies from (\d\.\d)% to", str(error.value))
     assert least and 1.0 <= float(least[1]) <= 2.5, "an estimate, near 1 in 60 words"
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_reached_says_what_can():
         ({"n_w": 0.5}, {}, "text or a list"),
         ({"n_w": 0.5}, {"text": TEXT, "words": WORDS}, "not both"),
         ({"n_w": 0.5}, {"text": "the of and"}, "nothing to measure"),
-        ({"n_w": 0.5}, {"words": ["Xqzzy"]}, "knows none"),
+        ({"n_w": 0.5}, {"words": ["Xqzzy"]}, "none of these words in its vocabulary"),
     ],
 )
 def test_wrong_targets_and_inputs(target, inputs, says):
@@ -237,7 +237,7 @@ def test_only_words_that_all_of_them_draw_are_compared():
     calibrations = equal_privacy([a, b], {"n_w": 0.5}, text=text)
     assert calibrations[0].epsilon == calibrations[1].epsilon and calibrations[0].words == calibrations[1].words == 1
     assert equal_privacy([a, b], {"total": 8.0}, text=text)[0].epsilon == pytest.approx(2.0), "a total is of all draws"
-    with pytest.raises(dpt.InputError, match="no word that all"):
+    with pytest.raises(dpt.InputError, match="No word is sampled by all"):
         small = SmallSanText.create(epsilon=1.0)
         equal_privacy([b, small], {"n_w": 0.5}, words=["doctor", small.vocabulary.words[0]])
 

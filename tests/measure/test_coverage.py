@@ -81,7 +81,7 @@ def test_what_happens_to_the_words_is_what_happens(oov):
     text = "Мой врач"
     note = coverage_note(m, text)
     assert note == coverage_note(m, m.prepare(text))
-    told = {"random": "any word", "keep": "stay as they are", "drop": "left out", "mask": "[MASK]"}
+    told = {"random": "a random word", "keep": "are unchanged", "drop": "are deleted", "mask": "[MASK]"}
     assert [k for k, v in told.items() if v in note] == [oov]
 
 

@@ -310,7 +310,7 @@ def test_what_if_adds_to_what_was_released_and_writes_nothing():
     forecast = ledger.what_if([m.rewrite(TEXT), m.rewrite(TEXT), m.rewrite(OTHER)])
     assert "Text 1: ε = 24 (3 releases), " in forecast and "Text 2: ε = 8, " in forecast
     assert len(ledger.entries) == 2 and ledger.account(1).totals[0].epsilon == 8
-    assert "nothing is spent" in ledger.what_if([])
+    assert "releases nothing and spends nothing" in ledger.what_if([])
     numbers = ledger.record(m.rewrite("Another nurse."), released=True).text
     assert numbers == 2, "a text that was only asked about has no number"
 
@@ -441,7 +441,7 @@ def test_what_cannot_be_told_apart_is_said_with_its_sum():
     ledger.record(m.rewrite(OTHER))
     assert ledger.overall() is None, "looking at another text joins nothing"
     forecast = ledger.what_if([m.rewrite(OTHER)])
-    assert "cannot tell. If so, all of them together: ε = 16 (2 releases)" in forecast
+    assert "cannot detect, all of them together: ε = 16 (2 releases)" in forecast
     ledger.record(m.rewrite(OTHER), released=True)
     overall = ledger.overall()
     assert overall.totals[0].epsilon == sum(a.totals[0].epsilon for a in ledger.accounts()) == 16.0

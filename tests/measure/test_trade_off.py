@@ -319,12 +319,12 @@ def test_the_command_prints_the_points(capsys):
     ]
     settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism("diffractor", noise="tem")]
     same = list(tradeoff(TEXT, settings, (1.0, 4.0), 2, ("unchanged", "n_w"), 7))
-    assert out == trade_off.to_csv(same) and "not private" in error and "not for release" in error
+    assert out == trade_off.to_csv(same) and "not private" in error and "do not publish them" in error
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("nothing", "nothing"), ("custext:what=1", "is no option of custext"), ("custext:k=x", "whole number")],
+    [("nothing", "nothing"), ("custext:what=1", "is not an option of custext"), ("custext:k=x", "whole number")],
 )
 def test_a_setting_that_is_none_is_explained(given, said, capsys):
     with pytest.raises(SystemExit) as stopped:

@@ -107,7 +107,7 @@ def test_a_file_with_too_many_columns_is_refused_before_its_rows_are_read(tmp_pa
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     monkeypatch.setattr(core.tables, "source", lambda *_, **__: pytest.fail("read further"))
-    with pytest.raises(dpt.InputError, match=rf"{name} has 101 columns, and this page takes up to 100\. Save"):
+    with pytest.raises(dpt.InputError, match=rf"{name} has 101 columns, but this page accepts up to 100\. Save"):
         core.look(path, wide=100)
 
 
@@ -122,7 +122,8 @@ def test_of_a_row_that_is_far_too_long_a_part_is_counted_and_of_others_all_once(
     data = core.Batch(tmp_path, core.BatchRequest("a.jsonl", "text", False, (), dpt.Setting("santext")), 500).data()
     for _ in range(3):
         first, second, *others = data.rows()
-        assert "more than 500 words and marks" in first.why and "more than 1,000,000 characters" in second.why
+        assert "more than 500 words and punctuation marks" in first.why
+        assert "more than 1,000,000 characters" in second.why
         assert [row["text"] for row in others] == rows[2:]
     assert counted == [50_000, 550, 50_000, 100_000, 150_000]
 
@@ -195,7 +196,7 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     assert batch.done and (found.rows, found.promise["errors"], found.promise["untouched"]) == (40, 2, 2)
     assert [row for row, _ in found.errors] == [4, 7]
     assert "has 3 columns, and 4 in the row that ends in line 8" in found.errors[1][1]
-    assert "36 rows are rewritten, 2 had no word to draw and came out as they went in" in found.promise["counted"]
+    assert "36 rows are rewritten, 2 had no sampled word and are unchanged" in found.promise["counted"]
     assert "Each of 36 rows" in found.promise["sentence"] and "2 rows had no word to draw" in found.promise["sentence"]
     assert 0 < found.measures["unchanged"]["mean"] < 1
     # The number in each row but one is kept.
@@ -215,7 +216,8 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     capsys.readouterr()
     assert cli.main(shlex.split(line)[3:]) == 0
     noted = capsys.readouterr().err
-    assert "36 rows are rewritten, 2 had no word to draw" in noted and "row 7: my notes.csv has 3 columns" in noted
+    assert "36 rows are rewritten, 2 had no sampled word and are unchanged" in noted
+    assert "row 7: my notes.csv has 3 columns" in noted
     assert (batch.run / "rows.jsonl").read_bytes() == before
     assert batch.release(".csv").read_bytes() == (tmp_path / "my notes-release.csv").read_bytes()
     # So does the Python.
@@ -293,8 +295,8 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
         said[strategy] = " ".join(m.meaning())
         assert list(m.strategies) == ["token", "record", "dataset"] and not made(tmp_path).strategies
     assert m.first_promise() == "", "it is that of all rows"
-    assert "has its own noise" in said["token"] and "Within a row" in said["record"]
-    assert "which rows share a word" in said["dataset"] and "never written to a file" in said["dataset"]
+    assert "has separate noise" in said["token"] and "Within a row" in said["record"]
+    assert "which rows share a word" in said["dataset"] and "only in this server's memory" in said["dataset"]
 
 
 def test_a_shared_draw_leaves_no_key_beside_the_results(tmp_path):
@@ -361,10 +363,10 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
     status, rows, err = piped(monkeypatch, capsys, '{"text": null}\n{"text": 5}\n', "--data", "-", "--out", "-")
     assert status == 2 and len(rows) == 2 and "No row could be rewritten" in err
     for wrong, said in (
-        (("--data", "-", "--out", str(tmp_path / "o")), "cannot be read again"),
-        (("--data", "-", "--out", "-", "--release", "r.csv"), "--release reads the finished rows again"),
+        (("--data", "-", "--out", str(tmp_path / "o")), "cannot be resumed"),
+        (("--data", "-", "--out", "-", "--release", "r.csv"), "--release needs stored rows"),
         (("--data", "-", "--out", str(tmp_path / "o"), "--release", "r.odt"), "--out -"),
-        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--exact-cells"), "Name one, or leave it out"),
+        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--exact-cells"), "needs --release or --inspection"),
         (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "end it with one of"),
     ):
         status, rows, err = piped(monkeypatch, capsys, "", *wrong)
@@ -409,7 +411,7 @@ def test_a_polished_run_says_so_in_every_line_and_what_it_brought_back(tmp_path,
         assert result[name] == pytest.approx(np.mean(metrics.score("unchanged", texts, column)))
     assert cli.main([*given, "--out", str(out)]) != 0, "the folder holds a polished run"
     assert cli.main([*given, "--polish", "--workers", "2", "--out", str(tmp_path / "other")]) != 0
-    assert "Leave out --engine and --workers" in capsys.readouterr().err
+    assert "Remove --engine and --workers" in capsys.readouterr().err
 
 
 def test_a_polished_job_is_what_its_command_makes():

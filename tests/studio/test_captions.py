@@ -10,13 +10,13 @@ from dptext_studio.figures import caption, title
 
 def test_captions_of_lists():
     one = caption(DiffractionView("doctor", "nurse", (hood(),), 0))
-    assert one == ("The noise moved “doctor” 1 place back on the list list-1, to “nurse”, which had a chance of 30%.")
+    assert one == ("The noise moved “doctor” 1 place back on the list list-1, to “nurse”, which had probability 30%.")
     far = caption(DiffractionView("doctor", "lawyer", (hood(candidate="lawyer", offset=1204),), 0))
-    assert "1,204 places forward" in far and "chance" not in far
+    assert "1,204 places forward" in far and "probability" not in far
     still = caption(DiffractionView("doctor", "doctor", (hood(candidate="doctor", offset=0),), 0))
-    assert still == "The noise left “doctor” in its place on the list list-1, which had a chance of 30%."
+    assert still == "The noise did not move “doctor” on the list list-1, which had probability 30%."
     two = caption(DiffractionView("doctor", "nurse", (hood("a", candidate="dentist", offset=1), hood("b")), 1))
-    assert "Each of the 2 lists" in two and "the one of b (1 place back)" in two
+    assert "Each of the 2 lists" in two and "the candidate of b (1 place back)" in two
 
 
 def test_the_caption_of_a_group_names_the_crowd_or_warns():
@@ -31,9 +31,9 @@ def test_the_caption_of_a_group_names_the_crowd_or_warns():
 
 
 def test_the_caption_of_a_cloud_says_that_it_is_a_projection():
-    assert "A projection of many dimensions to 2, so distances are only roughly right:" in caption(cloud())
+    assert "A projection of many dimensions to 2, so distances are approximate." in caption(cloud())
     caption_text = caption(cloud(dims=384, share=0.28))
-    assert "A projection of 384 dimensions to 2" in caption_text and "keeps 28% of the squared ones" in caption_text
+    assert "A projection of 384 dimensions to 2" in caption_text and "preserves 28% of the squared ones" in caption_text
 
 
 def test_every_view_has_a_title():

@@ -216,7 +216,7 @@ def settings_of_all():
 def test_the_chances_of_all_words_are_one_file_that_adds_up():
     made = Swap.create(epsilon=1.0).rewrite("=2+3 doctor sent water", seed=1)
     one = json.loads(exports.chances_json(made))
-    assert one["kind"] == "inspection" and "do not publish" in one["private"]
+    assert one["kind"] == "inspection" and "Do not publish" in one["private"]
     drawn = [k for k, u in enumerate(made.units) if u.drawn]
     assert [w["index"] for w in one["words"]] == drawn and drawn
     for word in one["words"]:
@@ -391,7 +391,7 @@ def test_a_gallery_goes_on_and_keeps_what_would_come_out_the_same(made, tmp_path
         with pytest.raises(dpt.InputError, match=f"There is no {what}"):
             gallery(made, names, chosen, told)
     (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(dpt.InputError, match="something else"):
+    with pytest.raises(dpt.InputError, match="something other than a gallery"):
         gallery(tmp_path, ["foreign-swap"])
     for wrong in ("[]", "{", '{"pages": [{"file": "../x.html"}]}'):
         (tmp_path / "gallery.json").write_text(wrong)

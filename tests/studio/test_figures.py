@@ -205,13 +205,15 @@ def test_a_proposal_has_its_chances_and_its_shifts(dark):
     assert np.allclose(proposed.x, view.proposed) and np.allclose(shift.x, view.shift)
     assert list(proposed.text) == ["30%", "0.1%", "20%"] and list(shift.text) == ["× 12.2", "× 7.39", ""]
     assert list(shift.marker.color) == [colours["new"], colours["keep"], colours["bar"]]
-    assert "chance 60%" in proposed.customdata[0] and figures.title(view) == "Proposal and shift"
+    assert "probability 60%" in proposed.customdata[0] and figures.title(view) == "Proposal and shift"
     caption_text = figures.caption(view)
     assert (
-        "“Nurse” with a chance of 30%" in caption_text and "12.2 times" in caption_text and "gives 60%" in caption_text
+        "gives “Nurse” probability 30%" in caption_text
+        and "12.2 times" in caption_text
+        and "The result is 60%" in caption_text
     )
     free = figures.caption(dataclasses.replace(view, most=None, shift=[0.0, 2.0, 0.0]))
-    assert "cannot make" not in free and "did not increase its weight" in free
+    assert "the limit is" not in free and "did not increase its weight" in free
 
 
 def group(k: int = 6, crowd=("doctor", "w3"), released="w2") -> GroupView:
@@ -256,7 +258,7 @@ def test_a_large_output_set_keeps_the_two_words_and_sums_the_others():
 def test_a_crowd_of_one_is_a_warning():
     figure = draw_view(group(crowd=("doctor",)))
     key = figure.layout.annotations[-1]
-    assert "alone" in key.text and key.font.color == figures.LIGHT["new"]
+    assert "unique" in key.text and key.font.color == figures.LIGHT["new"]
 
 
 def cloud(n: int = 40, released: int = 7, seed: int = 0, spread: float = 0.3) -> CloudView:
@@ -306,7 +308,8 @@ def test_words_in_a_cloud_do_not_overlap_and_stay_inside(seed, spread):
 def test_a_word_that_stays_and_a_cloud_without_noise():
     view = CloudView("doctor", "doctor", ("doctor",), [[0, 0]], [], [0.5, 0.5], 0)
     figure = draw_view(view)
-    assert not any("noisy" in t.name for t in figure.data) and not any(t.name == "released word" for t in figure.data)
+    assert not any("noisy points" in t.name for t in figure.data)
+    assert not any(t.name == "released word" for t in figure.data)
     assert traces(figure, "source")[0].marker.line.color == figures.LIGHT["new"]
     assert np.all(np.isfinite(figure.layout.xaxis.range + figure.layout.yaxis.range))
 

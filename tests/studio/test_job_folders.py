@@ -48,7 +48,7 @@ def test_it_dies_when_its_time_is_over_and_when_it_is_asked():
     code, there = job_folders.keep(job_folders.session_folder(), {})
     other, stays = job_folders.keep(job_folders.session_folder(), {}, now=now + 3600)
     assert job_folders.sweep(now + 24 * 3600 - 60) == []
-    with pytest.raises(dpt.InputError, match="24 hours after"):
+    with pytest.raises(dpt.InputError, match="deleted after 24 hours"):
         job_folders.find(code, now + 24 * 3600 + 60)
     assert job_folders.sweep(now + 24 * 3600 + 60) == [there] and not there.exists() and stays.exists()
     job_folders.delete(job_folders.find(other)[0])
@@ -101,7 +101,7 @@ def test_too_many_are_refused_before_anything_moves(monkeypatch):
     monkeypatch.setattr(job_folders, "MOST", 1)
     job_folders.keep(job_folders.session_folder(), {})
     folder = job_folders.session_folder()
-    with pytest.raises(dpt.InputError, match="keeps as many jobs as it can"):
+    with pytest.raises(dpt.InputError, match="no space for more jobs"):
         job_folders.keep(folder, {})
     assert folder.is_dir()
     job_folders.delete(folder)
@@ -136,7 +136,7 @@ def test_a_folder_with_files_of_somebody_is_refused_and_nothing_in_it_is_touched
     if made:
         asked += [lambda: job_folders.keep(folder, {}), lambda: job_folders.find(kept)]
     for ask in asked:
-        with pytest.raises(dpt.InputError, match=r"has 1 other file in it.* empty or not there yet .*DPTEXT_JOBS"):
+        with pytest.raises(dpt.InputError, match=r"has 1 other file in it.* empty or new folder .*DPTEXT_JOBS"):
             ask()
     assert listing(base) == before and base.stat().st_mode == rights
     if made:

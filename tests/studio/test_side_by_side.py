@@ -89,7 +89,7 @@ def test_one_word_has_the_same_words_everywhere():
         assert chances.probabilities == pytest.approx([d.p(w) for w in found.words])
         assert sum(chances.probabilities) + chances.rest == pytest.approx(1) and chances.keep == d.p_keep()
         assert chances.released == result.steps[1].replacement and chances.released.lower() in found.words
-    assert "no rewrite" in found.each[2].reason and "new text" in found.each[3].reason
+    assert "No rewrite" in found.each[2].reason and "new text" in found.each[3].reason
     unlikely = [dpt.get_mechanism("custext", epsilon=0.01).rewrite(TEXT, seed=s) for s in range(4)]
     narrow = one_word(unlikely, at, 3)
     assert all(c.released.lower() in narrow.words for c in narrow.each) and len(narrow.words) <= 6
@@ -97,7 +97,7 @@ def test_one_word_has_the_same_words_everywhere():
     (stranger,) = one_word([dpt.get_mechanism("diffractor").rewrite("Halvorsen called.")], 0).each
     assert not stranger.known and stranger.possible[0] is False and stranger.keep == 0
     kept = one_word([near], TEXT.index("sent"))
-    assert "stays as it is" in kept.each[0].reason and not kept.each[0].probabilities
+    assert "It is unchanged" in kept.each[0].reason and not kept.each[0].probabilities
     assert first_drawn([near, None]) == at and first_drawn([None]) is None
 
 
@@ -109,7 +109,7 @@ def test_the_bars_share_words_order_and_axis_and_read_no_markup():
     for k, figure in enumerate(both):
         (bars,) = figure["data"]
         assert bars["x"] == [*found.each[k].probabilities, found.each[k].rest]
-        assert sum("drawn" in t for t in bars["text"]) == 1 and bars["marker"]["pattern"]["shape"][0] == "/"
+        assert sum("← sampled" in t for t in bars["text"]) == 1 and bars["marker"]["pattern"]["shape"][0] == "/"
     few = [dpt.get_mechanism(name).rewrite("Halvorsen called.", seed=1) for name in ("diffractor", "custext")]
     bars = [word_bars(one_word(few, "Halvorsen called.".index(w)), 1)["data"][0]["text"] for w in ("Halv", "called")]
     assert bars[0][0] == "not in the vocabulary" and "0%" not in bars[0]
@@ -141,7 +141,7 @@ def test_the_picture_has_every_point_and_marks_the_front(points, hidden):
             assert colour.startswith("rgba") == is_unsure(p, hidden, 0.4)
     texts = [a["text"] for a in found["layout"]["annotations"]]
     assert "<b>Foreign swap</b>" in texts and "<b>start here</b>" in texts
-    assert any("hides enough" in t for t in texts) == (hidden != "epsilon")
+    assert any("private enough" in t for t in texts) == (hidden != "epsilon")
     for p in points:
         drawn = trade_off(points, hidden, "unchanged", best=(p.setting, p.epsilon))["layout"]
         (here,) = (a for a in drawn["annotations"] if "start here" in a["text"])

@@ -19,7 +19,7 @@ def test_a_secret_is_called_given_away_only_where_the_reader_is_sure(released):
     belief = {"words": ["heart", "lung"], "prior": [0.5, 0.5], "covered": [True, True], "draws": 0}
     shown = {"released": released, "copied": False, "text": "A quiet day."}
     said = {p: call("remark", belief, {"p": [p, 1 - p], "guess": 0}, shown) for p in (0.7, 0.9, 0.95, 0.99)}
-    given_away = {p: "so is the secret" in text or "gives it away" in text for p, text in said.items()}
+    given_away = {p: "the reader knows it" in text or "still reveals it" in text for p, text in said.items()}
     assert given_away == {0.7: False, 0.9: False, 0.95: True, 0.99: True}
 
 
