@@ -231,7 +231,7 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
     at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 12.0, "token": 1}}
     at.run()
     assert not at.exception
-    assert any("“doctor” was drawn" in m.value for m in at.markdown)
+    assert any("How “doctor” was sampled" in m.value for m in at.markdown)
     assert next(m for m in at.metric if m.label == "Total ε").value == "24"
     assert not at.dataframe and not at.get("plotly_chart"), "nothing is worked out that was not asked for"
     at.button_group(key="play_more").set_value("Candidates").run()
@@ -767,7 +767,7 @@ def test_a_copy_is_released_once_however_often_it_is_told_and_two_of_one_draw_vo
     assert [e.config.epsilon for e in entries(at)] == [50.0, 20.0]
     assert all(output(at, e, run.at(e.config.epsilon).text) for e in entries(at))
     assert "at ε = 50 and 20" in at.error[0].value and "share their noise" in at.error[0].value
-    assert any(w.value.startswith("Nothing any more") for w in at.warning)
+    assert any(w.value.startswith("It no longer applies") for w in at.warning)
     at.button(key="play_again").click()
     settle(at)
     assert not at.error and not at.warning, "the next draw keeps its own promise"
@@ -827,7 +827,7 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands(monkeypatch)
     before = payload(at)
     at.text_area(key="play_text").set_value("word " * 24)
     settle(at)
-    assert "up to 20 words and marks" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    assert "up to 20 words and punctuation marks" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
     assert any("text before" in c.value for c in at.caption)
     at.text_area(key="play_text").set_value(". " * 500)
     settle(at)
@@ -983,14 +983,14 @@ def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_o
     while (job := at.session_state["session"].at("equal privacy").job) is not None:
         assert job.wait(100)
         at.run()
-    assert not at.button(key="equal_start").disabled and not any("asked before" in w.value for w in at.warning)
+    assert not at.button(key="equal_start").disabled and not any("for the previous settings" in w.value for w in at.warning)
     view = {"run": payload(at)["run"], "eps": 12.0, "token": None, "copies": []}
     at.session_state["play_strip"] = {"view": view}
     at.run()
-    assert any("asked before at ε = 50" in w.value for w in at.warning)
+    assert any("for the previous settings at ε = 50" in w.value for w in at.warning)
     at.toggle(key="equal_own").set_value(True)
     at.run()
-    assert any("asked before" in w.value for w in at.warning)
+    assert any("for the previous settings" in w.value for w in at.warning)
 
 
 # --- share
@@ -1037,7 +1037,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     link, command, code = (c.value for c in at.code[:3])
     assert link.endswith("/?mechanism=custext&epsilon=8.1&oov=mask") and "doctor" not in link + command
     assert any("This address works on this machine only." in c.value for c in at.caption)
-    options = "--mechanism custext --epsilon 8.1 --oov mask --no-loaded-words"
+    options = "--mechanism custext --epsilon 8.1 --oov mask --recase public --no-loaded-words"
     assert command == f"python -m dptext_core rewrite {options} --file text.txt"
     assert "oov='mask'" in code and "doctor" not in code
     assert any("CusText [@chen2023custext] at ε = 8.1 (per word)" in c.value for c in at.code[3:])
