@@ -419,7 +419,7 @@ def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch)
         at.segmented_control(key="bench_bought").set_value(measure)
         at.run()
         assert not at.exception
-        assert all_charts(at)[1]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
+        assert all_charts(at)[2]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
         floor = [r.value for r in total_budget.bundled() if (r.data, r.measure, r.total) == ("sst2", measure, 0.0)]
         assert list(at.dataframe[0].value["text-independent baseline"]) == floor
     for data in {r.data for r in total_budget.bundled()}:
