@@ -771,7 +771,7 @@ def test_a_copy_is_released_once_however_often_it_is_told_and_two_of_one_draw_vo
     at.button(key="play_again").click()
     settle(at)
     assert not at.error and not at.warning, "the next draw keeps its own promise"
-    assert any("released of this text before has no guarantee" in c.value for c in at.caption)
+    assert any("Your earlier releases of this text have no guarantee" in c.value for c in at.caption)
     copy(at, 50.0)
     assert len(entries(at)) == 3 and not at.error
 
@@ -828,7 +828,7 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands(monkeypatch)
     at.text_area(key="play_text").set_value("word " * 24)
     settle(at)
     assert "up to 20 words and punctuation marks" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
-    assert any("text before" in c.value for c in at.caption)
+    assert any("previous text" in c.value for c in at.caption)
     at.text_area(key="play_text").set_value(". " * 500)
     settle(at)
     assert "this text has 500" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
@@ -1053,7 +1053,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     wrong = exports.SavedSession({"mechanism": "custext", "stopwords": "secret.txt"}).to_json()
     at.file_uploader(key="play_upload").set_value(("wrong.json", wrong.encode(), "application/json"))
     settle(at)
-    assert any("not opened" in e.value and "no option" in e.value for e in at.error)
+    assert any("could not be opened" in e.value and "no option" in e.value for e in at.error)
     assert at.session_state["session"].run is run
     # As another page of this session opens a setting here: what no address carries goes beside it.
     at.session_state["session"].query = {"mechanism": "diffractor", "oov": "keep", "never": "heck,sister"}
@@ -1070,11 +1070,11 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert any("does not carry" in c.value and "Blocklist" in c.value for c in at.caption)
     assert links.link_of_run(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
     at.text_area(key="play-diffractor-never").set_value("heck f*ck").run()
-    assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)
+    assert any("this is 3 of them" in e.value and "All other words are excluded" in e.value for e in at.error)
     at.text_area(key="play-diffractor-never").set_value("mask")
     at.selectbox(key="play-diffractor-oov").set_value("mask")
     settle(at)
-    assert any("treat unknown words otherwise" in e.value for e in at.error) and not at.exception
+    assert any("another treatment of unknown words" in e.value for e in at.error) and not at.exception
 
 
 def test_a_public_start_keeps_epsilon_also_where_the_text_went_on():
