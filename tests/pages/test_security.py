@@ -236,9 +236,9 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
     upload = uploads.store_upload("a.txt", b"one\n" * 1001)
     with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
         batch.look(upload.path, most=public_hosting.limits().rows)
-    with pytest.raises(dpt.InputError, match="keeps no job"):
+    with pytest.raises(dpt.InputError, match="does not keep jobs"):
         upload.keep(batch.BatchRequest("a.txt", "text", False, (), dpt.Setting("santext")))
-    with pytest.raises(dpt.InputError, match="keeps no job"):
+    with pytest.raises(dpt.InputError, match="does not keep jobs"):
         uploads.open_upload("code", Work(), "")
     upload.forget()
     assert not any((tmp_path / "jobs").iterdir())
