@@ -180,7 +180,8 @@ def test_a_class_votes_discusses_and_votes_again():
     again = settle(pupil).radio(key=f"learn_answer_{first.name}_1")
     assert again.value is None and not again.disabled and says(pupil, "will be counted")
     again.set_value(0)
-    assert says(settle(pupil), "Your answer is counted") and says(settle(wall), "1 answered"), "the same answer counts again"
+    assert says(settle(pupil), "Your answer is counted"), "the same answer counts again"
+    assert says(settle(wall), "1 answered")
     stranger = page("learn", lesson=here, room=room, present="1")
     assert not buttons(stranger, "learn_vote") and not buttons(stranger, "wall_next")
 
