@@ -831,7 +831,7 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands(monkeypatch)
     assert any("previous text" in c.value for c in at.caption)
     at.text_area(key="play_text").set_value(". " * 500)
     settle(at)
-    assert "this text has 500" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    assert "This text has 500" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
     at.text_area(key="play_text").set_value("word " * 24)
     settle(at)
     at.button(key="play_shorten").click().run()
@@ -983,7 +983,8 @@ def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_o
     while (job := at.session_state["session"].at("equal privacy").job) is not None:
         assert job.wait(100)
         at.run()
-    assert not at.button(key="equal_start").disabled and not any("for the previous settings" in w.value for w in at.warning)
+    assert not at.button(key="equal_start").disabled
+    assert not any("for the previous settings" in w.value for w in at.warning)
     view = {"run": payload(at)["run"], "eps": 12.0, "token": None, "copies": []}
     at.session_state["play_strip"] = {"view": view}
     at.run()
