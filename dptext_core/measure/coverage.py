@@ -44,11 +44,12 @@ def _document(mechanism: Mechanism, text: str | Prepared) -> Document:
 
 
 def _describe_coverage(mechanism: Mechanism, text: str | Prepared, document: Document) -> str:
-    empty, guarantee = not document.visible.text.strip(), mechanism.guarantee(text)
-    if empty and guarantee.draws:
+    empty = not document.visible.text.strip()
+    if empty and mechanism.guarantee(text).draws:
         return EMPTY
     signs = not empty and not any(c.isalnum() for c in document.visible.text)
-    if signs and not guarantee.draws and guarantee.notion != Notion.NONE:
+    # A guarantee cuts the text into words once more: only where it matters.
+    if signs and not (guarantee := mechanism.guarantee(text)).draws and guarantee.notion != Notion.NONE:
         return COPIED
     reading = mechanism.reading
     note, (known, words) = reading.note(text), reading.coverage(text)

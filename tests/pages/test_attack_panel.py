@@ -147,7 +147,7 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}
     assert opened_tab(at) == "Best of all", "what works is open"
     at = page("dp-mlm")
-    assert "“Language model”, which infers a masked word" in said(at)
+    assert "Use “Language model”, or “Reader” for an approximation" in said(at)
     assert opened_tab(at) == "Best of all"
     at.button(key="attack_start_language-model").click()
     settle(at)
@@ -221,18 +221,18 @@ def test_several_releases_have_their_rows_and_ceilings(words):
         assert any(c.value == f"The first {facts.MOST} are used." for c in at.caption) == cut
     at.text_input(key="attack_which_others").set_value(" , ")
     at.run()
-    assert "Name at least one alternative" in said(at)
+    assert "Enter at least one alternative" in said(at)
 
 
 def test_where_no_posterior_can_be_worked_out_it_says_what_limits_any_attacker():
     at = page("adept", None, "Play some jazz music.", (1.0, 1000.0, 5.0))
-    assert "sum over all of them" in said(at) and "which text" not in jobs(at)
+    assert "total probability has no formula" in said(at) and "which text" not in jobs(at)
     n, limit = jobs(at)["limit"].result
     assert n == 8 and limit.sentence() in said(at) and 1 / 8 < limit.value < 0.5
     at = page("adept", None, "The of.", (1.0, 1000.0, 5.0))
     assert "Type at least one other text" in said(at)
     at.button_group(key="attack_which_kind").set_value("All but one word")
-    assert "no word that others could stand in for" in said(settle(at))
+    assert "no word with known alternatives" in said(settle(at))
 
 
 @pytest.mark.slow
@@ -256,7 +256,7 @@ def test_two_attackers_wait_for_words_side_by_side(monkeypatch):
 
 def test_long_work_waits_for_a_button():
     at = page("santext-plus")
-    assert "bayes" not in jobs(at) and "all pairs of words" in said(at)
+    assert "bayes" not in jobs(at) and "The first time for these options" in said(at)
 
 
 def test_words_that_were_not_replaced_say_so():

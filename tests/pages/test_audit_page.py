@@ -111,12 +111,12 @@ def test_an_own_claim_is_held_against_it(quick_audits):
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
     assert "Inconclusive" in at.warning[0].value
-    assert not any("of the last audit" in c.value for c in at.caption)
+    assert not any("results of the previous settings" in c.value for c in at.caption)
     at.toggle(key="audit_own").set_value(True).run()
-    assert any("of the last audit" in c.value for c in at.caption), "what is chosen now is another one"
+    assert any("results of the previous settings" in c.value for c in at.caption), "what is chosen now is another one"
     settle(at)
     assert "Violated" in at.error[0].value and metric(at, "Measured") == "∞"
-    assert not any("of the last audit" in c.value for c in at.caption)
+    assert not any("results of the previous settings" in c.value for c in at.caption)
 
 
 def test_words_that_stay_give_an_error_in_plain_words():
@@ -212,9 +212,9 @@ def test_two_texts_are_told_apart_under_the_chosen_setting(light):
     (row,) = next(d.value for d in at.dataframe if "ε at least" in d.value.columns).to_dict("records")
     assert row["advantage"] == "1.00" and row["ε at least"] == row["detectable ε"] == "3.28"
     assert any("the promise is broken" in e.value for e in at.error)
-    assert not any("asked before" in w.value for w in at.warning)
+    assert not any("for the previous settings" in w.value for w in at.warning)
     at.segmented_control(key="audit_two_pair").set_value("one word").run()
-    assert any("asked before" in w.value for w in at.warning)
+    assert any("for the previous settings" in w.value for w in at.warning)
 
 
 def curve_of(at: AppTest) -> dpt.TradeOffCurve:
@@ -253,7 +253,7 @@ def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatc
     python, command = (c.value for c in at.code[:2])
     assert "epsilon=15" in python and "trade-off-curve" in command and "--epsilon 15" in command
     at.text_area(key="audit_curve_other").set_value("My doctor treated my uncle.").run()
-    assert any("asked before" in w.value for w in at.warning)
+    assert any("for the previous settings" in w.value for w in at.warning)
 
 
 def test_the_total_stands_below_the_curve_with_its_optimal_composition():

@@ -102,7 +102,7 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Column to rewrite")).value == "text"
     assert "45 rows" in said(at) and not any(b.key == "batch_ten" for b in at.button)
     assert at.number_input[0].help == definition("ε")
-    assert f"Row 0: {TEXT}." in said(at) and "This text is refused" in said(at) and "drawn afresh" in said(at)
+    assert f"Row 0: {TEXT}." in said(at) and "This text is refused" in said(at) and "private preview" in said(at)
     settle(at.number_input[0].set_value(3.0).run())
     # Another page was shown, where Streamlit forgets the controls.
     assert page(data=None, session=at.session_state["session"]).number_input[0].value == 3.0
@@ -196,7 +196,7 @@ def test_a_job_that_is_stopped_shows_what_is_done_and_goes_on(folder):
 def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folder):
     at = page()
     at.toggle(key="batch_stay").set_value(True).run()
-    assert "where its owner can read them" in said(at) and "24 hours from now" in said(at)
+    assert "its owner can read them" in said(at) and "24 hours from now" in said(at)
     Gated.gate.clear()
     running(at, "batch_start")
     mine = at.session_state["session"]
@@ -321,7 +321,7 @@ def test_what_is_too_large_or_of_another_kind_is_refused_before_it_is_stored(fol
 def test_the_example_and_a_code_that_nobody_has():
     at = page(data=None)
     press(at, "batch_open")
-    assert "Type the code of the job first" in at.error[0].value
+    assert "Enter the job code first" in at.error[0].value
     press(at, "batch_example")
     assert "example.csv" in said(at) and core.look(at.session_state["session"].upload.path).count > 10
     at.session_state["session"].upload.forget()
@@ -337,7 +337,7 @@ def test_shared_draws_cannot_go_on_and_say_so(monkeypatch, folder):
     (run / "rows.jsonl").write_bytes(b"".join(lines[:20]))
     (run / "result.json").unlink()
     settle(at.run())
-    assert "random key ended with the job" in said(at) and not any(b.key == "batch_on" for b in at.button)
+    assert "random key was deleted when the job stopped" in said(at) and not any(b.key == "batch_on" for b in at.button)
     press(at, "batch_anew")
     assert "Done: 43 rows" in said(at) and len((run / "rows.jsonl").read_bytes().splitlines()) == 45
     assert json.loads((run / "result.json").read_text())["rows"] == 45

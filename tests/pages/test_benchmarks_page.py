@@ -107,7 +107,7 @@ def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found
     assert "Equal ε is not equal privacy" in captions and "unit of distance" in captions
     assert (
         "without a measured N_w: 1 point (MVC)" in captions.replace("\\", "")
-        and "papers print no such measure" in captions
+        and "papers do not report this measure" in captions
     )
 
 
@@ -145,7 +145,7 @@ def test_curves_stand_where_an_attacker_is_right_equally_often(found, monkeypatc
     at.button_group(key="bench_x_sst2_True").set_value("Same attacker").run()
     assert not at.exception
     kept = charts(at)[0]
-    assert axis(kept) == "Optimal guess correct (less is more private)" and len(panels(kept)) == 5
+    assert axis(kept) == "Best guess right (less is more private)" and len(panels(kept)) == 5
     assert not any("-open" in str(t.get("marker", {}).get("symbol")) for t in kept["data"]), "no paper prints it"
     assert "bench_papers" not in switches(at)
     values = {r.value for r in guessed if r.data == "sst2" and r.mechanism == "mvc"}
@@ -268,7 +268,7 @@ def test_what_has_no_control_is_not_sent():
         ({"mechanism": "custext", "epsilon": "1e9"}, "at most"),
         ({"mechanism": "custext", "epsilon": "1,2"}, "number"),
         ({"mechanism": "custext", "epsilon": "1e-308"}, "at least 1e-09"),
-        ({"mechanism": "custext", "epsilon": "1e-8"}, "keeps nothing"),
+        ({"mechanism": "custext", "epsilon": "1e-8"}, "preserves nothing"),
         ({"mechanism": "custext", "k": "2.5"}, "whole number"),
         ({"mechanism": "custext", "k": "inf"}, "whole number"),
         ({"mechanism": "custext", "k": "0"}, "at least 1"),
@@ -280,7 +280,7 @@ def test_what_has_no_control_is_not_sent():
         ({"mechanism": "dp-mlm", "model": "some/folder"}, "on this machine"),
         ({"mechanism": "dp-mlm", "clip_min": "0"}, "no option"),
         ({"mechanism": "diffractor", "lists": "minilm@7"}, "up to 10"),
-        ({"mechanism": "diffractor", "lists": ""}, "empty place"),
+        ({"mechanism": "diffractor", "lists": ""}, "empty entry"),
         ({"mechanism": "diffractor", "lists": "[]"}, "up to 10"),
         ({"mechanism": "custext", "k": "1_0"}, "whole number"),
         ({"mechanism": "custext", "epsilon": "1_0"}, "not a number"),
@@ -408,7 +408,7 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
 def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch):
     at = page()
     systems = list(dict.fromkeys(r.system for r in total_budget.bundled()))
-    assert not at.exception and names(all_charts(at)[1]) == systems
+    assert not at.exception and names(all_charts(at)[2]) == systems
     told = at.dataframe[0].value
     within = [
         "differential privacy within a group" if "CusText" in name else "pure differential privacy" for name in systems
@@ -419,7 +419,7 @@ def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch)
         at.segmented_control(key="bench_bought").set_value(measure)
         at.run()
         assert not at.exception
-        assert all_charts(at)[1]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
+        assert all_charts(at)[2]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
         floor = [r.value for r in total_budget.bundled() if (r.data, r.measure, r.total) == ("sst2", measure, 0.0)]
         assert list(at.dataframe[0].value["text-independent baseline"]) == floor
     for data in {r.data for r in total_budget.bundled()}:
@@ -473,8 +473,9 @@ def test_what_is_preserved_over_the_certainty_of_the_optimal_reader(found, monke
         traces = [t for t in chart["data"] if "customdata" in t]
         assert [t["name"] for t in traces] == [curves.title(m) for m in systems] and len(systems) > 5
         own = sorted((r for r in rows if (r.data, r.mechanism) == (data, "dp-mlm")), key=lambda r: r.certainty)
-        assert traces[0]["x"] == pytest.approx([100 * r.certainty for r in own])
-        assert traces[0]["y"] == pytest.approx([getattr(r, metric) for r in own])
+        mlm = traces[systems.index("dp-mlm")]
+        assert mlm["x"] == pytest.approx([100 * r.certainty for r in own])
+        assert mlm["y"] == pytest.approx([getattr(r, metric) for r in own])
 
     shown("sst2", "cosine")
     at.segmented_control(key="bench_certainty_data").set_value("snips")

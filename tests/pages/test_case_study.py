@@ -173,7 +173,7 @@ def test_an_empty_sentence_and_a_model_that_is_missing_say_what_to_do(asked, mon
 
     monkeypatch.setattr(case_study_demo, "rewriter", missing)
     settle(at.text_area(key="case_text").set_value("a flight").run())
-    assert "Take it from the repository again" in at.error[0].value and "\\*snips" in at.error[0].value
+    assert "Restore it from the repository" in at.error[0].value and "\\*snips" in at.error[0].value
 
 
 def test_what_is_typed_is_shown_as_it_is(asked, monkeypatch):

@@ -237,7 +237,7 @@ def test_a_chosen_word_is_chosen_everywhere(page):
     mine(page).word = TEXT.index("Halvorsen")
     settle(page)
     said = [c.value.replace("\\", "") for c in page.caption]
-    assert sum("“Halvorsen” is not in its vocabulary" in c and "becomes any word" in c for c in said) == 2
+    assert sum("“Halvorsen” is not in its vocabulary" in c and "becomes a random word" in c for c in said) == 2
     assert word_of({"word": 4.0}) == 4 and word_of(None) is None and word_of({"word": True}) is None
 
 
@@ -271,7 +271,7 @@ def test_equal_n_w_is_equal_and_comes_back_by_the_address_and_equal_epsilon_is_w
     assert [s.options for _, s in mine(other).columns] == [{}, {"noise": "tem"}]
     for wrong, said in (
         ({"at": "much"}, "at "),
-        ({"equal": "x"}, "equal is one of"),
+        ({"equal": "x"}, "equal must be one of"),
         ({"2.mechanism": "x"}, "Unknown mechanism"),
         ({"3.mechanism": "tem", "4.mechanism": "tem", "5.mechanism": "tem"}, "2 to 4"),
     ):
@@ -366,7 +366,7 @@ def test_rewrites_of_before_stay_dimmed_until_the_new_ones_are_there(held):
     at.run()
     assert mine(at).at("compare").job is not None and texts(at) == before
     assert "st-key-compare_before" in dims(at) and "pointer-events: none" in dims(at)
-    assert any("of the text before" in c.value for c in at.caption)
+    assert any("of the previous text" in c.value for c in at.caption)
     assert len(mine(at).ledger.entries) == book, "nothing new was looked at"
     held.set()
     settle(at)

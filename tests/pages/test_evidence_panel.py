@@ -70,7 +70,7 @@ def test_the_users_epsilon_stands_on_the_curve_of_the_nearest_configuration(foun
     assert series.options["k"] == 50
     at_3 = next(p.value for p in series.points if p.x == 3.0)
     assert trace(at, benchmark_figures.YOURS)["y"] == [pytest.approx(at_3)]
-    assert "Not as yours: unknown words: keep" in " ".join(c.value for c in at.caption).replace("\\", "")
+    assert "These differ from yours: unknown words: keep" in " ".join(c.value for c in at.caption).replace("\\", "")
     between = trace(panel(2.0, k=50), benchmark_figures.YOURS)["y"][0]
     first = next(p.value for p in series.points if p.x == 1.0)
     assert min(first, at_3) < between < max(first, at_3)

@@ -70,7 +70,7 @@ def test_papers_are_named_and_taken_away_as_bibtex(monkeypatch):
     monkeypatch.setattr(download.st, "download_button", spy)
     at = opened("How to cite")
     text = said(at)
-    assert "Mechanism Design via Differential Privacy" in text and "is our own" in text
+    assert "Mechanism Design via Differential Privacy" in text and "this program is its first description" in text
     assert not [k for k in references.references() if k != references.OWN and k in text], "papers have names"
     for key in ("meisenbacher2024dpmlm", "chen2023custext", "yue2021santext"):
         assert references.reference(key).field("title") in text
@@ -101,7 +101,7 @@ def test_forgetting_leaves_nothing():
     wait_for_work(at)
     at.button(key="footer_forget").click()
     at.run()
-    assert not at.exception and "forgotten" in at.info[0].value and not at.button
+    assert not at.exception and "Everything in this session was deleted" in at.info[0].value and not at.button
     assert "play_text" not in at.session_state and "session" not in at.session_state
 
 
@@ -115,5 +115,5 @@ def test_what_changed_along_with_forgetting_still_finds_its_values():
     at.button(key="footer_forget").click()
     mechanism.set_value("custext")
     at.run()
-    assert not at.exception and "forgotten" in at.info[0].value
+    assert not at.exception and "Everything in this session was deleted" in at.info[0].value
     assert "play_mechanism" not in at.session_state

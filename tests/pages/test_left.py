@@ -50,7 +50,7 @@ LEAVES = {
         "batch_promise": ("promise", "promise"),
         "ledger_download": ("ledger.json", "promise"),
     },
-    "learn": {"learn_handout": ("lessons.html", "nothing")},
+    "learn": {"learn_handout": ("lessons.html", "nothing"), "learn_solutions": ("solutions.html", "nothing")},
     "benchmarks": {
         "bench_shown.csv": ("shown.csv", "nothing"),
         "bench_benchmarks.csv": ("benchmarks.csv", "nothing"),

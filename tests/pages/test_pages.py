@@ -231,7 +231,7 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
     at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 12.0, "token": 1}}
     at.run()
     assert not at.exception
-    assert any("“doctor” was drawn" in m.value for m in at.markdown)
+    assert any("How “doctor” was sampled" in m.value for m in at.markdown)
     assert next(m for m in at.metric if m.label == "Total ε").value == "24"
     assert not at.dataframe and not at.get("plotly_chart"), "nothing is worked out that was not asked for"
     at.button_group(key="play_more").set_value("Candidates").run()
@@ -767,11 +767,11 @@ def test_a_copy_is_released_once_however_often_it_is_told_and_two_of_one_draw_vo
     assert [e.config.epsilon for e in entries(at)] == [50.0, 20.0]
     assert all(output(at, e, run.at(e.config.epsilon).text) for e in entries(at))
     assert "at ε = 50 and 20" in at.error[0].value and "share their noise" in at.error[0].value
-    assert any(w.value.startswith("Nothing any more") for w in at.warning)
+    assert any(w.value.startswith("It no longer applies") for w in at.warning)
     at.button(key="play_again").click()
     settle(at)
     assert not at.error and not at.warning, "the next draw keeps its own promise"
-    assert any("released of this text before has no guarantee" in c.value for c in at.caption)
+    assert any("Your earlier releases of this text have no guarantee" in c.value for c in at.caption)
     copy(at, 50.0)
     assert len(entries(at)) == 3 and not at.error
 
@@ -827,11 +827,11 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands(monkeypatch)
     before = payload(at)
     at.text_area(key="play_text").set_value("word " * 24)
     settle(at)
-    assert "up to 20 words and marks" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
-    assert any("text before" in c.value for c in at.caption)
+    assert "up to 20 words and punctuation marks" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    assert any("previous text" in c.value for c in at.caption)
     at.text_area(key="play_text").set_value(". " * 500)
     settle(at)
-    assert "this text has 500" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    assert "This text has 500" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
     at.text_area(key="play_text").set_value("word " * 24)
     settle(at)
     at.button(key="play_shorten").click().run()
@@ -983,14 +983,15 @@ def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_o
     while (job := at.session_state["session"].at("equal privacy").job) is not None:
         assert job.wait(100)
         at.run()
-    assert not at.button(key="equal_start").disabled and not any("asked before" in w.value for w in at.warning)
+    assert not at.button(key="equal_start").disabled
+    assert not any("for the previous settings" in w.value for w in at.warning)
     view = {"run": payload(at)["run"], "eps": 12.0, "token": None, "copies": []}
     at.session_state["play_strip"] = {"view": view}
     at.run()
-    assert any("asked before at ε = 50" in w.value for w in at.warning)
+    assert any("for the previous settings at ε = 50" in w.value for w in at.warning)
     at.toggle(key="equal_own").set_value(True)
     at.run()
-    assert any("asked before" in w.value for w in at.warning)
+    assert any("for the previous settings" in w.value for w in at.warning)
 
 
 # --- share
@@ -1037,7 +1038,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     link, command, code = (c.value for c in at.code[:3])
     assert link.endswith("/?mechanism=custext&epsilon=8.1&oov=mask") and "doctor" not in link + command
     assert any("This address works on this machine only." in c.value for c in at.caption)
-    options = "--mechanism custext --epsilon 8.1 --oov mask --no-loaded-words"
+    options = "--mechanism custext --epsilon 8.1 --oov mask --recase public --no-loaded-words"
     assert command == f"python -m dptext_core rewrite {options} --file text.txt"
     assert "oov='mask'" in code and "doctor" not in code
     assert any("CusText [@chen2023custext] at ε = 8.1 (per word)" in c.value for c in at.code[3:])
@@ -1053,7 +1054,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     wrong = exports.SavedSession({"mechanism": "custext", "stopwords": "secret.txt"}).to_json()
     at.file_uploader(key="play_upload").set_value(("wrong.json", wrong.encode(), "application/json"))
     settle(at)
-    assert any("not opened" in e.value and "no option" in e.value for e in at.error)
+    assert any("could not be opened" in e.value and "no option" in e.value for e in at.error)
     assert at.session_state["session"].run is run
     # As another page of this session opens a setting here: what no address carries goes beside it.
     at.session_state["session"].query = {"mechanism": "diffractor", "oov": "keep", "never": "heck,sister"}
@@ -1070,11 +1071,11 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert any("does not carry" in c.value and "Blocklist" in c.value for c in at.caption)
     assert links.link_of_run(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
     at.text_area(key="play-diffractor-never").set_value("heck f*ck").run()
-    assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)
+    assert any("this is 3 of them" in e.value and "All other words are excluded" in e.value for e in at.error)
     at.text_area(key="play-diffractor-never").set_value("mask")
     at.selectbox(key="play-diffractor-oov").set_value("mask")
     settle(at)
-    assert any("treat unknown words otherwise" in e.value for e in at.error) and not at.exception
+    assert any("another treatment of unknown words" in e.value for e in at.error) and not at.exception
 
 
 def test_a_public_start_keeps_epsilon_also_where_the_text_went_on():

@@ -94,7 +94,7 @@ def test_a_chosen_point_shows_its_rewrites(page):
     settle(page)
     shown = [j for e in page.get("bidi_component") if "copies" in (j := e.proto.json)]
     assert len(shown) == 3 and not any(json.loads(s)["button"] for s in shown)
-    assert any("to read, not to release" in c.value for c in page.caption)
+    assert any("do not release them" in c.value for c in page.caption)
     assert not mine(page).ledger.entries
 
 
@@ -174,7 +174,7 @@ def test_the_certainty_of_the_optimal_reader_is_the_default_axis():
     marks = [t for t in figure["data"] if t["mode"] == "lines+markers"]
     assert sorted(x for t in marks for x in t["x"]) == pytest.approx(sorted(p.value("certainty").mean for p in points))
     assert any("Mahalanobis has no formula" in c.value for c in at.caption), "left out, with the reason"
-    assert any("“heart” or “lung”, “kidney”, “liver”" in c.value for c in at.caption)
+    assert any("“heart” and “lung”, “kidney”, “liver”" in c.value for c in at.caption)
     assert all("heart" not in str(v) for v in at.dataframe[0].value.columns)
     (code,) = [c.value for c in at.code if c.language == "python"]
     assert "'certainty'" in code and "fact='heart'" in code
@@ -224,7 +224,7 @@ def test_what_is_typed_is_measured_at_a_pause_and_the_page_says_so(page):
     (asked,) = [json.loads(c.proto.json) for c in page.get("bidi_component") if '"pause"' in c.proto.json]
     size = len(page.text_area(key="compare_text").value)
     assert asked == {"box": "compare_text", "size": size, "pause": 1500.0, "along": False, "busy": False, "shows": ""}
-    assert any("plot updates when you pause for 1.5 seconds" in c.value for c in page.caption)
+    assert any("plot updates when you stop typing for 1.5 seconds" in c.value for c in page.caption)
 
 
 def test_stopping_keeps_the_points_that_are_there(monkeypatch):
@@ -243,7 +243,7 @@ def test_stopping_keeps_the_points_that_are_there(monkeypatch):
     while not mine(at).points:
         time.sleep(0.01)
     at.run()
-    assert at.get("plotly_chart") and "The answer comes when" in at.info[0].value and not at.success
+    assert at.get("plotly_chart") and "The advice appears when each mechanism" in at.info[0].value and not at.success
     at.button(key="trade_stop").click().run()
     gate.set()
     assert job.wait(20)
@@ -257,7 +257,7 @@ def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
     assert "Type a text" in at.info[0].value and not mine(at).points
     for mark in ("word ", ". ", "'s "):
         at.text_area(key="compare_text").set_value(mark * 20_000).run()
-        assert "up to 1,000 words and marks, and this text has 20,000" in at.error[0].value
+        assert "up to 1,000 words and punctuation marks. This text has 20,000." in at.error[0].value
         assert mine(at).at("trade-off").job is None and not mine(at).points
     at.text_area(key="compare_text").set_value(TEXT).run()
     at.multiselect(key="trade_mechanisms").set_value([]).run()

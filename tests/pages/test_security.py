@@ -231,14 +231,14 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
     monkeypatch.setenv(job_folders.VARIABLE, str(tmp_path / "jobs"))
     with pytest.raises(dpt.InputError, match="larger than 2 MB"):
         uploads.store_upload("a.csv", b"x" * ((2 << 20) + 1))
-    with pytest.raises(dpt.InputError, match=r"takes no \.parquet file"):
+    with pytest.raises(dpt.InputError, match=r"does not accept \.parquet files"):
         uploads.store_upload("a.parquet", b"PAR1")
     upload = uploads.store_upload("a.txt", b"one\n" * 1001)
     with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
         batch.look(upload.path, most=public_hosting.limits().rows)
-    with pytest.raises(dpt.InputError, match="keeps no job"):
+    with pytest.raises(dpt.InputError, match="does not keep jobs"):
         upload.keep(batch.BatchRequest("a.txt", "text", False, (), dpt.Setting("santext")))
-    with pytest.raises(dpt.InputError, match="keeps no job"):
+    with pytest.raises(dpt.InputError, match="does not keep jobs"):
         uploads.open_upload("code", Work(), "")
     upload.forget()
     assert not any((tmp_path / "jobs").iterdir())
@@ -261,10 +261,10 @@ def test_strangers_see_a_page_without_what_they_may_not(strangers, monkeypatch, 
 
 def test_a_text_of_a_stranger_has_few_words(strangers):
     assert text.too_long("word " * 500) == ""
-    assert "up to 500 words and marks, and this text has 501" in text.too_long("word " * 501)
+    assert "up to 500 words and punctuation marks. This text has 501." in text.too_long("word " * 501)
     assert text.too_long("word " * 501, ", or use another machine").endswith("Shorten it.")
     assert text.too_long("a" * 50_001) == "", "however long a word is"
-    assert "this text has many more" in text.too_long("word " * 50_001)
+    assert "This text has many more." in text.too_long("word " * 50_001)
     with pytest.raises(dpt.InputError, match=r"a shorter text\.$"):
         text.decode(b"word " * 300_000)
 
@@ -289,14 +289,14 @@ def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path
     monkeypatch.setattr(text, "limits", lambda: replace(OWN, words=most))
     drawn = len(dpt.Document.parse(long).words)
     assert drawn >= 700 and text.too_long(long).startswith(
-        f"This page takes up to {most:,} words and marks, and this text has {drawn:,}."
+        f"This page accepts up to {most:,} words and punctuation marks. This text has {drawn:,}."
     )
     kept = text.shorten(long)
     assert long.startswith(kept) and not text.too_long(kept) and text.too_long(kept + mark * 2)
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": long}) + '\n{"text": "My doctor."}\n')
     asked = batch.BatchRequest("a.jsonl", "text", False, (), dpt.Setting("santext"))
     long_row, short_row = batch.Batch(tmp_path, asked, PUBLIC.row).first()
-    assert "more than 500 words and marks" in long_row.error and short_row.text
+    assert "more than 500 words and punctuation marks" in long_row.error and short_row.text
     assert not batch.Batch(tmp_path, asked).first()[0].error, "on one's own machine it is rewritten"
 
 
@@ -356,7 +356,7 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
     for work in works:
         work.start("x", lambda task: gate.wait(5), "x")
         mine += [work.job] if work.job else []
-    assert len(mine) == 2 and not works[2].is_running() and "2 pieces of work" in works[2].failure_text("")
+    assert len(mine) == 2 and not works[2].is_running() and "2 tasks running" in works[2].failure_text("")
     gate.set()
     assert all(job.wait(5) for job in mine)
     works[2].start("x", lambda task: 1, "x")
@@ -394,4 +394,4 @@ def test_a_piece_of_work_ends_when_its_time_is_over(monkeypatch):
         raise dpt.Cancelled("x")
 
     work.start("x", endless, "x")
-    assert not work.is_running(5) and "longer than the 0.001 minutes" in work.failure_text("Stopped.")
+    assert not work.is_running(5) and "longer than the server's limit of 0.001 minutes" in work.failure_text("Stopped.")

@@ -141,9 +141,9 @@ def test_a_class_answers_unseen_until_the_wall_shows_the_answer():
     moved.set_value(first.control.values[-1])
     settle(pupils[2])
     for pupil, to in zip(pupils, (0, 1, 0), strict=True):
-        assert not says(pupil, "Counted")
+        assert not says(pupil, "Your answer is counted")
         answer(pupil, first.name, to)
-        assert says(pupil, "Counted for your class")
+        assert says(pupil, "Your answer is counted without your name")
         assert query(pupil) == {"lesson": here, "room": room}, "an address that is copied leads to the same room"
         assert not buttons(pupil, "learn_reveal"), "only the teacher shows the answer"
     answer(pupils[1], first.name, 0)
@@ -180,7 +180,8 @@ def test_a_class_votes_discusses_and_votes_again():
     again = settle(pupil).radio(key=f"learn_answer_{first.name}_1")
     assert again.value is None and not again.disabled and says(pupil, "will be counted")
     again.set_value(0)
-    assert says(settle(pupil), "Counted") and says(settle(wall), "1 answered"), "the same answer counts again"
+    assert says(settle(pupil), "Your answer is counted"), "the same answer counts again"
+    assert says(settle(wall), "1 answered")
     stranger = page("learn", lesson=here, room=room, present="1")
     assert not buttons(stranger, "learn_vote") and not buttons(stranger, "wall_next")
 
@@ -250,7 +251,7 @@ def test_a_teacher_opens_a_room_and_closes_it(monkeypatch):
     assert query(teacher) == {"lesson": "1"} and not VOTES.is_open(room)
     late = page("learn", lesson="1", room=room)
     answer(late, lessons.LESSONS[0].name, 0)
-    assert says(late, "room of this address is closed") and not says(late, "Counted")
+    assert says(late, "This room is closed: answers are no longer counted") and not says(late, "Your answer is counted")
 
 
 def test_a_word_of_ones_own_is_not_counted():
@@ -260,7 +261,7 @@ def test_a_word_of_ones_own_is_not_counted():
     pupil.text_input(key=f"learn_value_{one.name}").set_value("sister")
     settle(pupil)
     answer(pupil, one.name, 0)
-    assert not says(pupil, "Counted") and not VOTES._rooms[room].answers
+    assert not says(pupil, "Your answer is counted") and not VOTES._rooms[room].answers
     wall = wall_at(1, lesson=str(typed + 1), room=room, host=key)
     wall.text_input(key=f"learn_value_{one.name}").set_value("sister")
     settle(wall)
