@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -26,9 +26,7 @@ OTHERS = ("winter", "banana")
 
 @lru_cache(maxsize=1)
 def mechanism() -> MVC:
-    m = recommended(Vectors.door.mechanism)
-    assert isinstance(m, MVC)
-    return m
+    return cast(MVC, recommended(Vectors.door.mechanism))
 
 
 def distances(word: str) -> dict[str, float]:

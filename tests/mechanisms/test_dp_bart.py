@@ -302,7 +302,7 @@ def test_the_estimate_is_the_best_linear_one_for_public_texts(folders):
         ({"bound": 0.0}, "bound must be at least"),
         ({"delta": 0.0}, "delta must be at least"),
         ({"delta": 0.7}, "delta must be at most"),
-        ({"noise": "cauchy"}, "noise is one of"),
+        ({"noise": "cauchy"}, "noise must be one of"),
         ({"positions": 3}, "positions must be at least"),
         ({"positions": 200}, "reads 120 tokens at most"),
         ({"max_tokens": 0}, "max_tokens must be at least"),

@@ -157,5 +157,5 @@ def test_two_equal_vectors_have_no_scale():
     vectors = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
     m = on(WordSpace("twins", "", words(3), vectors), "gumbel")
     for call in (lambda: m.rewrite(words(3)[0]), lambda: m.guarantee("x"), lambda: m.distribution(words(3)[1], 0)):
-        with pytest.raises(dpt.InputError, match=r"twins have the same vector.*Leave one of them out"):
+        with pytest.raises(dpt.InputError, match=r"twins have the same vector.*Remove one of them"):
             call()

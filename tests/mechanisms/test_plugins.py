@@ -225,7 +225,7 @@ def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys,
     finally:
         sys.modules.pop("randomised_response", None)
     text, audit = capsys.readouterr().out.splitlines()
-    assert text.startswith("My ") and "ε" in audit
+    assert text.startswith("My ") and "the guarantee allows" in audit
     plugins.restore({})
     monkeypatch.chdir(ROOT)
     commands = re.findall(r"-m dptext_core (.*)", guide)
@@ -336,7 +336,7 @@ BROKEN = {
     "import no_such_module_anywhere\n": "ModuleNotFoundError",
     "import sys\nsys.exit(5)\n": "SystemExit",
     "x = 1\n": "registers no mechanism",
-    END.replace('"mine"', '"custext"'): "There is a mechanism named 'custext' already",
+    END.replace('"mine"', '"custext"'): "A mechanism named 'custext' already exists",
     END + "Mine.nothing\n": "AttributeError",
     END.replace("    def guarantee", "    def other"): "guarantee",
     END.replace('"none"', '"strong"'): "notion",

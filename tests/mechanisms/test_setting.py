@@ -42,6 +42,8 @@ def made(make) -> object:
 @given(data=st.data())
 def test_what_it_is_written_as_is_read_back(name, data):
     setting = data.draw(some(name))
+    if not dpt.mechanism_class(name).uses_epsilon:
+        setting = setting.at(None)  # a command refuses an ε without effect
     assert dpt.Setting.from_query(setting.to_query()) == setting
     assert dpt.Setting.from_dict(json.loads(json.dumps(setting.to_dict()))) == setting
     assert setting.key() == setting.at(None).key() == dpt.Setting.from_dict(setting.to_dict()).key()
@@ -85,8 +87,8 @@ def test_unknown_and_wrong_ones_are_told_in_a_sentence(option, text):
         ([], "is an object"),
         ({"options": {}}, "is an object"),
         ({"mechanism": "tem", "seed": 1}, "is an object"),
-        ({"mechanism": 1}, "is a name"),
-        ({"mechanism": "tem", "options": []}, "are an object"),
+        ({"mechanism": 1}, "must be a name"),
+        ({"mechanism": "tem", "options": []}, "must be an object"),
         ({"mechanism": "tem", "epsilon": "1"}, "epsilon is a number"),
         ({"mechanism": "tem", "epsilon": [1.0, True]}, "epsilon is a number"),
     ],
@@ -107,7 +109,7 @@ def test_what_no_mechanism_takes_is_held_and_refused_when_it_is_made():
             wrong.make()
     with pytest.raises(dpt.ConfigError, match="no option 'nothing'"):
         dpt.Setting("tem", {"nothing": 1}).to_query()
-    with pytest.raises(dpt.ConfigError, match="names its mechanism"):
+    with pytest.raises(dpt.ConfigError, match="needs a mechanism"):
         dpt.Setting.from_query({"k": "5"})
 
 
@@ -160,5 +162,5 @@ def test_a_preset_names_the_options_of_the_paper_or_of_the_benchmarks(mechanism,
 
 def test_given_options_win_over_a_preset_and_another_one_is_refused():
     assert dict(dpt.Setting.of("custext", preset="benchmark", k=5).options) == {"k": 5, "strategy": "record"}
-    with pytest.raises(dpt.ConfigError, match="no preset 'mine'"):
+    with pytest.raises(dpt.ConfigError, match="Unknown preset 'mine'"):
         dpt.Setting.of("custext", preset="mine")
