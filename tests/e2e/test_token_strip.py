@@ -237,7 +237,7 @@ def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
     page.locator(".strip.by-risk:not(.risk-away)").wait_for()
     word = page.locator(f".word[data-i='{i}']")
     assert word.evaluate("n => n.style.getPropertyValue('--r')") == "0.250"
-    assert "an attacker names it 25% of the time" in (word.get_attribute("aria-label") or "")
+    assert "an attacker recovers it 25% of the time" in (word.get_attribute("aria-label") or "")
     assert page.locator(".risk strong").inner_text() == "25%"
     page.locator(".tint").select_option("changed")
     assert "attacker" not in (word.get_attribute("aria-label") or "")
@@ -400,7 +400,7 @@ def test_estimated_chances_say_so(open_once: Open) -> None:
     i = next(k for k, t in enumerate(tokens) if t["o"] == "nurse")
     page.locator(f".word[data-i='{i}']").click()
     await_text(page, ".note", "estimated from 1,000 draws", whole=False)
-    assert "came up in none of them shows < 0.1%" in page.locator(".note").inner_text()
+    assert "was never sampled shows < 0.1%" in page.locator(".note").inner_text()
     channel = CountedChannel("nurse")
     grid = np.geomspace(LIST_LO, LIST_HI, list_payload()["lp_grid"])
     none = 0
@@ -537,11 +537,11 @@ def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app:
         copy.click()
         page.wait_for_timeout(200)
     page.locator(".copied", has_text="Copied at ε 50.").wait_for()
-    assert "no guarantee" not in page.locator(".copied").inner_text()
+    assert "neither has a guarantee" not in page.locator(".copied").inner_text()
     await_copies(page, ("run 1", 1, 50))
     page.get_by_role("slider").fill("60")
     copy.click()
-    page.locator(".copied", has_text="no guarantee").wait_for()
+    page.locator(".copied", has_text="neither has a guarantee").wait_for()
     await_view(page)
     await_copies(page, ("run 1", 1, 50), ("run 1", 1, float(page.get_by_role("spinbutton").input_value())))
     page.get_by_role("button", name="New run").click()
@@ -550,7 +550,7 @@ def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app:
     assert page.locator(".copied").inner_text() == ""
     copy.click()
     page.locator(".copied", has_text="Copied at ε").wait_for(state="attached")
-    assert "no guarantee" not in page.locator(".copied").inner_text()
+    assert "neither has a guarantee" not in page.locator(".copied").inner_text()
     eps = float(page.get_by_role("spinbutton").input_value())
     await_copies(page, ("run 1", 1, 50), ("run 1", 1, eps), ("run 2", 2, eps))
     opened.assert_clean()
