@@ -268,7 +268,7 @@ def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
     lisbon = next(k for k, t in enumerate(tokens) if t["o"] == "Lisbon")
     page.locator(f".word[data-i='{lisbon}']").click()
     await_text(page, ".chance strong", "0%")
-    await_text(page, ".note", "never kept", whole=False)
+    await_text(page, ".note", "never remains unchanged", whole=False)
     page.locator(".word.gone").first.click()
     await_text(page, ".from", "woman")
     await_text(page, ".to", "deleted")

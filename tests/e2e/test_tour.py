@@ -103,7 +103,7 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     page.get_by_role("button", name="Whole sentences a public sentence instead").click()
     page.locator(".strip.unaligned").wait_for(timeout=LONG)
     assert page.locator(":root[data-tour='5']").count() == 1, "the challenge goes on"
-    page.get_by_role("button", name="Your text Try it on").click()
+    page.get_by_role("button", name="Your text Try your own text").click()
     page.get_by_role("textbox", name="Text", exact=True).wait_for(timeout=LONG)
     settled(page)
     editor(page).fill("My doctor in Lisbon treated my sister for diabetes last winter.")
