@@ -32,7 +32,7 @@ A TEST A. Dear will, i am may: W I L L. At half past one in room six; THe first 
 
 
 #: How far ln p may lie from the core's: both compute the same file in float32, in sums of other orders.
-LOG_P = 1e-4
+LOG_P = 2e-4
 
 
 def law(page: Page, text: str, index: int, mechanism: str, epsilon: float, **more: Any) -> dict[str, Any]:

@@ -82,12 +82,12 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     # A word is chosen by mouse, then by keyboard; the panels follow.
     drawn = page.locator(".strip .text button", has_text="diabetes").first
     drawn.click()
-    page.get_by_text("“diabetes” was drawn").wait_for(timeout=LONG)
+    page.get_by_text("How “diabetes” was sampled").wait_for(timeout=LONG)
     settled(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.get_by_text("“winter” was drawn").wait_for(timeout=LONG)
+    page.get_by_text("How “winter” was sampled").wait_for(timeout=LONG)
     settled(page)
     chance = page.locator(".strip .chance strong").inner_text()
     epsilon_slider(page).press("End")
@@ -280,7 +280,7 @@ def test_one_statement_where_each_word_has_its_own_epsilon(open_once: Callable) 
     assert kept.is_checked() == before, "who asks for help turns nothing"
     switch(page, "One total for all words", True)
     page.get_by_text("By frequency", exact=True).click()
-    page.locator(".strip .spread", has_text="Each word has its own ε, from").wait_for(timeout=LONG)
+    page.locator(".strip .spread", has_text="Each word has a separate ε, from").wait_for(timeout=LONG)
     settled(page)
     assert not epsilon_slider(page).is_visible() and not page.locator(".strip .exact").is_visible()
     switch(page, "One total for all words", False)
@@ -300,7 +300,7 @@ def test_hostile_text_is_shown_literally(open_once: Callable) -> None:
     assert page.locator(".strip .text img, .strip .text strong, .strip .text a").count() == 0
     page.locator(".strip .text button", has_text="doctor").first.click()
     open_drawer(page, "Analyses")
-    page.get_by_text("“doctor” was drawn").wait_for(timeout=LONG)
+    page.get_by_text("How “doctor” was sampled").wait_for(timeout=LONG)
     assert page.locator("img[src*=example], img[src=x]").count() == 0
     seen.assert_clean()
 

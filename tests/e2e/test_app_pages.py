@@ -170,13 +170,13 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     page.get_by_text("Done: 30 rows are rewritten.").wait_for(timeout=LONG)
     calm(page)
     page.get_by_text("Ledger: what was released").click()
-    page.get_by_text(re.compile("Nothing was drawn yet|A row is what was looked at")).wait_for(timeout=LONG)
+    page.get_by_text(re.compile("There are no draws yet|Each row is one draw")).wait_for(timeout=LONG)
     calm(page)
-    assert not page.get_by_text("What left a page").count()
+    assert not page.get_by_text("The ledger counts each downloaded file").count()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download", exact=True).click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
-    page.get_by_text("What left a page").wait_for(timeout=LONG)
+    page.get_by_text("The ledger counts each downloaded file").wait_for(timeout=LONG)
     assert waiting.value.suggested_filename == "notes-release.csv"
     assert text.count("\n") == 31 and "My doctor treated my sister on day 29." not in text
     page.get_by_role("button", name="Another file").click()
@@ -189,7 +189,7 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     assert "<img src=x onerror=alert(1)>" in page.locator("table").inner_text()
     assert page.locator("[data-testid=stMain] a[href*=example], [data-testid=stMain] img").count() == 0
     page.get_by_text("Keep this job for 24 hours").click()
-    page.get_by_text("brings it back").wait_for(timeout=LONG)
+    page.get_by_text("to reopen it").wait_for(timeout=LONG)
     page.get_by_role("button", name="Rewrite all 2 rows").click()
     page.get_by_text("Done: 2 rows are rewritten.").wait_for(timeout=LONG)
     calm(page)
@@ -258,7 +258,7 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     x, y = page.locator(".js-plotly-plot").first.evaluate(LAST_POINT)
     page.mouse.click(x, y)
     page.locator(".rewrite .text[tabindex='0']").first.wait_for(timeout=LONG)
-    page.get_by_text("to read, not to release").wait_for(timeout=LONG)
+    page.get_by_text("but do not release them").wait_for(timeout=LONG)
     assert "hidden=n_w" in page.url and "kept=bleu" in page.url, "the address carries the rest too"
     page.get_by_role("button", name="Show side by side").click()
     page.get_by_role("radio", name="Side by side", checked=True).wait_for(timeout=LONG)

@@ -136,7 +136,7 @@ def test_a_long_text_waits_for_a_longer_pause_or_for_the_keys_that_send_it_and_i
     page = seen.page
     box.fill(f"{typed.SIXTY} " * 6)
     page.get_by_text("This text has more than 300 words").wait_for(timeout=LONG)
-    page.get_by_text("when you pause for 1.5 seconds").wait_for(timeout=LONG)
+    page.get_by_text("when you stop typing for 1.5 seconds").wait_for(timeout=LONG)
     page.locator(".strip .text.long").wait_for(timeout=LONG)
     settled(page)
     idle(seen)

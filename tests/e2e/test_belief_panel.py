@@ -75,15 +75,15 @@ def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_once: 
 
     # Other possibilities, which the visitor names.
     page.locator(".strip .guides .edit").click()
-    page.get_by_label("What else it could be").fill("lung, brain")
-    page.get_by_label("What else it could be").press("Enter")
+    page.get_by_label("Alternatives, separated by commas").fill("lung, brain")
+    page.get_by_label("Alternatives, separated by commas").press("Enter")
     page.locator(".strip .word-name", has_text="brain").wait_for(timeout=LONG)
     assert bars_of(page) == ["heart", "lung", "brain"] and "brain" not in page.url
     page.locator(".strip .sure .prior", has_text="33%").wait_for()
     assert "are used" not in page.locator(".strip .remark").inner_text()
     page.locator(".strip .guides .edit").click()
-    page.get_by_label("What else it could be").fill(", ".join(f"o{k}" for k in range(60)))
-    page.get_by_label("What else it could be").press("Enter")
+    page.get_by_label("Alternatives, separated by commas").fill(", ".join(f"o{k}" for k in range(60)))
+    page.get_by_label("Alternatives, separated by commas").press("Enter")
     page.locator(".strip .word-name", has_text="o6").wait_for(timeout=LONG)
     assert bars_of(page) == ["heart", *(f"o{k}" for k in range(7))]
     assert page.locator(".strip .remark").inner_text().startswith("The first 7 are used.")
@@ -183,15 +183,15 @@ def names_again(page) -> None:
     """Possibilities that are refused are named again, with a button that nothing covers."""
     bars_of(page)
     page.locator(".strip .guides .edit").click()
-    page.get_by_label("What else it could be").fill("heart")
-    page.get_by_label("What else it could be").press("Enter")
+    page.get_by_label("Alternatives, separated by commas").fill("heart")
+    page.get_by_label("Alternatives, separated by commas").press("Enter")
     page.locator(".strip .no-belief strong", has_text="No belief about").wait_for(timeout=LONG)
     page.get_by_role("button", name="Enter alternatives").click()
     painted(page)
     apply, dial = page.get_by_role("button", name="Apply"), page.locator(".strip .dial").bounding_box()
     box = apply.bounding_box()
     assert box["y"] + box["height"] <= dial["y"] + 1
-    page.get_by_label("What else it could be").fill("lung")
+    page.get_by_label("Alternatives, separated by commas").fill("lung")
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator(".strip .odds .word-name", has_text="lung").wait_for(timeout=LONG)
     page.locator(".strip .odds .word-name", has_text="kidney").wait_for(state="detached", timeout=LONG)

@@ -93,5 +93,5 @@ def test_the_pages_of_a_gallery_lead_to_each_other_and_share_their_script(page: 
     page.locator(".strip .exact").wait_for()
     page.get_by_role("link", name="All examples").click()
     page.locator(f"#{Latent.name}").get_by_role("link", name="Review").click()
-    page.locator(".strip .spread", has_text="another ε takes a new pass").wait_for()
+    page.locator(".strip .spread", has_text="another ε needs a new pass").wait_for()
     assert not page.locator(".strip .slider").is_visible()

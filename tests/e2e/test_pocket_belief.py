@@ -142,10 +142,10 @@ def test_alternatives_are_those_that_the_core_suggests(page: Page) -> None:
         found = ask(page, f"It says {word}.", word, mechanism="custext", epsilons=[])["alternatives"]
         assert found == [word, *suggest_alternatives(word, m)], word
     for text, fact, others, said in (
-        ("It says qxzv.", "qxzv", None, "No public list holds “qxzv”. Name alternatives of its kind yourself."),
+        ("It says qxzv.", "qxzv", None, "No public list contains “qxzv”. Enter similar alternatives yourself."),
         ("It says king.", "queen", None, "The text does not contain this fact as whole words."),
-        ("It says king.", "king", [" ", "KING"], "Name at least one alternative to “king”"),
-        ("It says king.", "king", [f"w{i}" for i in range(8)], "These are 8 alternatives. Give at most 7"),
+        ("It says king.", "king", [" ", "KING"], "Enter at least one alternative to “king”"),
+        ("It says king.", "king", [f"w{i}" for i in range(8)], "You entered 8 alternatives. Enter at most 7"),
     ):
         call = "([t, f, how]) => window.dptext.belief(t, f, how).then(() => '', (e) => e.message)"
         how = {"mechanism": "custext", "epsilons": [], "others": others}
@@ -212,7 +212,7 @@ def test_alternatives_that_a_visitor_names_are_weighed(page: Page) -> None:
     choose(page, "kg")
     until(page, "document.querySelector('.strip .word-name').textContent === 'kg'")
     choose(page, "Halvorsen")
-    until(page, "document.querySelector('.no-belief').innerText.includes('No public list holds “Halvorsen”.')")
+    until(page, "document.querySelector('.no-belief').innerText.includes('No public list contains “Halvorsen”.')")
 
 
 def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(page: Page) -> None:

@@ -21,7 +21,7 @@ FAULTS: dict[str, tuple[Callable[[Route], None], str]] = {
     "missing": (lambda r: r.fulfill(status=404, body="no such file"), "is not on the server. Reload this page."),
     "refused": (lambda r: r.abort(), "the server did not answer. Check your connection and reload this page."),
     "broken": (lambda r: r.fulfill(status=503), "the server answered 503. Wait a minute. Reload this page."),
-    "other": (lambda r: r.fulfill(body="<!doctype html>"), "does not match this page. Load this"),
+    "other": (lambda r: r.fulfill(body="<!doctype html>"), "does not match this page. Reload this page."),
 }
 
 
@@ -77,7 +77,7 @@ def test_a_page_without_one_of_its_scripts_names_that_cause(browser: Browser, ad
     page = context.new_page()
     page.goto(address)
     page.locator("#idle").wait_for(state="visible", timeout=20_000)
-    assert "a file is missing: load the page again" in page.inner_text("#idle")
+    assert "a file is missing: reload the page" in page.inner_text("#idle")
     context.close()
 
 

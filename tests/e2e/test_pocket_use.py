@@ -131,7 +131,7 @@ def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:
     assert not {"doctor", "sister"} & set(page.inner_text(".strip .text").lower().split())
     assert page.is_enabled("#again") and page.is_enabled("#save") and page.locator("[inert] .strip").count() == 0
     page.select_option("#mechanism", "custext")
-    assert page.is_hidden("#blocklist") and "no list of words" in page.inner_text("#blocklist_note")
+    assert page.is_hidden("#blocklist") and "does not support a blocklist here" in page.inner_text("#blocklist_note")
     page.select_option("[data-option=k]", label="5")
     until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
 
@@ -236,7 +236,7 @@ def test_a_file_that_is_another_is_refused(browser: Browser, address: str) -> No
     context.route("**/model.onnx.gz", lambda route: route.abort())
     context.route("**/custext-20.bin.gz", lambda route: route.fulfill(body=b"\0" * 4_343_800))
     page.goto(address)
-    until(page, "document.querySelector('#status').textContent.includes('is not the file')")
+    until(page, "document.querySelector('#status').textContent.includes('does not match this page')")
     context.close()
 
 
@@ -273,7 +273,7 @@ def test_a_long_rewrite_ends_where_something_else_is_asked_for(page: Page) -> No
     long = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(150))
     page.select_option("#mechanism", "dp-mlm-prior")
     page.fill("#text", long)
-    until(page, "document.querySelector('#status').textContent.startsWith('Working')")
+    until(page, "document.querySelector('#status').textContent.startsWith('Computing')")
     page.select_option("#mechanism", "custext")
     until(page, "document.querySelector('#guarantee').textContent.includes('share its set')", 40)
 
@@ -285,11 +285,11 @@ def test_the_page_is_heard_while_a_long_text_is_worked_out(page: Page) -> None:
     page.fill(
         "#text", " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(200))
     )
-    until(page, "document.querySelector('#status').textContent.startsWith('Working')")
+    until(page, "document.querySelector('#status').textContent.startsWith('Computing')")
     before = page.evaluate("window.ticks")
     page.wait_for_timeout(700)
     heard, said = page.evaluate("[window.ticks, document.querySelector('#status').textContent]")
-    assert said.startswith("Working") and heard - before > 7
+    assert said.startswith("Computing") and heard - before > 7
     assert page.is_disabled("#save") and page.locator("[inert] .strip").count() == 1, "the rewrite of another text"
     page.fill("#text", "My doctor paid for water.")
     # Some of the long text's words have these letters too, where it was done by now.
@@ -335,7 +335,7 @@ def test_a_file_that_is_dropped_takes_the_place_of_the_text(page: Page) -> None:
     assert page.input_value("#text") == "My aunt lives in Tromsø."
     for data, name in ((b"\xff\xfe\x00", "<b>x</b>.png"), (b"a" * 100_001, "large.txt")):
         assert not page.evaluate(drop, [list(data), name])
-        until(page, f"document.querySelector('#status').textContent.startsWith('“{name}” is no text file')")
+        until(page, f"document.querySelector('#status').textContent.startsWith('“{name}” is not a UTF-8 text file')")
     assert page.input_value("#text") == "My aunt lives in Tromsø."
 
 

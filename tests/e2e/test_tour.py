@@ -67,7 +67,7 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     page.locator(".tour-panel .guess .word-odds", has_text="100%").wait_for(timeout=LONG)
     assert page.locator(".tour-panel .word-odds").all_inner_texts() == ["100%", "0%", "0%", "0%"]
     assert note.locator(".crossed").count() == 9
-    assert page.locator(".tour-aside").inner_text() == "3 of these 12 words left"
+    assert page.locator(".tour-aside").inner_text() == "3 of these 12 words still visible"
     assert page.locator(".tour-centre b").inner_text() == "9 of 12 words crossed out"
     assert 50 < percent_of(page.locator(".meant strong").inner_text()) < 95
     at.add(places(page))
@@ -103,7 +103,7 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     page.get_by_role("button", name="Whole sentences a public sentence instead").click()
     page.locator(".strip.unaligned").wait_for(timeout=LONG)
     assert page.locator(":root[data-tour='5']").count() == 1, "the challenge goes on"
-    page.get_by_role("button", name="Your text Try it on").click()
+    page.get_by_role("button", name="Your text Try your own text").click()
     page.get_by_role("textbox", name="Text", exact=True).wait_for(timeout=LONG)
     settled(page)
     editor(page).fill("My doctor in Lisbon treated my sister for diabetes last winter.")

@@ -132,8 +132,8 @@ export class Engine {
     /** What each word mechanism knows: its words, their places, and what one of them is drawn from.
      * @type {Map<string, Table>} */
     this.tables = new Map();
-    /** The last that was made without some words, with how far the nearest other word is there, as a rule.
-     * @type {{of: Table, blocklist: Blocklist, made: Table, distance: number | undefined} | null} */
+    /** The last that was made without some words, with how far words are apart there.
+     * @type {{of: Table, blocklist: Blocklist, made: Table, distances: Record<string, number>} | null} */
     this.shorter = null;
     /** @type {StandIns | null} */
     this.standIns = null;
@@ -235,7 +235,9 @@ export class Engine {
     if (this.shorter?.of !== table || this.shorter.blocklist !== blocklist) {
       const left = leftOf(table.words, blocklist);
       const words = left.map((i) => table.words[i]);
-      this.shorter = { of: table, blocklist, distance: table.maker.near?.(left), made: tableFrom(table.maker, words, left) };
+      const apart = [["near", table.maker.near?.(left)], ["largest", table.maker.largest?.(left)]];
+      const distances = Object.fromEntries(apart.filter(([, d]) => d !== undefined));
+      this.shorter = { of: table, blocklist, distances, made: tableFrom(table.maker, words, left) };
     }
     return this.shorter.made;
   }
@@ -260,8 +262,7 @@ export class Engine {
     const document = flagged ? substitute(given, flagged.words) : given;
     const whole = this.tables.get(tableOf(spec));
     const table = whole && this.without(whole, blocklist);
-    const near = blocklist.size && whole?.maker.near ? this.shorter?.distance : undefined;
-    if (near !== undefined) spec = { ...spec, guarantee: { ...spec.guarantee, near } };
+    if (blocklist.size && whole) spec = { ...spec, guarantee: { ...spec.guarantee, ...this.shorter?.distances } };
     const place = (/** @type {import("./text.js").Token} */ t) =>
       t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
     const keeps = spec.options.keep_stopwords;

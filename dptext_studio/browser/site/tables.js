@@ -11,6 +11,7 @@ import { onList, ranked, scored } from "./distributions.js";
  * @property {(left: number[]) => (a: number, b: number) => number} apart the distance of two of those words in the unit
  *   of the guarantee; ∞ where it does not compare them
  * @property {(left: number[]) => number} [near] how far the nearest other word is then, as a rule
+ * @property {(left: number[]) => number} [largest] how far two of those words are apart at most
  */
 
 const SPREAD = 400; // words of which the nearest are looked at
@@ -98,5 +99,6 @@ export function diffractor(/** @type {string[]} */ list) {
       return (/** @type {number} */ row) => onList(few, row);
     },
     apart: () => (a, b) => Math.abs(a - b),
+    largest: (left) => left.length - 1,
   };
 }

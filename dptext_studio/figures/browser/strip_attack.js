@@ -61,7 +61,7 @@ class StripAttack {
   // The mark above the text, and what it means.
   keySaid(found) {
     if (found) {
-      const more = found.pending ? " Other attackers are still running." : "";
+      const more = found.pending ? " Others still guess." : "";
       return ["named", `${found.right.length} of ${found.of} words. ${GUESSER[found.name] ?? `By “${found.name}”.`}${more}`];
     }
     if (this.guessing) return ["attack", this.guesses?.why && !this.dragging ? this.guesses.why : "Release the slider to attack this text."];
@@ -71,9 +71,9 @@ class StripAttack {
 
 // What each attacker goes by.
 const GUESSER = {
-  "Same word": "This attacker assumes that the word is unchanged.",
-  "Nearest word": "This attacker guesses the nearest other word.",
-  "Best guess": "This attacker makes the Bayes-optimal guess for each word separately.",
-  "Language model": "This attacker’s language model reads only the context.",
-  Reader: "This attacker combines the mechanism’s probabilities with a language model.",
+  "Same word": "The attacker assumes that nothing changed.",
+  "Nearest word": "The attacker guesses the nearest other word.",
+  "Best guess": "The attacker makes the best guess for each word.",
+  "Language model": "The attacker’s language model reads only the context.",
+  Reader: "The attacker also uses a language model.",
 };

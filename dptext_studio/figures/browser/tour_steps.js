@@ -11,24 +11,24 @@ const TOUR_STEPS = [
   },
   {
     title: "Cross out the names. Is that enough?",
-    say: "Names, numbers, places and dates are now placeholders. But read on: *she*, *chest pain*, *the same heart disease*. " +
+    say: "Names, numbers, places and dates are replaced. But read on: *she*, *chest pain*, *the same heart disease*. " +
       "A reader still knows what she has.",
     bar: "The note with names crossed out",
     take: "Crossing out hides names. It does not hide facts.",
   },
   {
     title: "So flip coins: choose the word at random.",
-    say: "We take out “heart” and sample a word at random. Now think of a neighbour whose note says “lung”. " +
+    say: "We take out “heart” and pick a word at random. Now think of a neighbour whose note says “lung”. " +
       "Her note could have produced the same word, almost as often.",
     bar: "The note with one word sampled at random",
     take: "Differential privacy limits the odds: one word never proves which note it came from.",
   },
   {
     title: "Now slide.",
-    say: "To the left, words are replaced and the reader becomes unsure. To the right, the meaning returns, and so does " +
-      "the reader’s certainty. Watch how the two numbers trade off.",
+    say: "To the left, words change and the reader becomes unsure. To the right, the meaning returns, and so does " +
+      "the reader’s certainty. Watch both numbers.",
     bar: "",
-    take: "More meaning preserved means more certainty for the reader.",
+    take: "More meaning means more certainty for the reader.",
   },
   {
     title: "Keep the reader below 50% and the text readable.",
