@@ -134,7 +134,7 @@ def test_a_setting_is_read_from_one_word_of_a_command():
     found = read("custext:k=5: mapping =conservative:keep-stopwords=no")
     assert found == dpt.Setting("custext", {"k": 5, "mapping": "conservative", "keep_stopwords": False})
     for text, part in (("custext:k", "k"), ("custext:epsilon=3", "epsilon=3"), ("custext:k=5:zzz=1", "zzz=1")):
-        with pytest.raises(dpt.ConfigError, match=f"^'{part}' is no option of custext. Write NAME:OPTION=VALUE"):
+        with pytest.raises(dpt.ConfigError, match=f"^'{part}' is not an option of custext. Write NAME:OPTION=VALUE"):
             read(text)
 
 
