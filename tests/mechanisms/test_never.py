@@ -270,9 +270,9 @@ def test_what_is_no_word_is_refused_with_what_to_do(space):
     for listed in ("heck", [3], {"heck": 1}):
         with pytest.raises(dpt.ConfigError, match="list of words"):
             dpt.get_mechanism("dp-mlm", never=listed)
-    with pytest.raises(dpt.ConfigError, match="treat unknown words otherwise"):
+    with pytest.raises(dpt.ConfigError, match="another treatment of unknown words"):
         dpt.get_mechanism("tem", never=["mask"], oov="mask")
-    with pytest.raises(dpt.ConfigError, match="letters and digits alone"):
+    with pytest.raises(dpt.ConfigError, match="letters and digits"):
         dpt.get_mechanism("dp-prompt", never=["word-by-word"])
     for name in ("santext", "diffractor"):
         with pytest.raises(dpt.ConfigError, match="leaves no word"):
