@@ -110,12 +110,12 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     settle(keep.set_value(["label"]).run())
     assert "Nothing protects the columns" in at.warning[0].value
     settle(at)
-    assert "Each of 44 rows has its own promise" in at.info[0].value, "before all rows are rewritten"
-    assert "where no draw spends ε: row 31." in said(at)
+    assert "Each of 44 rows has its own guarantee" in at.info[0].value, "before all rows are rewritten"
+    assert "where no word is sampled: row 31." in said(at)
     press(at, "batch_start")
     assert at.warning[0].value.endswith("no word was sampled: row 31.")
-    assert "Done: 43 rows are rewritten, 1 had no word to draw and came out as it went in, 1 has an error." in said(at)
-    assert "Each of 43 rows has its own promise" in at.info[0].value and "1 row had an error" in said(at)
+    assert "Done: 43 rows are rewritten, 1 had no sampled word and is unchanged, 1 has an error." in said(at)
+    assert "Each of 43 rows has its own guarantee" in at.info[0].value and "1 row had an error" in said(at)
     assert [m.label for m in at.metric] == ["Words unchanged"] and "Rows with an error: 1" in [
         s.value for s in at.subheader
     ]
@@ -221,7 +221,7 @@ def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folde
     again.button(key="batch_delete").click().run()
     assert not list(folder.iterdir())
     back.run()
-    assert "This job is over" in said(back)
+    assert "This job has ended" in said(back)
     back.text_input(key="batch_code").set_value(code)
     press(back, "batch_open")
     assert "No job has this code" in said(back)
