@@ -122,7 +122,7 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     left, errors = (d.value.to_dict("records") for d in at.dataframe)
     assert errors == [{"row": 3, "why": "This text is refused. Write another."}]
     assert left[1] == {"row": 2, "numbers": ["1"]}
-    (standing,) = (e for e in at.expander if "Still standing" in e.label)
+    (standing,) = (e for e in at.expander if "Still visible" in e.label)
     assert "in 44 of 44 rows" in standing.label and "evenly" not in standing.label
     assert [s.options[1] for s in at.selectbox if s.key == "batch_row"] == ["2"]
     assert "Row 19:" in said(at) and "Row 20:" not in said(at), "a page of rows, and no more"
