@@ -236,6 +236,7 @@ DIALECTS = {
 @example([("a\rb", "c"), ("d", "e")])
 @example([('"', '"\n"')])
 @example([("", "1\n\t")])
+@example([("", ""), ("", " "), ("", " "), ("", " ")])
 def test_what_a_spreadsheet_writes_is_read_as_it_was(tmp_path_factory, name, rows):
     out = io.StringIO()
     writer = csv.writer(out, **DIALECTS[name])
