@@ -174,7 +174,7 @@ def belief(
     seed : int, optional
         Repeats the fresh releases and the estimate.
     task : Task, optional
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------

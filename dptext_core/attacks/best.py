@@ -267,7 +267,7 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
     results : sequence of RewriteResult
         Texts in which no word was drawn are left out.
     task : Task
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------

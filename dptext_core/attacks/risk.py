@@ -118,7 +118,7 @@ def word_success(
     prior : Prior, optional
         How frequent words are in public; by default as the bundled lists count them.
     task : Task
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------

@@ -314,7 +314,7 @@ def measure(
     prepared : sequence of Prepared, optional
         The texts as the mechanism has prepared them.
     task : Task
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------

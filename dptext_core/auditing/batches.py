@@ -173,8 +173,7 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     looked += (
         f": a leak in one place is seen from {format_share(leak or 1.0)} of its texts on, one in all places from "
         f"{format_share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a "
-        f"mirror, "
-        "at the same place"
+        "mirror, at the same place"
     )
     blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak or 1.0)} of the calls"
     blind += f"{NOR}noise that texts share in another way than place by place, or a leak in longer lists alone"

@@ -100,7 +100,7 @@ def audit(
     thorough : bool
         Every word of the vocabulary and more rewrites are looked at, where they take minutes too.
     task : Task, optional
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------

@@ -270,8 +270,7 @@ def released_words(subject: Subject) -> Check | None:
     blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
         f"; {_count(len(suspects))} stayed or came out the same{_repeat_note(len(suspects))}. One word that leaks, "
-        f"among "
-        f"those that were rewritten, is seen where it does in {format_share(leak)} of its rewrites"
+        f"among those that were rewritten, is seen where it does in {format_share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
 

@@ -65,8 +65,7 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
             same = [n for name, n in zip(names or (), by_name, strict=True) if name == column]
             raise InputError(
                 f"{file} has {times[column]} columns named {shorten_repr(column)}. Choose one by its number, from 1, "
-                f"with "
-                f"--header (from Python header=True), or by name: {', '.join(map(shorten_repr, same[:10]))}."
+                f"with --header (from Python header=True), or by name: {', '.join(map(shorten_repr, same[:10]))}."
             )
         if column in by_name:
             at = by_name[column]
@@ -76,8 +75,7 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
             kind = "numbered" if column.isdecimal() else "named"
             raise InputError(
                 f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width}: name one as that row "
-                f"does, "
-                f"or by its number, 1 to {width}."
+                f"does, or by its number, 1 to {width}."
             )
         if at in found:
             raise same_column(file, found[at], column)

@@ -140,8 +140,7 @@ def _value(path: Path, column: str, scalar: Any) -> Any:
     except (ValueError, OverflowError, KeyError):  # a date far away; text that is none; two fields of one name
         raise InputError(
             f"{path.name} has a value in the column {shorten_repr(column)} that cannot be read, such as a date before "
-            f"year 1 "
-            "or text that is no UTF-8. Correct it, or leave that column out."
+            "year 1 or text that is no UTF-8. Correct it, or leave that column out."
         ) from None
     return _plain(path, column, value)
 
@@ -213,8 +212,7 @@ def _plain(path: Path, column: str, value: Any) -> Any:
         except UnicodeDecodeError:
             raise InputError(
                 f"{path.name} has bytes that are no UTF-8 in the column {shorten_repr(column)}. Write that column as "
-                f"text, "
-                "or leave it out."
+                "text, or leave it out."
             ) from None
     if isinstance(value, dict):
         return {str(k): _plain(path, column, v) for k, v in value.items()}

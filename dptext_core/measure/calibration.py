@@ -155,7 +155,7 @@ def calibrate(
     fact, alternatives : optional
         For "certainty", as in :func:`~dptext_core.attacks.belief.belief`.
     task : Task, optional
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def equal_privacy(
     tolerance : float
         How far from the target the search may end.
     task : Task, optional
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------

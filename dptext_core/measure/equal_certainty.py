@@ -121,7 +121,7 @@ def equal_certainty(
     alternatives : sequence of str, optional
         What else may stand there, the same for all settings; without it, public ones.
     task : Task, optional
-        Is told how far it is, and may stop it.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------

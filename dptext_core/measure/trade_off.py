@@ -215,7 +215,7 @@ def tradeoff(
     prepare : callable, optional
         How one text gets its scores, where the caller holds them; it is asked once a setting.
     task : Task, optional
-        Is told how far it is, and may stop it; what was yielded stands.
+        Receives the progress, and may cancel the work; what was yielded stands.
 
     Yields
     ------

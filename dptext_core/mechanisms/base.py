@@ -142,7 +142,7 @@ class Mechanism(PreparationBase):
             Locks the noise of a session, instead of a seed. Without either the operating system's randomness is drawn
             from.
         task : Task, optional
-            Is told how far it is, and may stop it.
+            Receives the progress, and may cancel the work.
 
         Returns
         -------
@@ -316,7 +316,7 @@ class Mechanism(PreparationBase):
         stream : NoiseStream
             The noise of text i is below ``stream.at(i)``.
         task : Task
-            Is told how far it is, and may stop it.
+            Receives the progress, and may cancel the work.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class Mechanism(PreparationBase):
         stream : NoiseStream
             The noise of rewrite k is below ``stream.at("fresh", k)``.
         task : Task
-            Is told how far it is, and may stop it.
+            Receives the progress, and may cancel the work.
 
         Returns
         -------

@@ -27,7 +27,7 @@ class PreparationBase(ConfiguredBase):
         ----------
         text : str
         task : Task, optional
-            Is told how far it is, and may stop it.
+            Receives the progress, and may cancel the work.
 
         Returns
         -------

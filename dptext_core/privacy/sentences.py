@@ -477,7 +477,6 @@ def blocklist_note(n: int) -> str:
     what, it = ("is", "it") if n == 1 else ("are", "they")
     return (
         f"{pluralize(n, 'word')} {what} removed from the possible outputs, where {it} {what} among them, before "
-        f"anything is "
-        "sampled. Another form of a word, such as its plural, is another word. ε is unchanged as long as the list is "
-        "public and was made without looking at the text."
+        "anything is sampled. Another form of a word, such as its plural, is another word. ε is unchanged as long as "
+        "the list is public and was made without looking at the text."
     )

@@ -53,8 +53,7 @@ def folder_of(kind: str, given: str, bundled: Mapping[str, str], make: str) -> P
     if not folder.is_dir():
         raise ConfigError(
             f"There is no {kind} {shorten_repr(given)}: it is neither {' nor '.join(bundled)}, nor a folder on this "
-            f"machine. "
-            f"Make one with: {make}"
+            f"machine. Make one with: {make}"
         )
     return folder.resolve()
 

@@ -95,7 +95,7 @@ def check_mechanism(
     only : str, optional
         The name of one of ``CHECKS``; without it all are made, which takes seconds for a word mechanism.
     task : Task, optional
-        Is told how far it is, and stops it between two checks.
+        Receives the progress, and cancels between two checks.
     **options
         The options with which the mechanism is made, such as a small vocabulary, which makes it faster.
 

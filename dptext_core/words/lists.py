@@ -156,8 +156,7 @@ def _parse(name: str) -> tuple[str, int | None]:
     if parts is None:
         raise ConfigError(
             f"Unknown word list {shorten_repr(name)}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or "
-            f"path "
-            "of a word space, and a whole number that picks the word to start from (glove-840b@1)."
+            "path of a word space, and a whole number that picks the word to start from (glove-840b@1)."
         )
     return parts[1], int(parts[2])
 

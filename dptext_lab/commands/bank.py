@@ -87,8 +87,7 @@ def build(args: argparse.Namespace) -> None:
         )
     note(
         f"{pluralize(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and "
-        f"by "
-        f"{about.largest_error:.2g} at most. Anyone may read the bank, and any sentence of it can be released: look "
+        f"by {about.largest_error:.2g} at most. Anyone may read the bank, and any sentence of it can be released: look "
         "through sentences.txt before you use it."
     )
     emit(f"Use it with --mechanism dp-sentence --bank {args.out}")

@@ -55,10 +55,3 @@ def drawer_button(label: str, key: str, opened: str) -> None:
         icon=f":material/keyboard_arrow_{'up' if is_open else 'down'}:",
         help=f"{'Close' if is_open else 'Open'} it below",
     )
-
-
-def open_panel(name: str) -> None:
-    """Open a panel, and bring it into sight."""
-    state.play_further = name
-    state.play_far_open = True
-    session().bring = "play_further"
