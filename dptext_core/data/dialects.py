@@ -75,7 +75,7 @@ def _separator(lines: Sequence[str], whole: bool) -> str:
             continue
         same = sum(len(row) == width for row in rows) / len(rows)
         inner = [cell for row in rows for cell in row[1:]]
-        # Between two words of a sentence a blank follows the mark; between two cells none does, but a cell may be blank.
+        # Between two words of a sentence a blank follows the mark. Between two cells none does; a cell may be blank.
         spaced = sum(cell[:1] == " " and not cell.isspace() for cell in inner) / len(inner)
         if mark != "," and spaced > 0.5:
             continue
