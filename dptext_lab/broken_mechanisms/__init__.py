@@ -1,12 +1,13 @@
-"""Mechanisms with a planted fault, each a sound one with a function or two replaced: for showing what an audit finds.
+"""Deliberately broken mechanisms, which show what an audit detects. Each is a sound one with one or two functions
+replaced.
 
-None of them is registered: they appear nowhere unless asked for by name. A file of this package holds faults of a kind,
-and a tuple of them that is joined here.
+None of them is registered, so they appear only if you ask for them by name. Each file of this package holds the faults
+of one kind.
 
-    from dptext_core.auditing import audit
+from dptext_core.auditing import audit
     from dptext_lab.broken_mechanisms import broken
 
-    print(audit(broken("halved-sensitivity")).sentence())
+print(audit(broken("halved-sensitivity")).sentence())
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ FAULTS: Mapping[str, Fault] = {
 
 
 def broken(name: str, **options: Any) -> Mechanism:
-    """Return the mechanism with the planted fault ``name``. Raises ConfigError for a name that is not there."""
+    """Return the broken mechanism with the fault ``name``. Raises ConfigError for an unknown name."""
     return _make(name, lambda fault: fault.broken, options)
 
 
@@ -46,6 +47,6 @@ def sound(name: str, **options: Any) -> Mechanism:
 
 def _make(name: str, which: Callable[[Fault], type[Mechanism]], options: Mapping[str, Any]) -> Mechanism:
     if name not in FAULTS:
-        raise ConfigError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
+        raise ConfigError(f"There is no broken mechanism {name!r}. Choose one of: {', '.join(FAULTS)}.")
     fault = FAULTS[name]
     return which(fault).create(**{**fault.options, **options})

@@ -1,4 +1,4 @@
-"""A planted fault, and the decorator that registers one."""
+"""The description of a broken mechanism, and the decorator that registers it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ _Broken = TypeVar("_Broken", bound=type[Mechanism])
 
 @dataclass(frozen=True)
 class Fault:
-    """A planted fault. broken: the mechanism with it, whose first base is the sound one. options: what both are made
-    with.
-
-    inputs: words or texts at which it shows, where the default ones of an audit do not show it in reasonable time; None
-    for those.
+    """A deliberate fault. broken: the broken mechanism, whose first base is the sound one. options: of both mechanisms.
+    inputs: words or texts that reveal the fault, if the audit's default inputs would take too long; else None.
     """
 
     name: str
@@ -43,7 +40,7 @@ def fault(
     options: Mapping[str, Any] | None = None,
     inputs: tuple[str, ...] | None = None,
 ) -> Callable[[_Broken], _Broken]:
-    """Register the class below as its first base with a planted fault."""
+    """Register a class as the broken version of its first base."""
 
     def register(broken: _Broken) -> _Broken:
         _REGISTERED.append(Fault(name, title, explanation, broken, options or {}, inputs))
@@ -53,5 +50,5 @@ def fault(
 
 
 def faults_of(module: str) -> tuple[Fault, ...]:
-    """Return the faults that a module plants, in its order."""
+    """Return the faults that a module defines, in its order."""
     return tuple(f for f in _REGISTERED if f.broken.__module__ == module)

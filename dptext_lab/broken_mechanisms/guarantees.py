@@ -1,7 +1,7 @@
-"""Guarantees that state what the mechanism does not do: the draws and the texts are those of the sound twin, or nearly.
+"""Wrong guarantees for sound mechanisms: the samples and texts are (almost) those of the sound twin.
 
-Mistakes that an honest author makes: a total that is composed wrongly, a range that is not bounded, an adjacency
-without its conditions, and distances and groups that are others.
+These are mistakes of an honest author: a wrongly composed total, an unbounded range, an adjacency without its
+conditions, and wrong distances and groups.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TinyResponse(WordMechanism):
     """Randomised response over few words."""
 
     name, title, notion = "tiny-response", "A small randomised response", "pure"
-    summary = "A word stays, or becomes any other of few words."
+    summary = "A word is unchanged, or becomes one of a few other words."
     config_cls = TinyConfig
     most: ClassVar[int] = 300
 
@@ -81,7 +81,7 @@ class TinyGroups(TinyResponse):
     """Randomised response within groups of twenty words."""
 
     name, title, notion = "tiny-groups", "A small mechanism with groups", "group"
-    summary = "A word stays, or becomes any other of its group."
+    summary = "A word is unchanged, or becomes another word of its group."
     size: ClassVar[int] = 20
 
     @cached_property
@@ -100,7 +100,7 @@ class TinyGroups(TinyResponse):
         return ("the group of each word: about how frequent it is",)
 
     def _alike(self, rows: np.ndarray) -> np.ndarray:
-        """Whether words at rows (n,) are in one group, bool (n, n)."""
+        """Return whether words at rows (n,) are in one group, bool (n, n)."""
         group = rows // self.size
         return group[:, None] == group[None]
 
@@ -111,10 +111,10 @@ class TinyGroups(TinyResponse):
 
 
 class TinyMetric(TinyResponse):
-    """The exponential mechanism over few words, in a distance of its own: the Manhattan distance of four numbers."""
+    """The exponential mechanism over few words, with the Manhattan distance of four numbers."""
 
-    name, title, notion = "tiny-metric", "A small mechanism with a distance of its own", "metric"
-    summary = "A word becomes one that is near in a distance of its own."
+    name, title, notion = "tiny-metric", "A small mechanism with a custom distance", "metric"
+    summary = "A word becomes one that is near in a custom distance."
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -126,11 +126,11 @@ class TinyMetric(TinyResponse):
 
     @cached_property
     def table(self) -> np.ndarray:
-        """Distances of all words, float64 (V, V)."""
+        """Return the distances of all words, float64 (V, V)."""
         return self._between(np.abs(self.points[:, None] - self.points[None]))
 
     def _between(self, apart: np.ndarray) -> np.ndarray:
-        """Distances from differences of coordinates (…, 4)."""
+        """Return distances from differences of coordinates (…, 4)."""
         return apart.sum(axis=-1)
 
     def channel(self, row: int) -> Channel:
@@ -155,11 +155,11 @@ class TinyMetric(TinyResponse):
 
 @fault(
     "root-total",
-    "A total that grows with the root of the words",
-    "SanText whose total is ε times the root of the number of draws, without the δ that such a total needs.",
+    "A total that grows with the square root of the number of words",
+    "SanText whose total is ε times the square root of the number of draws, without the δ that such a total needs.",
 )
 class RootSanText(SanText):
-    """SanText, whose total grows with the root of the number of words, as no composition without δ does."""
+    """SanText with a total that grows with the square root of the number of words, which needs a δ."""
 
     title = "SanText whose total is too small"
 
@@ -170,13 +170,13 @@ class RootSanText(SanText):
 
 @fault(
     "capped-draws",
-    "A total that counts ten draws at most",
-    "A small randomised response that counts the first ten draws of a text and makes them all.",
+    "A total that counts at most ten draws",
+    "A small randomised response that counts only the first ten draws of a text.",
 )
 class CappedResponse(TinyResponse):
-    """Randomised response, which counts ten draws at most."""
+    """Randomised response that counts at most ten draws."""
 
-    title = "A small randomised response that counts ten draws"
+    title = "A small randomised response that counts at most ten draws"
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
         return each[:10]
@@ -185,12 +185,12 @@ class CappedResponse(TinyResponse):
 @fault(
     "free-repeats",
     "Repeated words that cost nothing",
-    "SanText that counts a repeated word once, as if it were drawn once, and draws it at each place.",
+    "SanText that counts a repeated word once, but samples it at each position.",
 )
 class FreeRepeatsSanText(SanText):
-    """SanText, which counts a repeated word once and draws it each time."""
+    """SanText that counts a repeated word once and samples it each time."""
 
-    title = "SanText whose repeated words cost nothing"
+    title = "SanText with free repeated words"
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
         return each[: len(set(prepared.rows[prepared.rows >= 0].tolist()))]
@@ -198,13 +198,13 @@ class FreeRepeatsSanText(SanText):
 
 @fault(
     "falling-spent",
-    "Draws that are said to spend less",
-    "A small randomised response that spends the same ε on each word and states less for each later one.",
+    "Draws that spend more than stated",
+    "A small randomised response that spends the same ε on each word, but states less for later ones.",
 )
 class FallingResponse(TinyResponse):
-    """Randomised response, which says that later words spend less."""
+    """Randomised response that states less ε for later words."""
 
-    title = "A small randomised response whose later words are said to spend less"
+    title = "A small randomised response that states less ε for later words"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)
@@ -215,12 +215,12 @@ class FallingResponse(TinyResponse):
 @fault(
     "large-expected",
     "An expected total above the worst case",
-    "SanText whose expected total is larger than the total of its worst case.",
+    "SanText with an expected total that exceeds its worst case.",
 )
 class ExpectingSanText(SanText):
-    """SanText, which expects more than its worst case."""
+    """SanText with an expected total above its worst case."""
 
-    title = "SanText that expects more than its worst case"
+    title = "SanText with an expected total above its worst case"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)
@@ -231,7 +231,7 @@ class ExpectingSanText(SanText):
     "one-draw", "Six draws that are counted as one", "A small mechanism that writes six words and states the ε of one."
 )
 class OneDrawWriter(TinyWriter):
-    """The small writer, which counts its six draws as one."""
+    """The small writer that counts its six draws as one."""
 
     title = "A small mechanism that counts its draws as one"
 
@@ -242,11 +242,11 @@ class OneDrawWriter(TinyWriter):
 
 @fault(
     "delta-once",
-    "A δ for each draw that is counted once",
-    "A small mechanism that writes six words, each with a δ, and states it once for the text.",
+    "A δ that is counted once for six draws",
+    "A small mechanism that writes six words with a δ for each, and states it once for the text.",
 )
 class DeltaOnceWriter(TinyWriter):
-    """The small writer with a δ for each piece, which counts it once for the whole text."""
+    """The small writer with a δ for each word that counts it once for the whole text."""
 
     title = "A small mechanism that counts its δ once"
 
@@ -261,11 +261,11 @@ class DeltaOnceWriter(TinyWriter):
 @fault(
     "bounded-response",
     "A bounded range of randomised response",
-    "A small randomised response that states a bounded range: its log-ratios span 2ε, so that its composition by "
-    "zCDP is too small.",
+    "A small randomised response that states a bounded range. Its log-ratios span 2ε, so its composition by zCDP "
+    "is too small.",
 )
 class BoundedResponse(TinyResponse):
-    """Randomised response, which states a bounded range: its log-ratios span 2ε."""
+    """Randomised response that states a bounded range, although its log-ratios span 2ε."""
 
     title = "A small randomised response with a bounded range"
 
@@ -279,7 +279,7 @@ class BoundedResponse(TinyResponse):
     "Laplace noise on clipped numbers that states a bounded range, which only exponential mechanisms have.",
 )
 class BoundedLatent(TinyLatent):
-    """The small latent mechanism, which states a bounded range, as no Laplace noise has."""
+    """The small latent mechanism that states a bounded range, which Laplace noise does not have."""
 
     title = "A small latent mechanism with a bounded range"
 
@@ -293,12 +293,12 @@ class BoundedLatent(TinyLatent):
 @fault(
     "any-text",
     "An adjacency without conditions",
-    "SanText whose guarantee says any two texts, while kept words and the number of words show.",
+    "SanText with a guarantee for any two texts, although kept words and the number of words are visible.",
 )
 class AnyTextSanText(SanText):
-    """SanText, which says that any two texts are alike."""
+    """SanText that calls any two texts adjacent."""
 
-    title = "SanText that makes any two texts alike"
+    title = "SanText that calls any two texts adjacent"
 
     def _adjacency(self) -> Adjacency:
         return ANY_TEXTS
@@ -307,12 +307,12 @@ class AnyTextSanText(SanText):
 @fault(
     "unknown-adjacency",
     "An adjacency without unknown words",
-    "SanText whose guarantee makes unknown words alike to known ones, which are drawn otherwise.",
+    "SanText that calls texts with unknown words adjacent to others, although it treats unknown words differently.",
 )
 class UnknownSanText(SanText):
-    """SanText, which does not say that unknown words have to stand in the same places."""
+    """SanText with an adjacency that ignores the positions of unknown words."""
 
-    title = "SanText that makes unknown words alike to known ones"
+    title = "SanText whose adjacency ignores unknown words"
 
     def _adjacency(self) -> Adjacency:
         return self.adjacency()
@@ -321,12 +321,12 @@ class UnknownSanText(SanText):
 @fault(
     "length-adjacency",
     "An adjacency that names the length only",
-    "1-Diffractor whose guarantee names the number of words, and not the kept words and spaces that show.",
+    "1-Diffractor whose guarantee names the number of words, but not the visible kept words and spaces.",
 )
 class SameLengthDiffractor(Diffractor):
-    """1-Diffractor, which names the number of words, and not that kept words show."""
+    """1-Diffractor that names the number of words, but not the visible kept words."""
 
-    title = "1-Diffractor that makes texts with other kept words alike"
+    title = "1-Diffractor whose adjacency ignores kept words"
 
     def _adjacency(self) -> Adjacency:
         return Adjacency(Condition(ConditionKind.TOKEN_COUNT))
@@ -334,14 +334,14 @@ class SameLengthDiffractor(Diffractor):
 
 @fault(
     "length-shown",
-    "A length that shows",
-    "A small mechanism whose guarantee says any two texts, and which writes no more words than the text has.",
+    "A visible length",
+    "A small mechanism with a guarantee for any two texts that writes no more words than the text has.",
     options={"epsilon": 8.0},
 )
 class LengthWriter(TinyWriter):
-    """The small writer, which writes no more words than the original has."""
+    """The small writer that writes no more words than the original has."""
 
-    title = "A small mechanism whose length shows"
+    title = "A small mechanism that reveals the length"
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
         return compose(drawn[: max(1, len(original.split()))], float(self.config.epsilon))
@@ -353,10 +353,10 @@ class LengthWriter(TinyWriter):
 @fault(
     "small-largest",
     "A largest distance that is too small",
-    "SanText that states a distance of typical words as the largest one, and so too small odds for the worst word.",
+    "SanText that states a typical distance as the largest one, so the odds for the worst word are too small.",
 )
 class MeanLargestSanText(SanText):
-    """SanText, which states a typical distance in the place of the largest one."""
+    """SanText that states a typical distance instead of the largest one."""
 
     title = "SanText whose largest distance is too small"
 
@@ -371,9 +371,9 @@ class MeanLargestSanText(SanText):
     "1-Diffractor that states the distance to the nearest word as a share of the list.",
 )
 class NearDiffractor(Diffractor):
-    """1-Diffractor, which states how near words are as a share of the list."""
+    """1-Diffractor that states the distance to the nearest word as a share of the list."""
 
-    title = "1-Diffractor whose nearest word is too near"
+    title = "1-Diffractor with a nearest distance in the wrong unit"
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         guarantee = super().guarantee_fields(epsilon)
@@ -382,14 +382,14 @@ class NearDiffractor(Diffractor):
 
 @fault(
     "squared-distance",
-    "A distance that is none",
-    "A small mechanism with squared differences, in which a detour is shorter than the straight way.",
+    "A function that is not a distance",
+    "A small mechanism with squared differences, which violate the triangle inequality.",
     options={"epsilon": 0.2},
 )
 class SquaredMetric(TinyMetric):
-    """The small mechanism with the squares of its differences, which are no distance: a detour is shorter."""
+    """The small mechanism with squared differences, which violate the triangle inequality."""
 
-    title = "A small mechanism with a distance that is none"
+    title = "A small mechanism without a triangle inequality"
 
     def _between(self, apart: np.ndarray) -> np.ndarray:
         return np.square(apart).sum(axis=-1)
@@ -397,13 +397,13 @@ class SquaredMetric(TinyMetric):
 
 @fault(
     "one-way-distance",
-    "A distance that is longer one way",
-    "A small mechanism that states distances which depend on the order of the two words.",
+    "A distance that is not symmetric",
+    "A small mechanism with stated distances that depend on the order of the two words.",
 )
 class OneWayMetric(TinyMetric):
-    """The small mechanism, which states distances that are longer on the way back."""
+    """The small mechanism with asymmetric stated distances."""
 
-    title = "A small mechanism whose distances are others on the way back"
+    title = "A small mechanism with asymmetric distances"
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         return super().distances(words) * np.linspace(1.0, 2.0, len(words))[:, None]
@@ -411,13 +411,13 @@ class OneWayMetric(TinyMetric):
 
 @fault(
     "unscaled-distance",
-    "A distance that nobody can check",
-    "A small mechanism that states ε in a distance of its own and does not say how near or far words are.",
+    "A distance without a scale",
+    "A small mechanism that states ε in a custom distance, and does not say how large distances are.",
 )
 class UnscaledMetric(TinyMetric):
-    """The small mechanism, which does not say how large its distances are."""
+    """The small mechanism that does not state how large its distances are."""
 
-    title = "A small mechanism with a distance of no scale"
+    title = "A small mechanism without a scale of distance"
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         return super().guarantee_fields(epsilon) | {"near": None, "largest": None}
@@ -427,12 +427,12 @@ class UnscaledMetric(TinyMetric):
 
 
 @fault(
-    "crowded-groups", "Groups that are said to be larger", "A small mechanism with groups of 20 words that states 40."
+    "crowded-groups", "Groups that are smaller than stated", "A small mechanism with groups of 20 words that states 40."
 )
 class CrowdedGroups(TinyGroups):
-    """The small mechanism with groups, which says that they have twice as many words."""
+    """The small mechanism with groups that states twice their size."""
 
-    title = "A small mechanism whose groups are said to be larger"
+    title = "A small mechanism that overstates its groups"
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         return super().guarantee_fields(epsilon) | {"group": frequency_group(2 * self.size)}
@@ -441,10 +441,10 @@ class CrowdedGroups(TinyGroups):
 @fault(
     "sliding-groups",
     "Groups that overlap",
-    "A small mechanism that calls any words alike that are about as frequent, while each group has its own words.",
+    "A small mechanism that calls words of similar frequency adjacent, although each group has its own words.",
 )
 class SlidingGroups(TinyGroups):
-    """The small mechanism with groups, which calls any words alike that are about as frequent."""
+    """The small mechanism with groups that calls words adjacent if their frequencies are close."""
 
     title = "A small mechanism whose groups overlap"
 

@@ -1,5 +1,7 @@
-"""Faults that show in some draws only: in large batches, late in a text, at its first rewrite, at one word, between
-texts, or in what is written from noise that is not there."""
+"""Faults that only some draws reveal: in large batches, late in a text, at its first rewrite, or at one word.
+
+Other faults here show between texts, or in text that is decoded without the stated noise.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,17 @@ from dptext_core.support.task import Task
 from .base import fault, faults_of
 from .stated import restore_original
 
-#: From which token on ``LateDiffractor`` leaks, and the word that ``OneWordDiffractor`` and ``OneWordCusText`` leak.
+#: The first token that ``LateDiffractor`` leaks, and the word that ``OneWordDiffractor`` and ``OneWordCusText`` leak.
 LATE, WORD = 260, "hospital"
 
 
 @fault(
     "no-noise",
-    "A decoder that sees no noise",
-    "ADePT states the noise on its vector, and the new text is written from the vector as it is.",
+    "A decoder that receives no noise",
+    "ADePT states noise on its vector, but writes the new text from the vector without noise.",
 )
 class NoiselessADePT(ADePT):
-    """ADePT that states its noise and writes from the vector without it."""
+    """ADePT that states noise and decodes the vector without it."""
 
     title = "ADePT whose decoder reads the vector without noise"
 
@@ -51,11 +53,14 @@ class LengthConfig:
 
 
 class NoisyLength(Mechanism):
-    """Writes one of eight words, by one number in [0, 1] with Laplace noise of scale 1/ε: how many words a text has, of
-    ten. Small enough that what is written tells the noisy number, as far as there are words for it."""
+    """A mechanism that releases one of eight words for the noisy length of a text.
+
+    The length is a number in [0, 1], at most ten words, with Laplace noise of scale 1/ε. The released word shows the
+    noisy number as finely as eight words can.
+    """
 
     name, title, family, notion = "tiny-length", "A small mechanism that writes from a number", "autoencoder", "pure"
-    summary = "A text's length with noise; a word for it is released."
+    summary = "Releases a word for the noisy length of a text."
     config_cls = LengthConfig
     closed_form: ClassVar[bool] = False
     slow_to_prepare: ClassVar[bool] = False
@@ -77,7 +82,7 @@ class NoisyLength(Mechanism):
         return min(1.0, len(prepared.document.tokens) / 10)
 
     def noise(self, stream: NoiseStream) -> float:
-        """Laplace noise: its sign, and a size by one uniform."""
+        """Return Laplace noise from a random sign and one uniform."""
         sign, size = stream.uniforms(2).tolist()
         return math.copysign(-math.log(size) / self.config.epsilon, sign - 0.5)
 
@@ -89,7 +94,7 @@ class NoisyLength(Mechanism):
 
 
 class _Length(AuditSupport[NoisyLength]):
-    """The noise on the number that a text is written from."""
+    """The noise on the number that is released."""
 
     def latent_loss(self, a: Prepared, b: Prepared) -> float:
         return self.m.config.epsilon * abs(self.m.number(a) - self.m.number(b))
@@ -101,10 +106,10 @@ class _Length(AuditSupport[NoisyLength]):
 @fault(
     "weak-noise",
     "A tenth of the stated noise",
-    "A small mechanism that writes from one noisy number and adds a tenth of the noise that it states.",
+    "A small mechanism that writes from one noisy number and adds a tenth of its stated noise.",
 )
 class WeakLength(NoisyLength):
-    """The same with a tenth of its noise."""
+    """The same mechanism with a tenth of its noise."""
 
     title = "A small mechanism with a tenth of its noise"
 
@@ -114,12 +119,12 @@ class WeakLength(NoisyLength):
 
 @fault(
     "understated-noise",
-    "A fiftieth of the loss is stated",
-    "A small mechanism that writes from one noisy number and states a fiftieth of what its noise loses.",
+    "A stated loss of one fiftieth",
+    "A small mechanism that writes from one noisy number and states a fiftieth of its privacy loss.",
     inputs=("Yes.", "My doctor in Lisbon changed the dose because the old one made me sick."),
 )
 class UnderstatedLength(NoisyLength):
-    """The same, which states a fiftieth of what its noise loses."""
+    """The same mechanism that states a fiftieth of its privacy loss."""
 
     title = "A small mechanism that states a fiftieth of its loss"
 
@@ -135,13 +140,13 @@ class _Fiftieth(_Length):
 
 @fault(
     "full-batch-texts",
-    "The private texts in full batches only",
-    f"CusText whose texts of a call on {BATCH} and more are the private ones, beside pieces that are honest.",
+    "Private texts, only in full batches",
+    f"CusText that releases the private texts in calls of {BATCH} or more, with trace entries that show honest draws.",
 )
 class BatchTextCusText(CusText):
-    """CusText that gives each text of a full batch as it is, beside steps that say what was drawn."""
+    """CusText that returns each text of a full batch unchanged, with a trace of honest draws."""
 
-    title = "CusText whose texts are the private ones in full batches"
+    title = "CusText that releases private texts in full batches"
 
     def rewrite_list(self, *arguments, **more) -> list[RewriteResult]:
         results = super().rewrite_list(*arguments, **more)
@@ -150,13 +155,13 @@ class BatchTextCusText(CusText):
 
 @fault(
     "long-text-appended",
-    "The original after long texts only",
+    "The original, only after long texts",
     f"1-Diffractor that appends the original to a text of more than {LATE} tokens.",
 )
 class LongTextDiffractor(Diffractor):
     """1-Diffractor that appends the original to a text of more than 260 tokens."""
 
-    title = "1-Diffractor that appends long texts"
+    title = "1-Diffractor that appends the original to long texts"
 
     def _result(self, *arguments, **more) -> RewriteResult:
         result = super()._result(*arguments, **more)
@@ -166,13 +171,13 @@ class LongTextDiffractor(Diffractor):
 
 @fault(
     "one-word-exposed",
-    "A list of what is exposed that tells one word",
-    f"1-Diffractor that names something more among what is exposed where “{WORD}” stands in the text.",
+    "A list of exposed parts that reveals one word",
+    f"1-Diffractor that adds an item to the exposed parts if the text contains “{WORD}”.",
 )
 class NamingDiffractor(Diffractor):
-    """1-Diffractor that names one word of its vocabulary among what is exposed, where it stands."""
+    """1-Diffractor that reveals in its exposed parts whether a text contains one word."""
 
-    title = "1-Diffractor whose list of what is exposed tells one word"
+    title = "1-Diffractor with exposed parts that reveal one word"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)
@@ -182,11 +187,11 @@ class NamingDiffractor(Diffractor):
 
 @fault(
     "full-batches",
-    "Leaks in full batches only",
-    f"CusText that returns the last of {BATCH} texts of one call as it is.",
+    "Leaks only in full batches",
+    f"CusText that returns the last of {BATCH} texts of one call unchanged.",
 )
 class BatchCusText(CusText):
-    """CusText that returns the last text of a full batch as it is."""
+    """CusText that returns the last text of a full batch unchanged."""
 
     title = "CusText that leaks in full batches"
 
@@ -195,7 +200,7 @@ class BatchCusText(CusText):
         return results if len(results) < BATCH else [*results[:-1], restore_original(results[-1])]
 
 
-@fault("late-words", "Leaks late in long texts only", f"1-Diffractor that keeps every word from token {LATE} on.")
+@fault("late-words", "Leaks only late in long texts", f"1-Diffractor that keeps every word from token {LATE} on.")
 class LateDiffractor(Diffractor):
     """1-Diffractor that keeps every word from token 260 on."""
 
@@ -211,11 +216,11 @@ class LateDiffractor(Diffractor):
 
 @fault(
     "first-rewrite",
-    "Leaks at the first rewrite only",
-    "CusText that returns a text as it is where it has not rewritten it before.",
+    "Leaks only at the first rewrite",
+    "CusText that returns a text unchanged the first time that it rewrites it.",
 )
 class FirstCusText(CusText):
-    """CusText that returns a text as it is where it rewrites it for the first time."""
+    """CusText that returns a text unchanged at its first rewrite."""
 
     title = "CusText that leaks at the first rewrite"
 
@@ -230,7 +235,7 @@ class FirstCusText(CusText):
 @fault(
     "one-word",
     "Leaks one word of its vocabulary",
-    f"1-Diffractor with the right distributions that releases “{WORD}” as it is.",
+    f"1-Diffractor that states correct distributions but releases “{WORD}” unchanged.",
 )
 class OneWordDiffractor(Diffractor):
     """1-Diffractor that keeps one word of its vocabulary."""
@@ -245,13 +250,13 @@ class OneWordDiffractor(Diffractor):
 
 @fault(
     "one-word-stated",
-    "Another distribution for one word",
-    f"CusText that states, and draws, a distribution for “{WORD}” that is not the one of its group.",
+    "A different distribution for one word",
+    f"CusText that states and samples a distribution for “{WORD}” that differs from its group's.",
 )
 class OneWordCusText(CusText):
-    """CusText that states, for one word of its vocabulary, that it nearly always stays."""
+    """CusText whose stated distribution for one word almost never changes it."""
 
-    title = "CusText that states another distribution for one word"
+    title = "CusText with a different distribution for one word"
 
     def channel(self, row: int) -> RankTable:
         table = super().channel(row)
@@ -260,11 +265,11 @@ class OneWordCusText(CusText):
 
 @fault(
     "shared-noise",
-    "Noise that texts share",
-    "1-Diffractor whose texts in one call share their noise: words at the same place move alike.",
+    "Noise that is shared between texts",
+    "1-Diffractor whose texts in one call share noise: words at the same position move by the same noise.",
 )
 class SharedDiffractor(Diffractor):
-    """1-Diffractor whose texts in one call share their noise, under names that differ."""
+    """1-Diffractor whose texts in one call share noise under different names."""
 
     title = "1-Diffractor whose texts share noise"
 

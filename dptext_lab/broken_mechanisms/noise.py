@@ -1,4 +1,4 @@
-"""Faults of the noise: too coarse, drawn elsewhere, the same in every run, or dependent from draw to draw."""
+"""Faults of the noise: too coarse, from another source, the same in every run, or dependent between draws."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .base import fault, faults_of
 
 
 def inverted(m: WordMechanism, draws: Draws, uniform: Callable[[int], float]) -> list[str]:
-    """Return the word of each draw by one uniform, which is looked up in the running sum of its distribution."""
+    """Return the word of each draw, by inverting its cumulative distribution at one uniform."""
     out = []
     for j, channel in enumerate(m.channels(draws.rows)):
         sums = np.cumsum(channel.at(float(draws.epsilons[j])).probs)
@@ -31,7 +31,7 @@ def inverted(m: WordMechanism, draws: Draws, uniform: Callable[[int], float]) ->
 
 
 def raced(m: WordMechanism, draws: Draws, uniforms: Callable[[int, int], np.ndarray]) -> list[str]:
-    """Return the word of each draw by one Gumbel variable a candidate."""
+    """Return the word of each draw, by one Gumbel variable for each candidate."""
     out = []
     for j, channel in enumerate(m.channels(draws.rows)):
         log_probs = channel.at(float(draws.epsilons[j])).log_probs
@@ -41,12 +41,12 @@ def raced(m: WordMechanism, draws: Draws, uniforms: Callable[[int, int], np.ndar
 
 
 def thirds(draws: Draws) -> list[bool]:
-    """Whether each draw is the third of its text, the sixth, and so on."""
+    """Return whether each draw is the third of its text, the sixth, and so on."""
     return [j % 3 == 2 for owner in range(len(draws.texts)) for j in range(int((draws.owners == owner).sum()))]
 
 
 def first_bits(stream: NoiseStream) -> int:
-    """64 random bits of a stream."""
+    """Return 64 random bits of a stream."""
     return int(stream.words(1)[0])
 
 
@@ -56,10 +56,10 @@ def first_bits(stream: NoiseStream) -> int:
 @fault(
     "sixteen-bits",
     "Uniforms of 16 bits",
-    "CusText that draws each word with one of 65,536 uniforms: what is rarer never comes out.",
+    "CusText that samples each word with one of 65,536 uniforms, so rarer words are never released.",
 )
 class SixteenBitCusText(CusText):
-    """CusText that draws with uniforms of 16 bits."""
+    """CusText that samples with 16-bit uniforms."""
 
     title = "CusText with uniforms of 16 bits"
 
@@ -69,7 +69,7 @@ class SixteenBitCusText(CusText):
 
 @fault("float32-uniforms", "Uniforms in float32", "CusText that rounds its uniforms to float32, which has 24 bits.")
 class SingleCusText(CusText):
-    """CusText that draws with uniforms in float32, as most libraries give them."""
+    """CusText that samples with uniforms in float32, the default of most libraries."""
 
     title = "CusText with uniforms in float32"
 
@@ -80,10 +80,10 @@ class SingleCusText(CusText):
 @fault(
     "24-bit-noise",
     "Gumbel noise from 24 bits",
-    "SanText whose Gumbel variables are made of uniforms of 24 bits: they end at 17.",
+    "SanText with Gumbel variables from 24-bit uniforms, which never exceed 17.",
 )
 class SingleSanText(SanText):
-    """SanText whose Gumbel variables are made of uniforms of 24 bits."""
+    """SanText with Gumbel variables from 24-bit uniforms."""
 
     title = "SanText with uniforms of 24 bits"
 
@@ -97,7 +97,7 @@ class SingleSanText(SanText):
 @fault(
     "few-seeds",
     "A generator with few seeds",
-    "CusText that seeds a generator for each draw with 16 bits of the noise that it is given.",
+    "CusText that seeds a generator for each draw with 16 bits of its noise.",
 )
 class FewSeedsCusText(CusText):
     """CusText that seeds a generator for each draw with 16 bits of its noise."""
@@ -111,13 +111,13 @@ class FewSeedsCusText(CusText):
         return inverted(self, draws, uniform)
 
 
-# --- noise that is drawn elsewhere
+# --- noise from another source
 
 
 @fault(
     "global-generator",
     "NumPy's global generator",
-    "CusText that draws from numpy.random, which any library can seed, in the place of its noise.",
+    "CusText that samples from numpy.random, which any library can seed, instead of its noise.",
 )
 class GlobalCusText(CusText):
     """CusText that draws from NumPy's global generator."""
@@ -131,7 +131,7 @@ class GlobalCusText(CusText):
 @fault(
     "random-module",
     "Python's random",
-    "CusText that draws from the module random, whose numbers can be predicted from earlier ones.",
+    "CusText that samples from Python's module random, whose numbers can be predicted from earlier ones.",
 )
 class RandomCusText(CusText):
     """CusText that draws from Python's module random."""
@@ -144,13 +144,13 @@ class RandomCusText(CusText):
 
 @fault(
     "own-system-noise",
-    "Noise from the operating system by itself",
-    "CusText that draws from the operating system and not from its noise: a seed repeats nothing.",
+    "Noise taken directly from the operating system",
+    "CusText that samples from the operating system instead of its noise, so a seed repeats nothing.",
 )
 class SystemCusText(CusText):
-    """CusText that draws from the operating system by itself."""
+    """CusText that samples directly from the operating system."""
 
-    title = "CusText that draws from the operating system by itself"
+    title = "CusText that samples directly from the operating system"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         return inverted(self, draws, lambda j: secrets.randbits(53) * 2.0**-53)
@@ -158,13 +158,13 @@ class SystemCusText(CusText):
 
 @fault(
     "own-generator",
-    "A generator of its own",
-    "CusText that draws all words of a text from a statistical generator, seeded by 64 bits.",
+    "A custom generator",
+    "CusText that samples all words of a text from a statistical generator with a 64-bit seed.",
 )
 class OwnGeneratorCusText(CusText):
-    """CusText that seeds one generator for a text from its noise, and draws all of its words from that."""
+    """CusText that seeds one generator for each text from its noise, and samples all words from it."""
 
-    title = "CusText with a generator of its own"
+    title = "CusText with a custom generator"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         made = [np.random.default_rng(first_bits(stream)) for stream, _ in draws.texts]
@@ -174,10 +174,10 @@ class OwnGeneratorCusText(CusText):
 @fault(
     "public-noise",
     "Noise that follows from its name",
-    "CusText that seeds a generator with the name of its noise, which is released: anybody can replay it.",
+    "CusText that seeds a generator with the released name of its noise, so anyone can replay it.",
 )
 class PublicNameCusText(CusText):
-    """CusText that seeds a generator with the name of its noise, which leaves with the release."""
+    """CusText that seeds a generator with the released name of its noise."""
 
     title = "CusText whose noise follows from its public name"
 
@@ -193,7 +193,7 @@ class PublicNameCusText(CusText):
     "fixed-seed", "A generator with a fixed seed", "CusText with one generator that has the same seed in every process."
 )
 class FixedSeedCusText(CusText):
-    """CusText with one generator for all of its rewrites, made with a seed."""
+    """CusText with one seeded generator for all of its rewrites."""
 
     title = "CusText with a fixed seed"
     generator: ClassVar[np.random.Generator] = np.random.default_rng(20_240_501)
@@ -204,13 +204,13 @@ class FixedSeedCusText(CusText):
 
 @fault(
     "default-seed",
-    "Seeds of its own",
-    "CusText that takes the seeds 0, 1, 2, … where it is given none, and a seed where it is given one.",
+    "Default seeds",
+    "CusText that uses the seeds 0, 1, 2, … if it receives none.",
 )
 class DefaultSeedCusText(CusText):
-    """CusText that takes a seed of its own, a new one for each draw, where it is given none."""
+    """CusText that uses a default seed, a new one for each draw, if it receives none."""
 
-    title = "CusText with seeds of its own"
+    title = "CusText with default seeds"
     seeds: ClassVar[Iterator[int]] = count()
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
@@ -218,16 +218,16 @@ class DefaultSeedCusText(CusText):
         return super()._draw(replace(draws, texts=streams), *arguments, **more)
 
 
-# --- draws that are independent in pairs only
+# --- draws that are only pairwise independent
 
 
 @fault(
     "sum-of-two",
     "A uniform that is the sum of two others",
-    "CusText whose third uniform is the sum of the first two, modulo 1: each two are independent.",
+    "CusText whose third uniform is the sum of the first two, modulo 1: only pairwise independent.",
 )
 class SumCusText(CusText):
-    """CusText whose every third uniform of a text is the sum of the two before it, modulo 1."""
+    """CusText in which every third uniform of a text is the sum of the previous two, modulo 1."""
 
     title = "CusText whose third uniform is the sum of two"
 
@@ -241,10 +241,10 @@ class SumCusText(CusText):
 @fault(
     "xor-of-two",
     "A uniform that is the XOR of two others",
-    "CusText whose third uniform is made of the bits in which the first two differ: each two are independent.",
+    "CusText whose third uniform is the XOR of the first two: only pairwise independent.",
 )
 class XorCusText(CusText):
-    """CusText whose every third uniform of a text has the bits in which the two before it differ."""
+    """CusText in which every third uniform of a text is the XOR of the previous two."""
 
     title = "CusText whose third uniform is the XOR of two"
 
@@ -258,12 +258,12 @@ class XorCusText(CusText):
 @fault(
     "xor-noise",
     "Gumbel noise that is the XOR of two others",
-    "SanText whose third word has Gumbel variables made of those of the first two: each two are independent.",
+    "SanText whose third word combines the Gumbel noise of the first two: only pairwise independent.",
 )
 class XorSanText(SanText):
-    """SanText whose third word has Gumbel variables of the bits in which those of the first two differ."""
+    """SanText whose third word has Gumbel noise from the XOR of the first two words' bits."""
 
-    title = "SanText whose third word has the noise of the first two"
+    title = "SanText whose third word reuses the noise of the first two"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         third = thirds(draws)

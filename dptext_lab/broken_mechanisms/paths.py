@@ -1,4 +1,4 @@
-"""Faults of one way to a rewrite: prepared texts, sweeps, lists of ε, plans, threads, copies, polishes, rows."""
+"""Faults of one entry point: prepared texts, sweeps, lists of ε, plans, threads, copies, clean-up, rows."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from .stated import restore_original
 @fault(
     "prepared-at",
     "The ε of the preparation",
-    "CusText that draws at the ε with which a text was prepared, whatever ε it is rewritten with.",
+    "CusText that samples at the ε of the preparation, not at the ε of the rewrite.",
 )
 class PreparedAtCusText(CusText):
-    """CusText that draws at the ε with which a text was prepared."""
+    """CusText that samples at the ε of the preparation."""
 
-    title = "CusText that draws at the ε of its preparation"
+    title = "CusText that samples at the ε of the preparation"
 
     def prepare_document(self, document: Document, task: Task) -> WordPrepared:
         prepared = super().prepare_document(document, task)
@@ -57,12 +57,12 @@ class PreparedAtCusText(CusText):
 @fault(
     "first-use",
     "The ε of the first rewrite",
-    "CusText that keeps the ε of the first rewrite with a prepared text, for all others.",
+    "CusText that stores the ε of the first rewrite with a prepared text and uses it for all others.",
 )
 class FirstUseCusText(CusText):
-    """CusText that keeps with a prepared text the ε of its first rewrite."""
+    """CusText that stores the first ε with a prepared text."""
 
-    title = "CusText that keeps the first ε with a prepared text"
+    title = "CusText that stores the first ε with a prepared text"
 
     def epsilons(self, prepared: Prepared) -> tuple[float, ...]:
         return prepared.__dict__.setdefault("_epsilons", super().epsilons(prepared))
@@ -74,12 +74,12 @@ class FirstUseCusText(CusText):
 @fault(
     "loud-sweep",
     "A sweep at the largest ε",
-    "CusText whose sweep draws all points at the largest ε, and states its own ε of each.",
+    "CusText whose sweep samples every point at the largest ε, but states each point's own ε.",
 )
 class LargestSweepCusText(CusText):
-    """CusText whose sweep draws all points at the largest ε, and names each by its own."""
+    """CusText whose sweep samples every point at the largest ε and states each point's own ε."""
 
-    title = "CusText whose sweep draws at the largest ε"
+    title = "CusText whose sweep samples at the largest ε"
 
     def sweep(self, text: str | Prepared, epsilons: Sequence[float], *arguments: Any, **more: Any) -> Sweep:
         honest = super().sweep(text, epsilons, *arguments, **more)
@@ -92,12 +92,12 @@ class LargestSweepCusText(CusText):
 
 
 @fault(
-    "fresh-sweep", "A sweep with fresh noise", "CusText whose sweep draws anew at each ε, under the name of one noise."
+    "fresh-sweep", "A sweep with fresh noise", "CusText whose sweep uses fresh noise at each ε, but reports one noise."
 )
 class FreshSweepCusText(CusText):
-    """CusText whose sweep takes other noise for each point, under one name."""
+    """CusText whose sweep uses fresh noise at each point and reports one noise."""
 
-    title = "CusText whose sweep draws anew at each ε"
+    title = "CusText whose sweep uses fresh noise at each ε"
 
     def sweep(self, text: str | Prepared, epsilons: Sequence[float], *arguments: Any, **more: Any) -> Sweep:
         honest = super().sweep(text, epsilons, *arguments, **more)
@@ -113,12 +113,12 @@ class FreshSweepCusText(CusText):
 
 
 @fault(
-    "loud-list", "The largest ε of a list", "CusText that is given one ε a token, and draws all words at the largest."
+    "loud-list", "The largest ε of a list", "CusText that receives one ε for each token, and uses the largest for all."
 )
 class LargestOfListCusText(CusText):
-    """CusText that draws all words at the largest ε of a list."""
+    """CusText that samples every word at the largest ε of a list."""
 
-    title = "CusText that draws at the largest ε of a list"
+    title = "CusText that samples at the largest ε of a list"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         most = np.full(len(draws.epsilons), draws.epsilons.max(initial=0.0))
@@ -127,13 +127,13 @@ class LargestOfListCusText(CusText):
 
 @fault(
     "reversed-list",
-    "A list of ε from its end",
-    "CusText that is given one ε a token, and takes them in the wrong order.",
+    "A list of ε in reverse order",
+    "CusText that receives one ε for each token, and uses them in reverse order.",
 )
 class ReversedListCusText(CusText):
-    """CusText that takes a list of ε from its end."""
+    """CusText that uses a list of ε in reverse order."""
 
-    title = "CusText that takes a list of ε from its end"
+    title = "CusText that uses a list of ε in reverse order"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         return super()._draw(replace(draws, epsilons=draws.epsilons[::-1]), *arguments, **more)
@@ -144,11 +144,11 @@ class ReversedListCusText(CusText):
 
 @fault(
     "keeping-plan",
-    "A plan that is taken for a preparation",
-    "CusText whose rewrite of a planned text keeps its words, since they were not looked up yet.",
+    "A plan that is mistaken for a preparation",
+    "CusText that keeps the words of a planned text, because they were not looked up yet.",
 )
 class KeepingPlanCusText(CusText):
-    """CusText whose plan leaves the words for later, so that a rewrite of a planned text keeps them."""
+    """CusText that keeps the words of a planned text, because its plan does not look them up."""
 
     title = "CusText that keeps the words of a planned text"
 
@@ -158,9 +158,9 @@ class KeepingPlanCusText(CusText):
         return replace(prepared, rows=np.full(len(prepared.rows), KEPT), reasons=reasons)
 
 
-@fault("plan-of-names", "A plan that keeps names", "CusText whose plan keeps words that begin with a capital.")
+@fault("plan-of-names", "A plan that keeps names", "CusText whose plan keeps words with a capital letter.")
 class CapitalPlanCusText(CusText):
-    """CusText whose plan takes words with a capital for names, and keeps these."""
+    """CusText whose plan takes capitalised words for names and keeps them."""
 
     title = "CusText that keeps the names of a planned text"
 
@@ -176,11 +176,11 @@ class CapitalPlanCusText(CusText):
 
 @fault(
     "other-threads",
-    "Words that stay in other threads",
-    "CusText whose noise was made ready in one thread: in all others words stay as they are.",
+    "Unchanged words in other threads",
+    "CusText whose noise exists in one thread only: in all others, words are unchanged.",
 )
 class ThreadCusText(CusText):
-    """CusText whose noise is made once a thread; threads other than the first that draws have none and keep words."""
+    """CusText with noise in the first thread only; other threads keep all words."""
 
     title = "CusText that keeps words in other threads"
     local: ClassVar[threading.local] = threading.local()
@@ -197,10 +197,10 @@ class ThreadCusText(CusText):
 @fault(
     "mixed-threads",
     "Threads that share their state",
-    "CusText that keeps what it is drawing with itself: two threads get each other's words.",
+    "CusText that stores its current draws on itself, so two threads receive each other's words.",
 )
 class SharedStateCusText(CusText):
-    """CusText that keeps the words that it is drawing with itself, where another thread finds them."""
+    """CusText that stores its current draws on itself, where another thread can read them."""
 
     title = "CusText whose threads mix up their words"
 
@@ -215,13 +215,13 @@ class SharedStateCusText(CusText):
 
 @fault(
     "counted-key",
-    "Noise that counts calls",
+    "Noise from a count of calls",
     "CusText whose private rewrites begin with the same noise in every process.",
 )
 class CountedKeyCusText(CusText):
-    """CusText that counts its calls in the place of drawing a key, where no noise is given."""
+    """CusText that uses a count of its calls as the key if it receives no noise."""
 
-    title = "CusText whose noise counts its calls"
+    title = "CusText whose noise is a count of its calls"
     calls: ClassVar[Iterator[int]] = count()
 
     def rewrite(self, text: Any, seed: int | None = None, *, stream: Any = None, task: Any = None) -> Any:
@@ -232,13 +232,13 @@ class CountedKeyCusText(CusText):
 
 @fault(
     "process-key",
-    "Noise of process and time",
-    "CusText whose private rewrites follow from the number of the process and the time.",
+    "Noise from process number and time",
+    "CusText whose private rewrites follow from the process number and the time.",
 )
 class ProcessKeyCusText(CusText):
-    """CusText whose noise follows from the number of its process and the time, where none is given."""
+    """CusText whose noise follows from the process number and the time if it receives none."""
 
-    title = "CusText whose noise follows from process and time"
+    title = "CusText whose noise follows from process number and time"
 
     def rewrite(self, text: Any, seed: int | None = None, *, stream: Any = None, task: Any = None) -> Any:
         if seed is None and stream is None:
@@ -247,11 +247,11 @@ class ProcessKeyCusText(CusText):
         return super().rewrite(text, seed, stream=stream, task=task)
 
 
-# --- polished
+# --- clean-up
 
 
 class _ReadingPolish(RewriteResult):
-    """A result whose polish reads the original."""
+    """A result whose clean-up reads the original."""
 
     def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
         first = next((s.original for s in self.steps if s.drawn), "")
@@ -259,7 +259,7 @@ class _ReadingPolish(RewriteResult):
 
 
 class _TracePolish(RewriteResult):
-    """A result whose polish reads how it came about."""
+    """A result whose clean-up reads its trace."""
 
     def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
         own = self.trace.prepared.document.words  # type: ignore[attr-defined]
@@ -272,25 +272,23 @@ def _as(cls: type[RewriteResult], result: RewriteResult) -> RewriteResult:
 
 @fault(
     "polish-of-steps",
-    "A polish that reads the steps",
-    "CusText whose results polish themselves by words of the original.",
+    "A clean-up that reads the steps",
+    "CusText whose clean-up adds a word of the original.",
 )
 class ReadingPolishCusText(CusText):
-    """CusText whose results polish themselves by the original."""
+    """CusText whose clean-up reads the original."""
 
-    title = "CusText whose polish reads the original"
+    title = "CusText whose clean-up reads the original"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
         return _as(_ReadingPolish, super()._result(*arguments, **more))
 
 
-@fault(
-    "polish-of-trace", "A polish that reads the trace", "CusText whose results polish themselves by what was prepared."
-)
+@fault("polish-of-trace", "A clean-up that reads the trace", "CusText whose clean-up adds a word of the prepared text.")
 class TracePolishCusText(CusText):
-    """CusText whose results polish themselves by their traces."""
+    """CusText whose clean-up reads the trace."""
 
-    title = "CusText whose polish reads the trace"
+    title = "CusText whose clean-up reads the trace"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
         return _as(_TracePolish, super()._result(*arguments, **more))
@@ -302,12 +300,12 @@ class TracePolishCusText(CusText):
 @fault(
     "forgotten-options",
     "A copy with the default ε",
-    "CusText that another process, which it is handed over to, has with the default options.",
+    "CusText that has its default options after it is sent to another process.",
 )
 class ForgettingCusText(CusText):
-    """CusText that another process makes again with the default ε."""
+    """CusText that is rebuilt with the default ε in another process."""
 
-    title = "CusText whose copy in another process has the default ε"
+    title = "CusText with the default ε in another process"
 
     def __reduce__(self) -> Any:
         return type(self).create, ()
@@ -316,12 +314,12 @@ class ForgettingCusText(CusText):
 @fault(
     "short-setting",
     "A setting without its ε",
-    "CusText whose setting, as it is written into files and addresses, leaves ε out.",
+    "CusText whose setting, which goes into files and links, omits ε.",
 )
 class ShortSettingCusText(CusText):
-    """CusText whose setting leaves its ε out."""
+    """CusText whose setting omits ε."""
 
-    title = "CusText whose setting leaves ε out"
+    title = "CusText whose setting omits ε"
 
     @property
     def setting(self) -> Setting:  # type: ignore[override]
@@ -329,7 +327,7 @@ class ShortSettingCusText(CusText):
 
 
 class _Restored(RewriteResult):
-    """A result that is written out from its original where it is loaded."""
+    """A result that shows its original after loading."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"text": state["original"]})
@@ -338,12 +336,12 @@ class _Restored(RewriteResult):
 @fault(
     "restored-original",
     "A loaded result with the original",
-    "CusText whose results have the original in the place of the release where they were loaded.",
+    "CusText whose results show the original instead of the release after loading.",
 )
 class RestoredCusText(CusText):
-    """CusText whose results have the original for a text where they were loaded from a file."""
+    """CusText whose results show the original after loading from a file."""
 
-    title = "CusText whose loaded results have the original"
+    title = "CusText whose loaded results show the original"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
         return _as(_Restored, super()._result(*arguments, **more))
@@ -354,13 +352,13 @@ class RestoredCusText(CusText):
 
 @fault(
     "other-statement",
-    "Two statements of one draw",
-    "CusText that states a flatter distribution by itself than its results, which have the true one.",
+    "Two distributions for one draw",
+    "CusText whose own distribution is flatter than the true one in its results.",
 )
 class StatedCusText(CusText):
-    """CusText that states other distributions by itself than its results have, which are those of its draws."""
+    """CusText whose own distributions differ from the true ones in its results."""
 
-    title = "CusText that states another distribution than its results"
+    title = "CusText whose distribution differs from its results'"
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         honest = super().distribution(text, index)
@@ -369,7 +367,7 @@ class StatedCusText(CusText):
 
 
 class _Flatter(WordTrace):
-    """A trace that states flatter distributions than those of the draws."""
+    """A trace with flatter distributions than those of the draws."""
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
         return self.mechanism._channel_at(self.prepared, i).at(self.epsilons[i] / 2)
@@ -377,13 +375,13 @@ class _Flatter(WordTrace):
 
 @fault(
     "flatter-results",
-    "Results that state half of ε",
-    "CusText whose results state flatter distributions than those of their draws.",
+    "Results that state half the ε",
+    "CusText whose results state flatter distributions than it samples from.",
 )
 class FlatterCusText(CusText):
-    """CusText whose results state distributions of half its ε."""
+    """CusText whose results state the distributions at half its ε."""
 
-    title = "CusText whose results state half of ε"
+    title = "CusText whose results state half the ε"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
         result = super()._result(*arguments, **more)
@@ -397,13 +395,13 @@ class FlatterCusText(CusText):
 
 @fault(
     "block-noise",
-    "Blocks of rows that share their noise",
-    "CusText whose texts have the noise of their place in a call and not that of their row.",
+    "Blocks of rows that share noise",
+    "CusText that takes the noise of a text's position in a call, not that of its row.",
 )
 class BlockCusText(CusText):
-    """CusText whose texts have the noise of their place in a call, so that two blocks of a data set share it."""
+    """CusText that takes the noise of a text's position in a call, so two blocks of rows share it."""
 
-    title = "CusText whose blocks of rows share their noise"
+    title = "CusText whose blocks of rows share noise"
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         return super().rewrite_list(texts, stream.numbered(None), task)
@@ -411,13 +409,13 @@ class BlockCusText(CusText):
 
 @fault(
     "loud-one-by-one",
-    "Twice the ε for texts one by one",
-    "CusText that draws at twice its ε where a data set asks for texts one by one.",
+    "Twice the ε for single texts",
+    "CusText that samples at twice its ε if a data set requests its texts one by one.",
 )
 class EachCusText(CusText):
-    """CusText that gives texts one by one at twice its ε."""
+    """CusText that rewrites texts at twice its ε if they are requested one by one."""
 
-    title = "CusText that gives texts one by one at twice its ε"
+    title = "CusText with twice its ε for single texts"
 
     def rewrite_one_by_one(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
         loud = self.replace(epsilon=2 * self.config.epsilon)

@@ -1,4 +1,5 @@
-"""Faults of stand-ins for flagged words: one that tells of the word, and a flag that another word decides."""
+"""Faults of surrogates for flagged words: surrogates that depend on the word, and a flag that depends on another
+word."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from dptext_core.text.document import Document
 
 from .base import fault, faults_of
 
-#: The word beside which ``UnsaidFlags`` flags nothing.
+#: ``UnsaidFlags`` flags nothing in texts with this word.
 WORD = "window"
 FLAGGED = {"surrogates": True, "detector": "words"}
 
 
 class _Telling(HybridMechanism):
-    """Draws each stand-in among those that share something with the flagged word."""
+    """Samples each surrogate from those that share a property with the flagged word."""
 
     shared: Callable[[str], Any]
 
@@ -50,7 +51,7 @@ class _ByHash(_Telling):
 
 
 class _Unsaid(HybridMechanism):
-    """States a detector that looks at a word alone, and flags nothing beside one word."""
+    """States a detector that reads a word alone, but flags nothing in texts with one certain word."""
 
     def flags(self, document: Document) -> tuple[Flag, ...]:
         found = super().flags(document)
@@ -59,60 +60,60 @@ class _Unsaid(HybridMechanism):
 
 @fault(
     "length-stand-ins",
-    "Stand-ins as long as the flagged word",
-    "The length of a name is released, where the guarantee says that nothing of it is.",
+    "Surrogates as long as the flagged word",
+    "The surrogate reveals the length of a name, although the guarantee covers the whole name.",
     options=FLAGGED,
 )
 class LengthStandIns(CusText):
-    """CusText with stand-ins that are as long as the flagged word."""
+    """CusText with surrogates that are as long as the flagged word."""
 
     hybrid_cls = _ByLength
 
 
 @fault(
     "letter-stand-ins",
-    "Stand-ins with the flagged word's first letter",
-    "The first letter of a name is released, where the guarantee says that nothing of it is.",
+    "Surrogates with the flagged word's first letter",
+    "The surrogate reveals the first letter of a name, although the guarantee covers the whole name.",
     options=FLAGGED,
 )
 class LetterStandIns(CusText):
-    """CusText with stand-ins that begin as the flagged word does."""
+    """CusText with surrogates that begin with the flagged word's first letter."""
 
     hybrid_cls = _ByLetter
 
 
 @fault(
     "gender-stand-ins",
-    "Stand-ins of the flagged word's gender",
-    "Whether a name ends in “a” is released, where the guarantee says that nothing of it is.",
+    "Surrogates of the flagged word's gender",
+    "The surrogate reveals whether a name ends in “a”, although the guarantee covers the whole name.",
     options=FLAGGED,
 )
 class GenderStandIns(CusText):
-    """CusText with stand-ins that end in "a" where the flagged word does."""
+    """CusText with surrogates that end in "a" if the flagged word does."""
 
     hybrid_cls = _ByGender
 
 
 @fault(
     "hash-stand-ins",
-    "Stand-ins that a hash chooses",
-    "A hash of the name decides which stand-ins are possible, so that a list of names can be tried.",
+    "Surrogates from a hash",
+    "A hash of the name decides which surrogates are possible, so an attacker can try a list of names.",
     options=FLAGGED,
 )
 class HashStandIns(CusText):
-    """CusText with stand-ins that a hash of the flagged word chooses among."""
+    """CusText with surrogates that depend on a hash of the flagged word."""
 
     hybrid_cls = _ByHash
 
 
 @fault(
     "unsaid-flags",
-    "Flags that another word decides",
-    "A word that is sampled decides what is flagged, and the guarantee does not name it.",
+    "Flags that depend on another word",
+    "A sampled word decides what is flagged, and the guarantee does not mention it.",
     options=FLAGGED,
 )
 class UnsaidFlags(CusText):
-    """CusText whose flags another word decides, with a guarantee that does not name it."""
+    """CusText with flags that depend on another word, which its guarantee does not mention."""
 
     hybrid_cls = _Unsaid
 

@@ -1,4 +1,4 @@
-"""Faults of what a mechanism states, and of its draws and texts against it."""
+"""Faults of stated distributions and guarantees, and of draws and texts that contradict them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .base import fault, faults_of
 
 @dataclass(frozen=True, eq=False)
 class SingleTable(ScoreTable):
-    """A score table with its softmax in float32, as most libraries have it by default."""
+    """A score table with its softmax in float32, the default of most libraries."""
 
     def at(self, epsilon: float) -> TokenDistribution:
         x = np.float32(epsilon) * self.scores.astype(np.float32)
@@ -73,12 +73,12 @@ class Float32DPMLM(DPMLM):
 @fault(
     "private-support",
     "Candidates that depend on the private word",
-    "SanText that draws among the 50 nearest words only, each word among its own.",
+    "SanText that samples each word from its own 50 nearest words only.",
 )
 class NearestOnlySanText(SanText):
-    """SanText that draws among the nearest words only: what can come out then depends on the private word."""
+    """SanText that samples from the nearest words only, so the possible outputs depend on the private word."""
 
-    title = "SanText among the nearest words only"
+    title = "SanText with only the nearest words"
     kept = 50
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
@@ -90,7 +90,7 @@ class NearestOnlySanText(SanText):
         return out
 
 
-# --- clipping in another norm than the noise was made for
+# --- clipping in the wrong norm
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class LatentConfig(SpaceConfig):
 
 @dataclass(frozen=True, eq=False)
 class CellChannel(Channel):
-    """Which cell a point with Laplace noise falls in: each coordinate below −c, between, or above c.
+    """The cell of a point with Laplace noise: each coordinate is below −c, between, or above c.
 
-    point: float64 (d,). cell: the coordinate's border c. scale: of the noise at ε = 1.
+    point: float64 (d,). cell: the border c of each coordinate. scale: of the noise at ε = 1.
     """
 
     source: str
@@ -131,34 +131,34 @@ class CellChannel(Channel):
 
 
 class TinyLatent(SpaceMechanism):
-    """A latent mechanism small enough to be worked out: four numbers a word, clipped, with Laplace noise.
+    """A latent mechanism with a closed form: four numbers for each word, clipped, with Laplace noise.
 
     The numbers are clipped to an ℓ1 norm of C (multiplied by min(1, C/‖·‖₁)), so that two of them are at most 2C
-    apart and noise of scale 2C/ε on each makes the draw ε-DP. Released is the cell the noisy point falls in.
+    apart and noise of scale 2C/ε on each makes the draw ε-DP. It releases the cell that contains the noisy point.
     """
 
     name = "tiny-latent"
     title = "A small latent mechanism"
     notion = "pure"
-    summary = "Laplace noise on four clipped numbers a word; which cell they fall in is released."
+    summary = "Laplace noise on four clipped numbers for each word. It releases the cell that contains them."
     config_cls = LatentConfig
 
     @classmethod
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
-        """Each of the four numbers is at most 2C from its border, and the noise at least C/ε."""
+        """Return the largest log-ratio: each number is at most 2C from its border, and the noise is at least C/ε."""
         return DEPTH / 8.0
 
     @property
     def sensitivity(self) -> float:
-        """The largest ℓ1 distance of two clipped vectors."""
+        """Return the largest ℓ1 distance of two clipped vectors."""
         return 2.0 * self.config.clip
 
     def clip(self, x: np.ndarray) -> np.ndarray:
-        """x (d,) scaled to the clipping norm."""
+        """Return x (d,) scaled to the clipping norm."""
         return x * min(1.0, self.config.clip / max(np.abs(x).sum(), np.finfo(float).tiny))
 
     def channel(self, row: int) -> Channel:
-        # Far beyond C, so that clipping is what decides.
+        # Far beyond C, so that clipping always applies.
         x = self.vocabulary.vectors[row, :4].astype(np.float64) * 1e4 * self.config.clip
         return CellChannel(self.vocabulary.words[row], self.clip(x), self.config.clip, self.sensitivity)
 
@@ -171,13 +171,13 @@ class TinyLatent(SpaceMechanism):
 
 @fault(
     "l2-clipping",
-    "Clipping in another norm than the noise was made for",
-    "Laplace noise for vectors of a bounded ℓ1 norm, but the vectors are clipped in the ℓ2 norm, as in ADePT.",
+    "Clipping in the wrong norm",
+    "Laplace noise for a bounded ℓ1 norm, but the vectors are clipped in the ℓ2 norm, as in ADePT.",
 )
 class L2Latent(TinyLatent):
-    """The small latent mechanism, clipped in the ℓ2 norm with the noise for ℓ1: ADePT's mistake, in small."""
+    """The small latent mechanism, clipped in the ℓ2 norm with noise for ℓ1, which is ADePT's mistake."""
 
-    title = "A small latent mechanism, clipped in another norm"
+    title = "A small latent mechanism, clipped in the wrong norm"
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         return x * min(1.0, self.config.clip / max(float(np.linalg.norm(x)), np.finfo(float).tiny))
@@ -185,25 +185,25 @@ class L2Latent(TinyLatent):
 
 @fault(
     "halved-sensitivity",
-    "Half of the sensitivity",
-    "Laplace noise for vectors that are C apart, while two vectors of norm C can be 2C apart.",
+    "Half the sensitivity",
+    "Laplace noise for vectors that are C apart, although two vectors of norm C can be 2C apart.",
 )
 class HalfLatent(TinyLatent):
-    """The small latent mechanism with noise for vectors C apart, while two clipped ones can be 2C apart."""
+    """The small latent mechanism with noise for vectors C apart, although two clipped ones can be 2C apart."""
 
-    title = "A small latent mechanism with half of the sensitivity"
+    title = "A small latent mechanism with half the sensitivity"
 
     @property
     def sensitivity(self) -> float:
         return self.config.clip
 
 
-# --- a sampler of its own
+# --- a custom sampler
 
 
 @dataclass(frozen=True, eq=False)
 class TwiceTable(ScoreTable):
-    """States the distribution at ε and draws from that at 2ε."""
+    """A table that states the distribution at ε and samples from the one at 2ε."""
 
     def at(self, epsilon: float) -> TokenDistribution:
         stated = super().at(epsilon)
@@ -223,23 +223,23 @@ class TwiceTable(ScoreTable):
 
 @fault(
     "other-sampler",
-    "A sampler that does not draw what is stated",
-    "SanText states its distribution at ε and draws from the one at 2ε.",
+    "A sampler that contradicts the stated distribution",
+    "SanText states its distribution at ε and samples from the one at 2ε.",
 )
 class OtherSamplerSanText(SanText):
-    """SanText whose sampler takes twice the ε of the distribution it states."""
+    """SanText whose sampler uses twice the ε of its stated distribution."""
 
-    title = "SanText with a sampler of its own"
+    title = "SanText with a custom sampler"
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
         return [TwiceTable(t.candidates, t.scores, t.source, t._keep) for t in _tables(super().channels(rows))]
 
 
-# --- rewrites that do not do what the distributions say
+# --- rewrites that contradict the distributions
 
 
 def restore_original(result: RewriteResult) -> RewriteResult:
-    """Return the text as it was, with steps that say so."""
+    """Return a result whose text and steps are the original's."""
     steps = tuple(
         replace(s, replacement=s.original, out=s.span) if s.action == "replace" else replace(s, out=s.span)
         for s in result.steps
@@ -250,10 +250,10 @@ def restore_original(result: RewriteResult) -> RewriteResult:
 @fault(
     "unchanged-text",
     "A rewrite that changes nothing",
-    "DP-MLM with the right distributions, whose rewrite returns the text as it is.",
+    "DP-MLM that states correct distributions but returns the text unchanged.",
 )
 class UnchangedDPMLM(DPMLM):
-    """DP-MLM with honest distributions, whose rewrite returns the text as it is."""
+    """DP-MLM that states correct distributions but returns the text unchanged."""
 
     title = "DP-MLM that changes nothing"
 
@@ -263,12 +263,12 @@ class UnchangedDPMLM(DPMLM):
 
 @fault(
     "unchanged-noise",
-    "Noise that is added to nothing",
-    "MVC with the right distributions, whose rewrite returns the text as it is.",
+    "Noise that has no effect",
+    "MVC that states correct distributions but returns the text unchanged.",
     options={"epsilon": 10.0},
 )
 class UnchangedMVC(MVC):
-    """MVC with honest distributions, whose rewrite returns the text as it is."""
+    """MVC that states correct distributions but returns the text unchanged."""
 
     title = "MVC that changes nothing"
 
@@ -278,13 +278,13 @@ class UnchangedMVC(MVC):
 
 @fault(
     "alone-only",
-    "Right for single words only",
-    "SanText that draws in texts of one word, as tests often have them, and is the identity on all others.",
+    "Correct for single words only",
+    "SanText that samples only in texts of one word, which tests often use, and leaves all others unchanged.",
 )
 class AloneSanText(SanText):
-    """SanText on texts of one word, and the identity on all others."""
+    """SanText that samples in texts of one word and leaves all others unchanged."""
 
-    title = "SanText that draws in texts of one word only"
+    title = "SanText that samples only in texts of one word"
 
     def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
         drawn = super()._draw(draws, task)
@@ -296,8 +296,8 @@ class AloneSanText(SanText):
 
 
 def _leaking(m: WordMechanism, draws: Draws, drawn: list[str], share: float) -> list[str]:
-    """Return the original word in this share of the draws."""
-    numbers = np.bincount(draws.owners, minlength=len(draws.texts)).tolist()  # the draws stand text after text
+    """Return the draws with this share replaced by the original word."""
+    numbers = np.bincount(draws.owners, minlength=len(draws.texts)).tolist()  # the draws are in the order of the texts
     each = [text.at("leak").uniforms(n) < share for (text, _), n in zip(draws.texts, numbers, strict=True)]
     stays = np.concatenate(each).tolist()
     return [m.vocabulary.words[r] if yes else w for r, w, yes in zip(draws.rows, drawn, stays, strict=True)]
@@ -306,7 +306,7 @@ def _leaking(m: WordMechanism, draws: Draws, drawn: list[str], share: float) -> 
 @fault(
     "seldom-leak",
     "A leak once in a thousand draws",
-    "SanText whose sampler returns the original word once in a thousand draws, whatever ε is.",
+    "SanText whose sampler returns the original word once in a thousand draws, at any ε.",
 )
 class SeldomSanText(SanText):
     """SanText whose sampler returns the original word once in a thousand draws."""
@@ -319,11 +319,11 @@ class SeldomSanText(SanText):
 
 @fault(
     "too-often",
-    "A word that stays too often",
-    "CusText whose sampler returns the original word in two more of a hundred draws than it states.",
+    "A word that is unchanged too often",
+    "CusText whose sampler returns the original word in 2% more of the draws than it states.",
 )
 class OftenCusText(CusText):
-    """CusText whose sampler returns the original word in two more of a hundred draws."""
+    """CusText whose sampler returns the original word in 2% more of the draws than it states."""
 
     title = "CusText that keeps a word too often"
 
@@ -332,7 +332,7 @@ class OftenCusText(CusText):
 
 
 class StretchedSpace(WordSpace):
-    """A space whose distances are given a hundred times too large."""
+    """A space that reports distances a hundred times too large."""
 
     def distance_rows(self, rows: Any, columns: Any = None) -> np.ndarray:
         return 100.0 * super().distance_rows(rows, columns)
@@ -340,14 +340,14 @@ class StretchedSpace(WordSpace):
 
 @fault(
     "other-unit",
-    "Distances in another unit than the promise names",
-    "SanText whose scores and distances are a hundred times too large, while its promise says “Euclidean”.",
+    "Distances in the wrong unit",
+    "SanText with scores and distances a hundred times too large, although its guarantee says “Euclidean”.",
     options={"epsilon": 4.0},
 )
 class StretchedSanText(SanText):
     """SanText with scores and distances a hundred times too large, and a guarantee that says "Euclidean"."""
 
-    title = "SanText that measures in another unit"
+    title = "SanText with distances in the wrong unit"
 
     @cached_property
     def vocabulary(self) -> WordSpace:
@@ -355,18 +355,18 @@ class StretchedSanText(SanText):
         return StretchedSpace(s.name, s.title, s.words, s.vectors, s.counts, s.known_delta, s.codes)
 
 
-# --- texts that tell more than their words
+# --- texts that reveal more than their words
 
 
 @fault(
     "telling-spaces",
-    "Spaces that follow the original words",
-    "SanText that puts a space between an emoji and a word only where the word changed.",
+    "Spaces that depend on the original words",
+    "SanText that puts a space between an emoji and a word only if the word changed.",
 )
 class SpacingSanText(SanText):
-    """SanText that puts a space after a mark or an emoji only where the word after it changed."""
+    """SanText that puts a space after a mark or an emoji only if the next word changed."""
 
-    title = "SanText whose spaces follow the original words"
+    title = "SanText whose spaces depend on the original words"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
         result = super()._result(*arguments, **more)
@@ -383,14 +383,14 @@ class SpacingSanText(SanText):
 
 @fault(
     "telling-capitals",
-    "Capital letters that follow the original marks",
-    "DP-MLM that draws punctuation marks too, and gives a word a capital where a full stop stood before it.",
+    "Capital letters that depend on the original punctuation",
+    "DP-MLM that also samples punctuation, and capitalises a word if a full stop preceded it in the original.",
     options={"keep_punctuation": False},
 )
 class CapitalsDPMLM(DPMLM):
-    """DP-MLM that draws punctuation too, and capitalises words after what was a full stop."""
+    """DP-MLM that also samples punctuation, and capitalises words after an original full stop."""
 
-    title = "DP-MLM whose capital letters follow the original marks"
+    title = "DP-MLM whose capital letters depend on the original punctuation"
 
     def _result(self, prepared: MaskedPrepared, *arguments: Any, **more: Any) -> RewriteResult:
         document = prepared.document
@@ -405,7 +405,7 @@ class CapitalsDPMLM(DPMLM):
 
 
 class ReadingPrepared(PriorPrepared):
-    """A text whose public scores are not: for each place, the original words of the others count as released."""
+    """A prepared text whose public scores are not public: they read the original words at all other positions."""
 
     def proposed(self, places: Sequence[int], task: Task = UNWATCHED) -> np.ndarray:
         tokens = self.document.tokens
@@ -417,11 +417,11 @@ class ReadingPrepared(PriorPrepared):
 @fault(
     "reading-prior",
     "A proposal that reads the original words",
-    "DP-MLM with a public prior whose proposal for a word sees the original words around it.",
+    "DP-MLM with a public prior whose proposal for a word reads the original words around it.",
     options={"epsilon": 5.0},
 )
 class ReadingDPMLMPrior(DPMLMPrior):
-    """DP-MLM with a public prior whose proposal sees the other original words."""
+    """DP-MLM with a public prior whose proposal reads the other original words."""
 
     title = "DP-MLM with a prior that is not public"
     prepared_cls = ReadingPrepared

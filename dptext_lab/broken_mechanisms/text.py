@@ -1,4 +1,4 @@
-"""Faults of released texts, and of what is said beside them: the draws are those that are stated."""
+"""Faults of released texts and their metadata: the draws follow the stated distributions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dptext_core.support.task import Task
 
 from .base import fault, faults_of
 
-# --- a mechanism that writes a new text, small enough to be looked through
+# --- a small mechanism that writes a new text
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class WriterConfig:
 
 
 class WriterTrace(Trace):
-    """The distributions of its pieces."""
+    """The distributions of the released words."""
 
     can = frozenset({"distribution"})
 
@@ -48,17 +48,17 @@ class WriterTrace(Trace):
 
 
 class TinyWriter(Mechanism):
-    """A mechanism that writes so small that it can be looked through: six of ten words, and a full stop.
+    """A small mechanism that writes six words from a list of ten, and a full stop.
 
-    Each word is likelier the more letters it shares with the private text, by an exponential mechanism with scores of
-    a spread of 1/2, so that it is ε-DP between any two texts.
+    An exponential mechanism prefers words that share letters with the private text. Its scores span 1/2, so each word
+    is ε-DP between any two texts.
     """
 
     name = "tiny-writer"
     title = "A small mechanism that writes"
     family = "examples"
     notion = "pure"
-    summary = "Writes six words of ten, each likelier where it shares letters with the text."
+    summary = "Writes six words from a list of ten. Words that share letters with the text are more likely."
     config_cls = WriterConfig
     words: ClassVar[tuple[str, ...]] = (
         "sun",
@@ -91,7 +91,7 @@ class TinyWriter(Mechanism):
             adjacency="any two texts",
             draws=n,
             total=epsilon * n,
-            exposed=(f"that {n} words are written, whatever the text is",),
+            exposed=(f"that every text becomes {n} words",),
             bounded_range=True,
         )
 
@@ -110,12 +110,12 @@ class TinyWriter(Mechanism):
         return WriterTrace(table, epsilon)
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
-        """Return the text of drawn words, with its pieces; the original is not looked at."""
+        """Return the text of the sampled words with its spans, without reading the original."""
         return compose(drawn, float(self.config.epsilon))
 
 
 def compose(drawn: Sequence[str], epsilon: float, end: str = ".", between: str = " ") -> tuple[str, list[Release]]:
-    """Words in a row, and a mark by rule."""
+    """Return the words in order, and a punctuation mark by rule."""
     text, pieces = "", list[Release]()
     for word in drawn:
         text += between * bool(text)
@@ -126,7 +126,7 @@ def compose(drawn: Sequence[str], epsilon: float, end: str = ".", between: str =
 
 
 class PolishTrace(WriterTrace):
-    """The same, with what was drawn before it was polished."""
+    """The same trace, with the words before the clean-up."""
 
     def __init__(self, table: ScoreTable, epsilon: float, drawn: Sequence[int]):
         super().__init__(table, epsilon)
@@ -137,10 +137,12 @@ class PolishTrace(WriterTrace):
 
 
 class PolishedWriter(TinyWriter):
-    """The small writer with a polish: a word that was just written is left out, the last is joined by "and". All of it
-    follows from what was drawn."""
+    """The small writer with a clean-up that depends on the sampled words alone.
 
-    title = "A small mechanism with a polish"
+    It drops a word that repeats the previous one, and joins the last word with "and".
+    """
+
+    title = "A small mechanism with a clean-up"
 
     @property
     def audit_support(self) -> _OfPolish:
@@ -171,14 +173,14 @@ class _OfPolish(AuditSupport[PolishedWriter]):
 
 @fault(
     "looking-polish",
-    "A polish that looks at the original",
-    "A mechanism that writes a new text and polishes it, and whose polish brings back what is nearest to the "
-    "original. One that looks at the drawn words alone would cost nothing.",
+    "A clean-up that reads the original",
+    "A mechanism whose clean-up ends the text with the sampled word nearest to the original. A clean-up of the "
+    "sampled words alone would cost nothing.",
 )
 class LookingWriter(PolishedWriter):
-    """The same, whose polish looks at the original too: it ends with the drawn word that is nearest to it."""
+    """The same mechanism with a clean-up that also reads the original and ends with the sampled word nearest to it."""
 
-    title = "A small mechanism whose polish looks at the original"
+    title = "A small mechanism whose clean-up reads the original"
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
         letters = set(original.lower())
@@ -188,11 +190,11 @@ class LookingWriter(PolishedWriter):
 
 @fault(
     "appended-original",
-    "The original after the drawn pieces",
-    "A mechanism that writes a new text from honest draws, and appends the original, which no piece covers.",
+    "The original after the sampled words",
+    "A mechanism that writes a new text from honest draws, and appends the original outside all spans.",
 )
 class AppendingWriter(TinyWriter):
-    """The small writer, with the original after its pieces."""
+    """The small writer that appends the original."""
 
     title = "A small mechanism that appends the original"
 
@@ -203,13 +205,13 @@ class AppendingWriter(TinyWriter):
 
 @fault(
     "counting-blanks",
-    "Blanks that count the words",
-    "A mechanism that writes a new text, with as many blanks at its end as the original has words.",
+    "Spaces that count the words",
+    "A mechanism that writes a new text, and ends it with as many spaces as the original has words.",
 )
 class CountingWriter(TinyWriter):
-    """The small writer, with as many blanks at the end as the original has words."""
+    """The small writer that ends its text with as many spaces as the original has words."""
 
-    title = "A small mechanism whose blanks count the words"
+    title = "A small mechanism whose spaces count the words"
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
         text, pieces = super()._composed(original, drawn)
@@ -218,13 +220,13 @@ class CountingWriter(TinyWriter):
 
 @fault(
     "other-piece",
-    "A piece that is not what was drawn",
-    "A mechanism that writes a new text, in which one piece is a word of the original in the place of its draw.",
+    "A word that was not sampled",
+    "A mechanism that writes a new text, and replaces one sampled word by a word of the original.",
 )
 class InsertingWriter(TinyWriter):
-    """The small writer, which calls the first word of the original one that it drew."""
+    """The small writer that marks the first word of the original as sampled."""
 
-    title = "A small mechanism that calls an original word drawn"
+    title = "A small mechanism that marks an original word as sampled"
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
         return super()._composed(original, [*drawn[:-1], (original.split() or ["home"])[0]])
@@ -233,12 +235,12 @@ class InsertingWriter(TinyWriter):
 @fault(
     "telling-rule",
     "A rule that reads the original",
-    "A mechanism that writes a new text, whose mark at the end is said to follow a rule and tells the length.",
+    "A mechanism that writes a new text, and claims that a rule chose its final mark, which reveals the length.",
 )
 class MarkingWriter(TinyWriter):
-    """The small writer, whose mark at the end says by rule whether the original is long."""
+    """The small writer whose final mark reveals whether the original is long."""
 
-    title = "A small mechanism whose full stop tells the length"
+    title = "A small mechanism whose final mark reveals the length"
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
         return compose(drawn, float(self.config.epsilon), "." if len(original) < 70 else "!")
@@ -246,11 +248,11 @@ class MarkingWriter(TinyWriter):
 
 @fault(
     "copied-word",
-    "A word that is copied as if by rule",
-    "A mechanism that writes a new text, and adds the last word of the original as a piece placed by rule.",
+    "A copied word that is marked as a rule",
+    "A mechanism that writes a new text, and adds the last word of the original as if a rule placed it.",
 )
 class CopyingWriter(TinyWriter):
-    """The small writer, which copies the last word of the original and names nothing of it as exposed."""
+    """The small writer that copies the last word of the original without listing it as exposed."""
 
     title = "A small mechanism that copies a word"
 
@@ -266,13 +268,13 @@ class CopyingWriter(TinyWriter):
 
 @fault(
     "blanks-at-the-end",
-    "Blanks after a text that count its words",
-    "SanText, with a blank at the end of the released text for each word of the original.",
+    "Spaces at the end that count the words",
+    "SanText that adds a space at the end for each word of the original.",
 )
 class BlanksSanText(SanText):
-    """SanText, with a blank at the end of a text for each of its words."""
+    """SanText that adds a space at the end for each word of the original."""
 
-    title = "SanText whose blanks at the end count the words"
+    title = "SanText whose final spaces count the words"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
         result = super()._result(*arguments, **more)
@@ -281,11 +283,11 @@ class BlanksSanText(SanText):
 
 @fault(
     "one-option",
-    "Right but for one option",
-    "SanText that returns the text as it is where capital letters are left as listed, an option that is not set.",
+    "Wrong under one option",
+    "SanText that returns the text unchanged if capital letters are not adjusted, which is not the default.",
 )
 class OneOptionSanText(SanText):
-    """SanText, which returns the text as it is where capital letters are left alone."""
+    """SanText that returns the text unchanged if capital letters are not adjusted."""
 
     title = "SanText with a fault under one option"
 
@@ -295,20 +297,20 @@ class OneOptionSanText(SanText):
 
 
 def _is_odd(text: str | Prepared) -> bool:
-    """Return a fact of the last word that the promise hides: whether its checksum is odd."""
+    """Return a protected fact about the last word: whether its checksum is odd."""
     words = (text if isinstance(text, str) else text.text).split()
     return zlib.crc32(words[-1].encode()) % 2 == 1 if words else False
 
 
 @fault(
     "telling-exposed",
-    "A list of what is exposed that tells more",
-    "SanText whose list of what is exposed depends on the words that it hides.",
+    "A list of exposed parts that reveals more",
+    "SanText with a list of exposed parts that depends on the protected words.",
 )
 class ExposingSanText(SanText):
-    """SanText, which names among what is exposed a fact of the last word, which the promise hides."""
+    """SanText that lists a protected fact about the last word among its exposed parts."""
 
-    title = "SanText whose list of what is exposed tells of the words"
+    title = "SanText whose exposed parts reveal a protected word"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)
@@ -318,12 +320,12 @@ class ExposingSanText(SanText):
 @fault(
     "telling-total",
     "A total that depends on the words",
-    "SanText whose total is a little larger for some words than for others.",
+    "SanText with a total that is slightly larger for some words than for others.",
 )
 class TotalSanText(SanText):
-    """SanText, whose total is rounded up for some words: the number tells which they are."""
+    """SanText that rounds its total up for some words, so the total reveals them."""
 
-    title = "SanText whose total tells of the words"
+    title = "SanText whose total reveals the words"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)
@@ -333,28 +335,28 @@ class TotalSanText(SanText):
 @fault(
     "telling-error",
     "An error that depends on the words",
-    "SanText that refuses some words of its vocabulary with an error: whoever sees it knows of them.",
+    "SanText that rejects some words of its vocabulary with an error, which reveals them.",
 )
 class RefusingSanText(SanText):
-    """SanText, which refuses texts by their last word."""
+    """SanText that rejects some texts because of their last word."""
 
-    title = "SanText that refuses some words"
+    title = "SanText that rejects some words"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         if _is_odd(text):
-            raise InputError("A word of this text is not rewritten. Leave it out.")
+            raise InputError("One word of this text cannot be rewritten. Remove it.")
         return super().guarantee(text)
 
 
 @fault(
     "telling-note",
     "A note that depends on the words",
-    "SanText whose note on how a text is read depends on its words, though nothing is read otherwise.",
+    "SanText with a note on how it reads a text that depends on the protected words.",
 )
 class NotingSanText(SanText):
-    """SanText, whose note on a text depends on its words."""
+    """SanText with a note that depends on the protected words."""
 
-    title = "SanText whose note tells of the words"
+    title = "SanText whose note reveals the words"
 
     @property
     def reading(self) -> InputCoverage[WordMechanism]:

@@ -1,4 +1,4 @@
-"""Guarantees that call unknown words free, while what comes of them depends on what they are."""
+"""Guarantees that state ε = 0 for unknown words, although their replacements depend on them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SwapConfig:
 
 
 class SwapTrace(Trace):
-    """What each word was drawn from."""
+    """The distribution of each word."""
 
     can = frozenset({"distribution", "alignment"})
 
@@ -47,10 +47,10 @@ class SwapTrace(Trace):
 
 
 class TinySwap(Mechanism):
-    """Randomised response over eight words; any other word becomes one of them, whatever it is, and spends nothing."""
+    """Randomised response over eight words. Any other word becomes one of them at random and spends nothing."""
 
     name, title, family, notion = "tiny-swap", "A small mechanism that knows eight words", "examples", "pure"
-    summary = "Exchanges each of eight words; any other becomes one of them."
+    summary = "Replaces each of eight words; any other word becomes one of them."
     config_cls = SwapConfig
     words: ClassVar[tuple[str, ...]] = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")
 
@@ -59,7 +59,7 @@ class TinySwap(Mechanism):
         return Likelihood(self)
 
     def _unknown(self, word: str) -> np.ndarray:
-        """Scores of the eight words for one that is none of them."""
+        """Return the scores of the eight words for an unknown word."""
         return np.zeros(len(self.words))
 
     def _tables(self, prepared: Prepared) -> dict[int, ScoreTable]:
@@ -91,7 +91,7 @@ class TinySwap(Mechanism):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         tables = self._tables(self.prepared(text))
         if index not in tables:
-            raise NoDistribution(f"Token {index} is kept as it is, so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is kept, so it has no distribution.")
         return tables[index].at(float(self.config.epsilon))
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
@@ -116,13 +116,13 @@ class TinySwap(Mechanism):
 
 @fault(
     "unknown-letters",
-    "Unknown words that share letters",
-    "A small mechanism in which an unknown word becomes one that shares letters with it, at a stated ε of 0.",
+    "Replacements that share letters with unknown words",
+    "A small mechanism that replaces an unknown word by one with common letters, at a stated ε of 0.",
 )
 class LetterSwap(TinySwap):
-    """The small mechanism, in which an unknown word becomes one that shares letters with it."""
+    """The small mechanism that replaces an unknown word by one with common letters."""
 
-    title = "A small mechanism whose unknown words share letters"
+    title = "A small mechanism that reveals letters of unknown words"
 
     def _unknown(self, word: str) -> np.ndarray:
         return 0.4 * np.array([len(set(word) & set(w)) / len(set(w)) for w in self.words])
@@ -130,20 +130,20 @@ class LetterSwap(TinySwap):
 
 @fault(
     "unknown-fixed",
-    "Unknown words that mostly become the same word",
-    "A small mechanism that draws an unknown word from a distribution of its own, at a stated ε of 0.",
+    "Unknown words with a fixed usual replacement",
+    "A small mechanism with a separate distribution for each unknown word, at a stated ε of 0.",
 )
 class FixedSwap(TinySwap):
-    """The small mechanism, in which an unknown word mostly becomes the same word."""
+    """The small mechanism in which an unknown word usually becomes the same word."""
 
-    title = "A small mechanism whose unknown words have pseudonyms"
+    title = "A small mechanism with usual pseudonyms for unknown words"
 
     def _unknown(self, word: str) -> np.ndarray:
         return 0.5 * (np.arange(len(self.words)) == zlib.crc32(word.encode()) % len(self.words))
 
 
 class _ByWord(NoiseStream):
-    """The noise of unknown words, seeded by the words themselves."""
+    """Noise for unknown words, seeded by the words themselves."""
 
     def __init__(self, words: Sequence[str]):
         super().__init__(0)
@@ -159,7 +159,7 @@ class _ByWord(NoiseStream):
     "SanText in which an unknown word always becomes the same word, at a stated ε of 0.",
 )
 class PseudonymSanText(SanText):
-    """SanText, in which an unknown word always becomes the same word."""
+    """SanText in which an unknown word always becomes the same word."""
 
     title = "SanText whose unknown words have pseudonyms"
 

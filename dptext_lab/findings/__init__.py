@@ -1,9 +1,9 @@
-"""What we found: claims of the papers, each held against our own runs by a test that was said before the numbers.
+"""Findings: claims of the papers, each tested on our own runs with a test that was written before the results.
 
-Every verdict and every number comes from the rows of ``assets/benchmarks`` and ``assets/papers``; a file keeps what
-they come to. One paper a file: a claim is a function that looks at rows, and writing it lists it; the paper's words,
-where they stand, and what decides are below its name in ``claims.toml``. All comparisons of a claim are corrected for
-their number (Holm); a difference counts where it is then beyond chance and at least as large as matters.
+Every verdict and number comes from the rows in ``assets/benchmarks`` and ``assets/papers``; a bundled file stores the
+verdicts. There is one module for each paper. A claim is a registered function that reads rows. Its quotation, its place
+in the paper and its test are below its name in ``claims.toml``. All comparisons of a claim are corrected by Holm's
+method. A difference counts if it is then significant and at least as large as the smallest effect that matters.
 """
 
 from .evidence import CONTRADICTED, INCONCLUSIVE, MISSING, NOT_COMPARABLE, REPLICATED, VERDICTS

@@ -22,22 +22,22 @@ METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
 
 @dataclass(frozen=True)
 class Test:
-    """What decides a claim, said before the numbers. quantity: what is compared. direction: what the claim expects of
-    it. least: the smallest effect that matters, with where that is from."""
+    """The test of a claim, written before the results. quantity: what is compared. direction: what the claim expects.
+    least: the smallest effect that matters, with its source."""
 
     quantity: str
     direction: str
     least: str
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not a pytest test
 
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """What the rows say about a claim. effect: the size of it, shortly. numbers: sentences made from the rows. rows:
-    those that they come from. reason: why, as we see it. missing: the command that would measure what is not there.
+    """The outcome of a claim. effect: its size in a few words. numbers: sentences made from the rows. rows: the rows
+    behind them. reason: our explanation. missing: the command that measures missing rows.
 
-    figure: the name of the figure in ``dptext_studio.figures`` that draws ``drawn``, "" where there is none.
+    figure: the name of the figure in ``dptext_studio.figures`` that shows ``drawn``, or "".
     """
 
     verdict: str = MISSING
@@ -52,10 +52,10 @@ class ClaimOutcome:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim and its test, before any row was looked at; ``look`` holds it against rows.
+    """A claim and its test, written before the results; ``look`` tests it on rows.
 
-    quote: the paper's words. place: where they stand. turns: what would change the verdict. itself: where the paper
-    says something else, with both places.
+    quote: the paper's words. place: where the paper has them. turns: what would change the verdict. itself: where the
+    paper contradicts itself, with both places.
     """
 
     name: str
@@ -74,48 +74,47 @@ class Claim:
 
     @property
     def differences(self) -> str:
-        """Return what differs from the paper that makes the claim; "" where none does."""
+        """Return how our setting differs from the claim's paper, or "" if no paper makes it."""
         apart = APART.get(self.paper)
         said = "The verdict is about the direction of the effect."
         return "" if apart is None else f"{apart[0].upper()}{apart[1:]}. {said}"
 
     def against_itself(self) -> str:
-        """Return where the paper says something else, with both places; "" where it does not. Counted in its own
-        rows."""
+        """Return where the paper contradicts itself, with both places, or "". It is counted in the paper's own rows."""
         return self.itself if isinstance(self.itself, str) else self.itself()
 
 
 #: The paper of claims that no paper makes.
 OURS = "Ours"
-#: What differs here from each paper, so that a verdict is one of the direction.
+#: How our setting differs from each paper's, so a verdict is about the direction only.
 APART = {
-    "DP-MLM": "the paper draws with roberta-base, lets DeBERTa judge, and guesses authors of Yelp's and Trustpilot's "
-    "reviews; here it is the bundled model, the bundled encoder, and critics and presidents",
-    "1-Diffractor": "the paper has Numberbatch, three spaces of GloVe and word2vec, and lets a fine-tuned BERT judge; "
-    "here it is the five bundled spaces and the bundled encoder",
-    "CusText": "the paper has counter-fitted, GloVe's and word2vec's vectors, and lets a fine-tuned BERT judge; here "
-    "it is the bundled space and the bundled encoder",
-    "DP-Rewrite": "the data sets are the paper's; the autoencoder was trained anew, and the bundled encoder judges in "
-    "BERT's place",
+    "DP-MLM": "the paper uses roberta-base, DeBERTa as judge, and authors of Yelp and Trustpilot reviews; we use the "
+    "bundled model, the bundled encoder, and film critics and presidents",
+    "1-Diffractor": "the paper uses Numberbatch, three GloVe spaces, word2vec, and a fine-tuned BERT as judge; we "
+    "use the five bundled spaces and the bundled encoder",
+    "CusText": "the paper uses counter-fitted, GloVe and word2vec vectors, and a fine-tuned BERT as judge; we use "
+    "the bundled space and the bundled encoder",
+    "DP-Rewrite": "we use the paper's data sets, but train the autoencoder ourselves and use the bundled encoder as "
+    "judge instead of BERT",
 }
-#: Every claim that was made, in the order in which their files are read.
+#: Every registered claim, in the order of registration.
 REGISTERED: list[Claim] = []
 
 
 @cache
 def _claim_texts() -> dict[str, dict[str, str]]:
-    """Return what is written of every claim; the end of a line counts as a blank."""
+    """Return the texts of every claim, with line ends as spaces."""
     with Path(__file__).with_name("claims.toml").open("rb") as file:
         claims = tomllib.load(file)
     return {name: {key: " ".join(text.split()) for key, text in parts.items()} for name, parts in claims.items()}
 
 
 def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs], ClaimOutcome | None]], Claim]:
-    """Make a claim of the function that looks at its rows, and register it.
+    """Register the decorated function as the test of a claim.
 
-    What it says and what decides it are below the function's name in ``claims.toml``; there too what would measure it,
-    and the reason, unless the function gives one. The function returns None where its rows are missing. itself: counts
-    where the paper says something else.
+    The claim's texts are below the function's name in ``claims.toml``, with the command that measures it, and the
+    reason unless the function gives one. The function returns None if its rows are missing. itself: counts where the
+    paper contradicts itself.
     """
 
     def register(compute: Callable[[Runs], ClaimOutcome | None]) -> Claim:

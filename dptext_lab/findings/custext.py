@@ -1,4 +1,4 @@
-"""CusText (Chen, Mo, Cen, Cui, Nie: 2022), with SanText beside it."""
+"""Claims of CusText (Chen, Mo, Cen, Cui, Nie: 2022), also in comparison with SanText."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STOPS = ("keep_stopwords",)
 
 
 def _by_k(runs: Runs, epsilon: float) -> list[Row]:
-    """Return accuracy on SST-2 at one ε in the order of K, stop words as in most of these rows."""
+    """Return accuracy on SST-2 at one ε in the order of K, with the most frequent choice for stop words."""
     found = [row for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon == epsilon]
     stops = [full_options(row)["keep_stopwords"] for row in found]
     same = [row for row, kept in zip(found, stops, strict=True) if kept == max(set(stops), key=stops.count)]
@@ -29,7 +29,7 @@ def _by_k(runs: Runs, epsilon: float) -> list[Row]:
 
 
 def _levels(runs: Runs) -> list[float]:
-    """Return ε at which three K or more were measured."""
+    """Return the ε at which at least three K were measured."""
     epsilons = {row.epsilon for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon is not None}
     return sorted(e for e in epsilons if len(_by_k(runs, e)) >= 3)
 
@@ -40,8 +40,8 @@ def _k_contradicts() -> str:
     ]
     up = [f"{100 * b:.2f}% at K {k} after {100 * a:.2f}%" for (_, a), (k, b) in pairwise(theirs) if b > a]
     return (
-        f"Section 5.2 sets ε = 1 for Table 1, and three sentences on calls the same table a condition of ε = 0. Its "
-        f"SST-2 line is not falling throughout: {', '.join(up)}."
+        f"Section 5.2 sets ε = 1 for Table 1, and three sentences later gives ε = 0 for the same table. Its "
+        f"SST-2 line does not fall throughout: {', '.join(up)}."
     )
 
 
@@ -61,8 +61,8 @@ def small_k(runs: Runs) -> ClaimOutcome:
     numbers.append("The paper at ε 1: " + ", ".join(f"K {k}: {100 * x:.1f}%" for k, x in theirs) + ".")
     return ClaimOutcome(
         tally.verdict,
-        f"{tally.effect} for a tenth of K",
-        (*numbers, tally.sentence("Accuracy that a tenth of K brings at ε 1")),
+        f"{tally.effect} at a tenth of K",
+        (*numbers, tally.sentence("Accuracy gained from a tenth of K at ε 1")),
         rows=tuple(rows),
     )
 
@@ -82,9 +82,9 @@ def small_k_fades(runs: Runs) -> ClaimOutcome | None:
         tally.verdict,
         tally.effect,
         (
-            f"K {small} less K {large}: {100 * gaps[0]:+.1f} points at ε {levels[0]:g}, {100 * gaps[1]:+.1f} at ε "
+            f"K {small} minus K {large}: {100 * gaps[0]:+.1f} points at ε {levels[0]:g}, {100 * gaps[1]:+.1f} at ε "
             f"{levels[-1]:g}.",
-            tally.sentence("The first less the second"),
+            tally.sentence("The first minus the second"),
         ),
         rows=tuple(four),
     )
@@ -102,8 +102,8 @@ def mappings_utility(runs: Runs) -> ClaimOutcome:
         conjunction(first.verdict, second.verdict),
         together.effect,
         (
-            first.sentence("Aggressive against balanced, K 50"),
-            second.sentence("Balanced against conservative"),
+            first.sentence("Aggressive minus balanced, K 50"),
+            second.sentence("Balanced minus conservative"),
             together.sentence("Both together"),
             "The paper, K 50, ε 0: " + ", ".join(f"{m} {100 * x:.1f}%" for m, x in theirs.items()) + ".",
         ),
@@ -124,7 +124,7 @@ def mappings_alone(runs: Runs) -> ClaimOutcome | None:
     gaps = [abs(ours[at].words - x) for at, x in theirs.items() if at[1] == "balanced" and at in ours]
     return ClaimOutcome(
         CONTRADICTED if not agreed else REPLICATED if max(gaps) < 0.005 else NOT_COMPARABLE,
-        f"balanced, share of words alone: up to {100 * max(gaps):.1f} points above the paper's",
+        f"balanced, share of words with a unique set: up to {100 * max(gaps):.1f} points above the paper's",
         (
             *(
                 f"{m.capitalize()}, K {k}: {100 * row.words:.2f}% of the words, {100 * row.occurrences:.2f}% of "
@@ -138,7 +138,7 @@ def mappings_alone(runs: Runs) -> ClaimOutcome | None:
 
 
 def _record_columns(data: str) -> tuple[int, int]:
-    """Return in how many columns of the paper's Table 5 the record strategy has the highest accuracy, of how many."""
+    """Return in how many columns of the paper's Table 5 the record strategy is the most accurate, and their number."""
     columns: dict[tuple, dict[str, float]] = {}
     for x, row in paper_values(PAPER, "Table 5", data, NAME, "accuracy"):
         columns.setdefault((row.epsilon, row.options["keep_stopwords"]), {})[row.options["strategy"]] = x
@@ -147,7 +147,7 @@ def _record_columns(data: str) -> tuple[int, int]:
 
 def _record_contradicts() -> str:
     (sst2, n), (qnli, m) = _record_columns("sst2"), _record_columns("qnli")
-    return f"In Table 5 record is the highest in {sst2} of {n} columns of SST-2, and in {qnli} of {m} of QNLI."
+    return f"In Table 5, record is best in {sst2} of {n} columns for SST-2, and in {qnli} of {m} for QNLI."
 
 
 @claim(itself=_record_contradicts)
@@ -161,7 +161,7 @@ def record_strategy(runs: Runs) -> ClaimOutcome:
         conjunction(*(t.verdict for t in tallies.values())),
         together.effect,
         (
-            *(t.sentence(f"Accuracy on SST-2, record against {other}") for other, t in tallies.items()),
+            *(t.sentence(f"Accuracy on SST-2, record minus {other}") for other, t in tallies.items()),
             together.sentence("Both together"),
         ),
         rows=tuple(together.rows),
@@ -175,7 +175,7 @@ def stop_words(runs: Runs) -> ClaimOutcome:
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
-        (tally.sentence("Accuracy on SST-2, stop words kept against rewritten"),),
+        (tally.sentence("Accuracy on SST-2, stop words kept minus replaced"),),
         rows=tuple(tally.rows),
     )
 
@@ -186,7 +186,7 @@ def _strategies_contradict() -> str:
         for x, r in paper_values(PAPER, "Table 6", "qnli", NAME, "unchanged", keep_stopwords=False)
     }
     return (
-        "Table 6, QNLI: dataset against record "
+        "Table 6, QNLI, dataset and record: "
         + ", ".join(
             f"{100 * found['dataset', e]:.2f}% and {100 * found['record', e]:.2f}% at ε {e:g}" for e in (1, 5, 10)
         )
@@ -205,7 +205,7 @@ def strategies_alike(runs: Runs) -> ClaimOutcome:
     return ClaimOutcome(
         conjunction(*(t.verdict for t in tallies.values())),
         together.effect,
-        tuple(t.sentence(f"Words unchanged on SST-2, record less {other}") for other, t in tallies.items()),
+        tuple(t.sentence(f"Words unchanged on SST-2, record minus {other}") for other, t in tallies.items()),
         rows=tuple(together.rows),
     )
 
@@ -223,8 +223,9 @@ def _santext_contradicts() -> str:
     same = " Its six numbers for “car” and for “she” are the same." if alike else ""
     return (
         "Section 5.2 compares “under the same privacy protection degree”, and Section 5.1 calls a comparison by ε "
-        f"“unfair”; Table 8 is at equal ε. There SanText at ε = 3 keeps {100 * rows['santext', 'car', 'n_w', 3]:.0f}% "
-        f"of “car”, CusText {100 * rows[NAME, 'car', 'n_w', 3]:.0f}%.{same}"
+        "“unfair”; Table 8 is at equal ε. At ε = 3, SanText leaves “car” unchanged in "
+        f"{100 * rows['santext', 'car', 'n_w', 3]:.0f}% of draws, CusText in "
+        f"{100 * rows[NAME, 'car', 'n_w', 3]:.0f}%.{same}"
     )
 
 
@@ -248,8 +249,8 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
         tally.verdict,
         tally.effect,
         (
-            tally.sentence("Accuracy on SST-2 at the same N_w, CusText against SanText"),
-            f"Cosine there, CusText and SanText: {'; '.join(cosine)}.",
+            tally.sentence("Accuracy on SST-2 at the same N_w, CusText minus SanText"),
+            f"Cosine at the same N_w, CusText and SanText: {'; '.join(cosine)}.",
             f"Different words in 100 draws (S_w): {'; '.join(variety)}.",
         ),
         rows=tuple(tally.rows),
@@ -257,7 +258,7 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
 
 
 def _queries_contradict() -> str:
-    # Each row of N has the ε of the row of p₀ before it, of the same K.
+    # Each row of N has the ε of the preceding row of p₀ with the same K.
     chance = {(r.options["k"], r.epsilon): r.value for _, r in paper_values(PAPER, "Table 7", "happy", NAME, "n_w")}
     line = ", ".join(
         f"K {r.options['k']}: {r.value:g}"
@@ -286,13 +287,13 @@ def queries_by_k(runs: Runs) -> ClaimOutcome | None:
     alike = sum(factor(found) < 2 for found in lines.values())
     worst = max(lines, key=lambda at: factor(lines[at]))
     word = queries.WORDS[0]
-    numbers = [f"Largest over smallest N below 2 in {alike} of {len(lines)} words and p₀."]
+    numbers = [f"Largest N below twice the smallest in {alike} of {len(lines)} combinations of word and p₀."]
     for p in (0.1, 0.3, 0.5):
         if (word, p) in lines:
             shown = ", ".join(f"K {k}: {'never' if n is None else f'{n:,}'}" for k, n in lines[word, p].items())
             numbers.append(f"“{word}”, p₀ {p:g}: {shown}.")
     numbers.append(
-        f"Farthest apart: “{worst[0]}” at p₀ {worst[1]:g}, "
+        f"Largest ratio: “{worst[0]}” at p₀ {worst[1]:g}, "
         + ", ".join(f"K {k}: {'never' if n is None else f'{n:,}'}" for k, n in lines[worst].items())
         + "."
     )

@@ -1,4 +1,4 @@
-"""1-Diffractor (Meisenbacher, Chevli, Matthes: IWSPA 2024), with the five mechanisms that its paper sets beside it."""
+"""Claims of 1-Diffractor (Meisenbacher, Chevli, Matthes: IWSPA 2024) about its lists, noise and range of ε."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summ
 
 
 def single_list_runs() -> Runs:
-    """Return the lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
+    """Return the runs with the single list of each space, and N_w and S_w of all choices of lists in closed form."""
     return bundled_runs("lists")
 
 
 def _match_lists(tally: ClaimEvidence, runs: Runs, data: str, metric: str, noise: dict, more: str, less: str) -> None:
-    """Compare rows at the same ε, of two choices of lists."""
+    """Compare rows of two choices of lists at the same ε."""
     tally.match(runs, (data, metric, NAME), {**noise, "lists": (more,)}, {"lists": (less,)})
 
 
 def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[str, ...]]) -> tuple[float, float]:
-    """Return mean of several lists' rows on SST-2 and half of its interval; NaN where one is missing."""
+    """Return the mean of several lists' rows on SST-2 and half of its interval, or NaN if one is missing."""
     rows = [runs.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in names]
     found = [row for row in rows if row is not None]
     if len(found) < len(names):
         return math.nan, math.nan
-    # The test texts are the same: their part of the intervals does not shrink with the number of lists.
+    # The lists share test texts, so the part of the interval from texts does not shrink with more lists.
     return float(np.mean([r.value for r in found])), float(np.mean([half(r) for r in found]))
 
 
@@ -57,11 +57,11 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome | None:
         for noise in (GEOMETRIC, TEM):
             _match_lists(hidden, lists, VOCABULARY, "s_w", noise, other, "L2")
             _match_lists(kept, lists, VOCABULARY, "n_w", noise, "L2", other)
-    numbers = [utility.sentence("Accuracy with L2 against L0 and L1")] if utility.n else []
+    numbers = [utility.sentence("Accuracy with L2 minus L0 and L1")] if utility.n else []
     if hidden.n:
         numbers += [
-            hidden.sentence("S_w with L0 and L1 against L2"),
-            kept.sentence("N_w with L2 against L0 and L1, more of it stays"),
+            hidden.sentence("S_w with L0 and L1 minus L2"),
+            kept.sentence("N_w with L2 minus L0 and L1"),
         ]
     if utility.n == 0 and hidden.n == 0:
         return None
@@ -100,9 +100,9 @@ def more_lists(runs: Runs) -> ClaimOutcome:
         CONTRADICTED if stays.no else more.verdict,
         more.effect,
         (
-            more.sentence("S_w with L1 against L0, geometric and TEM noise"),
+            more.sentence("S_w with L1 minus L0, geometric and TEM noise"),
             f"Geometric noise, L0 and L1: {shown}.",
-            stays.sentence("N_w with L0 against L1, more of it stays"),
+            stays.sentence("N_w with L0 minus L1"),
         ),
         rows=(*more.rows, *stays.rows),
     )
@@ -125,16 +125,16 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
         conjunction(kept.verdict, different.verdict),
         kept.effect,
         (
-            kept.sentence("N_w, geometric against TEM"),
+            kept.sentence("N_w, geometric minus TEM"),
             f"N_w on L2, geometric / TEM: {', '.join(shown)}.",
-            different.sentence("S_w, TEM against geometric"),
+            different.sentence("S_w, TEM minus geometric"),
         ),
         rows=(*kept.rows, *different.rows),
     )
 
 
 def _changed(paper: str, table: str, mechanism: str) -> float:
-    """Return a share of changed words that stands in the paper's prose."""
+    """Return a share of changed words from the paper's prose."""
     return next(x for x, row in paper_values(paper, table, VOCABULARY, mechanism, "changed"))
 
 
@@ -169,7 +169,7 @@ def sixty_percent(runs: Runs) -> ClaimOutcome | None:
         "; ".join(f"{name} {tally.effect}" for name, tally in each.items() if tally.n),
         (
             *(f"Words that change at ε 1, {name}: {', '.join(x)}." for name, x in shown.items() if x),
-            *(tally.sentence(f"Less the paper's 60%, {name}") for name, tally in each.items() if tally.n),
+            *(tally.sentence(f"Minus the paper's 60%, {name}") for name, tally in each.items() if tally.n),
         ),
         rows=tuple(rows),
     )
@@ -211,16 +211,15 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome | None:
             f"Words that change at ε 1 with 1-Diffractor: {', '.join(low_noise)}.",
             f"Words that change at ε 10 under Mahalanobis noise by word space: {', '.join(spaces)}.",
             f"Words that change at ε 10 on GloVe 840B by mechanism: {', '.join(others)}.",
-            sentence.sentence("Mahalanobis noise at ε 10 on GloVe 840B, less 1-Diffractor at ε 1"),
-            figure.sentence("Mahalanobis noise on GloVe 840B, less the paper's 92%"),
+            sentence.sentence("Mahalanobis noise at ε 10 on GloVe 840B, minus 1-Diffractor at ε 1"),
+            figure.sentence("Mahalanobis noise on GloVe 840B, minus the paper's 92%"),
         ),
     )
 
 
 def _changes(curve: DeniabilityCurve, epsilon: float) -> tuple[float, float, bool]:
-    """Return the share of words that change at this ε, half of its 95% interval, and whether the curve reaches there;
-    where it begins above, N_w has gone at most 2% of its way up at its first point, and the share is the least it can
-    be."""
+    """Return the share of words that change at this ε, half of its 95% interval, and whether the curve reaches this ε.
+    If the curve begins at a larger ε, the share is a lower bound: N_w has risen at most 2% of its range there."""
     places = np.arange(len(curve.epsilons))
     at = float(np.interp(math.log(epsilon), np.log(curve.epsilons), places))
     kept, low, high = (float(np.interp(at, places, x)) for x in (curve.n_w, *curve.n_w_interval.T))
@@ -255,7 +254,7 @@ def tight_range(runs: Runs) -> ClaimOutcome | None:
     )
     return ClaimOutcome(
         conjunction(narrow, factor),
-        f"width {span[NAME]:.2g} (others {min(span[m] for m in others):.2g} and more), factor {ratio[NAME]:.1f} "
-        f"(others {min(ratio[m] for m in others):.1f} and more)",
-        (f"N_w goes from 0.1 to 0.8 between {listed}." + (f" Never there: {', '.join(outside)}." if outside else ""),),
+        f"width in ε {span[NAME]:.2g} (others at least {min(span[m] for m in others):.2g}), factor {ratio[NAME]:.1f} "
+        f"(others at least {min(ratio[m] for m in others):.1f})",
+        (f"N_w rises from 0.1 to 0.8 between {listed}." + (f" Never there: {', '.join(outside)}." if outside else ""),),
     )

@@ -1,4 +1,4 @@
-"""1-Diffractor's paper about itself next to other mechanisms: utility at equal privacy, attackers, speed and memory."""
+"""Claims of 1-Diffractor's paper about other mechanisms: utility at equal privacy, attackers, speed and memory."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def one_dimension_wins(runs: Runs) -> ClaimOutcome | None:
         conjunction(utility.verdict, MISSING) if without else utility.verdict,
         utility.effect,
         (
-            utility.sentence(f"Accuracy on SST-2 at the same ε, geometric L2 against {compared}"),
-            *([f"Without a point at an ε of 1-Diffractor's: {', '.join(without)}."] if without else []),
-            f"In the paper's Table 3, SST-2, 1-Diffractor at its best is behind {', '.join(behind) or 'none'}.",
+            utility.sentence(f"Accuracy on SST-2 at the same ε, geometric L2 minus {compared}"),
+            *([f"Not measured at any ε of 1-Diffractor: {', '.join(without)}."] if without else []),
+            f"In the paper's Table 3 for SST-2, the best 1-Diffractor is behind {', '.join(behind) or 'none'}.",
         ),
         rows=tuple(rows),
     )
 
 
 def _tem_contradicts() -> str:
-    """Table 3, counted."""
+    """Return how often TEM is ahead in Table 3."""
     best = {
         (r.data, r.epsilon): x
         for r_ in ("sst2", "rte", "mrpc")
@@ -63,7 +63,7 @@ def _tem_contradicts() -> str:
     ]
     return (
         f"“Consistently” in Section 7, yet TEM is ahead of the best 1-Diffractor in Table 3 on {', '.join(behind)}. "
-        "The privacy of the two is nowhere measured at the same place: Table 3 is at the same ε."
+        "The paper never compares the two at equal privacy: Table 3 is at equal ε."
     )
 
 
@@ -85,9 +85,9 @@ def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
         tally.verdict,
         tally.effect,
         (
-            tally.sentence("Accuracy on SST-2 at the same N_w, 1-Diffractor against TEM"),
-            cosine.sentence("Cosine there (the same encoder as the classifier's features, and as the word space)"),
-            f"Different words in 100 draws there (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
+            tally.sentence("Accuracy on SST-2 at the same N_w, 1-Diffractor minus TEM"),
+            cosine.sentence("Cosine there (by the encoder that is also the classifier's input and the word space)"),
+            f"Different words in 100 draws at the same N_w (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
         ),
         rows=tuple(tally.rows),
     )
@@ -126,14 +126,14 @@ def drop_of_fifteen(runs: Runs) -> ClaimOutcome | None:
     ]
     return ClaimOutcome(
         tally.verdict,
-        f"share lost, less the paper's: {tally.effect}",
+        f"share lost, minus the paper's: {tally.effect}",
         (
-            f"L2, geometric, lost by ours / by the paper: {'; '.join(shown)}.",
-            tally.sentence("Share lost, ours less the paper's"),
+            f"L2, geometric, lost here / in the paper: {'; '.join(shown)}.",
+            tally.sentence("Share lost, ours minus the paper's"),
             f"The paper's average over Table 1 at ε 0.1 is {np.mean(lost):.1f} points; SST-2 alone loses more.",
         ),
-        f"Our classifier has {100 * (base.value - guess):.0f} points above guessing to lose, the paper's "
-        f"{100 * (whole - GUESS):.0f}, so that equal points are not equal losses.",
+        f"Our classifier can lose {100 * (base.value - guess):.0f} points above guessing, the paper's "
+        f"{100 * (whole - GUESS):.0f}, so equal points are not equal losses.",
         tuple(rows),
     )
 
@@ -160,7 +160,7 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
         tally.verdict,
         tally.effect,
         (
-            tally.sentence("F1 of the author, unprotected against rewritten"),
+            tally.sentence("F1 of the author, unprotected minus rewritten"),
             *shown,
             f"The paper, speakers of Friends, geometric L0, unprotected 33.1%: {', '.join(theirs)}.",
         ),
@@ -172,7 +172,7 @@ def _table_2_contradicts() -> str:
     at = {r.epsilon: x for x, r in paper_values(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine", noise="geometric")}
     return (
         f"Table 2 has cosine {at[10]:.2f} for geometric noise at ε = 10, and {at[25]:.2f} at 25; by Equation 4, "
-        "99.99% of the words stay at ε = 10 already."
+        "99.99% of the words are already unchanged at ε = 10."
     )
 
 
@@ -206,9 +206,9 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
         conjunction(ratios.verdict, gaps.verdict),
         ratios.effect,
         (
-            f"Cosine under TEM noise, as a share of that under geometric noise, ours / Table 2: {', '.join(shown)}.",
-            ratios.sentence("Those shares, ours less the paper's"),
-            gaps.sentence("Accuracy on SST-2, TEM less geometric, ours less Table 1's"),
+            f"Cosine under TEM noise divided by that under geometric noise, ours / Table 2: {', '.join(shown)}.",
+            ratios.sentence("These ratios, ours minus the paper's"),
+            gaps.sentence("Accuracy on SST-2, TEM minus geometric, ours minus Table 1's"),
         ),
         rows=tuple(rows),
     )
@@ -229,7 +229,7 @@ def speed(runs: Runs) -> ClaimOutcome | None:
         REPLICATED if min(faster) > 2 else CONTRADICTED,
         f"{min(faster):.1f} to {max(faster):.1f} times as fast",
         (
-            "Tokens a processor second, text in and text out, warm, median of rounds that take turns: "
+            "Tokens per CPU second from text to text, after warm-up, median of alternating rounds: "
             + ", ".join(f"{name} {row.value:,.0f}" for name, row in rates.items())
             + ".",
             f"The geometric noise is {min(faster):.1f} to {max(faster):.1f} times as fast as the others.",
@@ -254,7 +254,7 @@ def little_memory(runs: Runs) -> ClaimOutcome | None:
         return None
     return ClaimOutcome(
         REPLICATED if max(mine) < min(others) / 5 else CONTRADICTED,
-        f"{max(mine):.1f} MiB against {min(others):.0f} and more",
+        f"{max(mine):.1f} MiB against at least {min(others):.0f} MiB",
         (
             "MiB for 1,000 words, ours (the paper's): "
             + ", ".join(

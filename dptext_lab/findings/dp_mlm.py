@@ -1,4 +1,4 @@
-"""DP-MLM (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), with DP-Prompt and DP-Paraphrase beside it."""
+"""Claims of DP-MLM (Meisenbacher et al., Findings of ACL 2024), also in comparison with DP-Prompt and DP-Paraphrase."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .evidence import NOT_COMPARABLE, ClaimEvidence, conjunction, shared_verdict
 from .runs import Runs, paper_values, per_epsilon, share_lost
 
 PAPER = "DP-MLM"
-#: SST-2's validation texts, which the paper tests on: 444 of 872 are positive. Printed as DP-Prompt's accuracy, too.
+#: The paper tests on SST-2's validation texts: 444 of 872 are positive. It also prints this as DP-Prompt's accuracy.
 GUESS = 444 / 872
-#: Of the share lost above guessing: what the paper's largest spread of three trainings on SST-2 amounts to, five times.
+#: As a share lost above guessing: five times the paper's largest spread of three trainings on SST-2.
 SAME_LOSS = 0.1
-#: The ranges of clipping in a sentence, by the option that names them.
+#: Names of the clipping ranges in sentences, by option.
 RANGES = {"paper": "the paper's range", "tuned": "the tuned range"}
 
 
@@ -57,12 +57,12 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome | None:
             f"Without rewriting: ours {value_text(base)}, the paper's {100 * whole:.1f}%; always guessing "
             f"{100 * guess:.1f}% and {100 * GUESS:.1f}%.",
             *(
-                f"Lost of what is above guessing, with {RANGES[clip]} / in the paper: "
+                f"Share lost above guessing, with {RANGES[clip]} / in the paper: "
                 + ", ".join(f"ε {e:g}: {x:.2f} / {paper[e]:.2f}" for e, x in line)
                 + "."
                 for clip, line in lost.items()
             ),
-            *(tallies[clip].sentence(f"Share lost with {RANGES[clip]}, less the paper's") for clip in lost),
+            *(tallies[clip].sentence(f"Share lost with {RANGES[clip]}, minus the paper's") for clip in lost),
         ),
         rows=(base, *(row for rows in found.values() for row in rows)),
     )
@@ -73,7 +73,7 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
     rows: list[Row] = []
     for metric in ("relative_gain_adaptive", "relative_gain_adaptive" + TUNED):
         rows = rows or runs.find("reviews", metric, "dp-mlm", clip="paper")
-    numbers = [f"Ours: {per_epsilon(rows)}; U by {measure(rows[0].metric).judge}."] if rows else []
+    numbers = [f"Ours: {per_epsilon(rows)}; U from {measure(rows[0].metric).judge}."] if rows else []
     for data in ("yelp", "trustpilot"):
         for kind in ("adaptive", "static"):
             theirs = [x for x, _ in paper_values(PAPER, "Table 3", data, "dp-mlm", f"relative_gain_{kind}")]
@@ -82,11 +82,12 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
         closed = [g for g in runs.gates if (g.data, g.role, g.enters) == ("reviews", "utility", False)]
         numbers += [
             f"Rating of film reviews, unprotected, by {measure(g.metric).judge}: {100 * g.score:.1f}% against "
-            f"{100 * g.majority:.1f}% by always guessing, standard error {100 * g.se:.1f} points on {g.n_test} texts."
+            f"{100 * g.majority:.1f}% for the majority class, standard error {100 * g.se:.1f} points on {g.n_test} "
+            "texts."
             for g in closed
         ]
         reason = (
-            "Without a utility that beats guessing by three standard errors, γ would be the attacker's loss alone. In "
+            "If utility does not beat guessing by three standard errors, γ measures the attacker's loss alone. In "
             "the paper's Yelp the utility is near its majority class too (97.5% against 96.4%)."
         )
         return ClaimOutcome(
@@ -100,13 +101,13 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
-        (*numbers, tally.sentence("γ against the adaptive attacker, against 0")),
+        (*numbers, tally.sentence("γ against the adaptive attacker")),
         rows=tuple(rows),
     )
 
 
 def _plus_contradicts() -> str:
-    """Count in the paper's own rows: Table 4 beside Table 3 at the same ε."""
+    """Compare Table 4 with Table 3 of the paper at the same ε."""
     counts = {}
     for metric in ("f1", "f1_static", "f1_adaptive", "relative_gain_static"):
         plain = {row.epsilon: x for x, row in paper_values(PAPER, "Table 3", "trustpilot", "dp-mlm", metric)}
@@ -114,7 +115,7 @@ def _plus_contradicts() -> str:
         counts[metric] = sum(x > plain[e] for e, x in more), len(more)
     static = [x for x, _ in paper_values(PAPER, "Table 4", "trustpilot", "dp-mlm-plus", "f1_static")]
     return (
-        f"Appendix C says higher utility, lower privacy and lower gains. Table 4 beside Table 3, same ε: utility is "
+        f"Appendix C says higher utility, lower privacy and lower gains. Table 4 and Table 3 at the same ε: utility is "
         f"higher in {counts['f1'][0]} of {counts['f1'][1]} columns; the static attacker is stronger in "
         f"{counts['f1_static'][0]} (F1 {100 * min(static):.0f} to {100 * max(static):.0f}, all below the 60 to 71 of "
         f"Table 3), the adaptive one in {counts['f1_adaptive'][0]}; the static gain is higher in "
@@ -132,7 +133,7 @@ def dp_mlm_plus(runs: Runs) -> ClaimOutcome:
         conjunction(utility.verdict, privacy.verdict),
         utility.effect or privacy.effect,
         (
-            utility.sentence("Accuracy on SST-2, with additions and deletions against without, at the same ε"),
+            utility.sentence("Accuracy on SST-2 at the same ε, with additions and deletions minus without"),
             privacy.sentence("F1 of the adaptive attacker on speeches"),
         ),
         rows=(*utility.rows, *privacy.rows),
@@ -140,7 +141,7 @@ def dp_mlm_plus(runs: Runs) -> ClaimOutcome:
 
 
 def _headline_contradicts() -> str:
-    """Table 2, counted."""
+    """Return counts from Table 2 that contradict the text."""
     sets, best, elsewhere, prompt, cells = ("cola", "sst2", "mrpc", "rte"), 0, 0, 0, 0
     for data in sets:
         scores: dict[tuple[str, float], dict[str, float]] = {}
@@ -158,7 +159,7 @@ def _headline_contradicts() -> str:
                     elsewhere += near["dp-mlm"] < max(near.values())
     return (
         f"Counted in Table 2: highest or tied in {best} of {cells} (Section 7 says 14 of 20), below DP-Prompt in "
-        f"{prompt} (Section 7: four). Section 7 says that 8 of the 14 are won without the highest cosine; Table 2 has "
+        f"{prompt} (Section 7: four). Section 7 says that 8 of the 14 do not have the highest cosine; Table 2 has "
         f"{elsewhere}. At ε = 10 on CoLA all three print 69.13, the share of the larger class: a tie at guessing."
     )
 
@@ -188,12 +189,12 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
     for system in ("DP-MLM", "DP-Paraphrase", "DP-Prompt"):
         shown = ", ".join(f"ε {x.epsilon:g}: {x.cosine:.2f} ± {x.cosine_half:.2f}" for x in lines if x.system == system)
         if shown:
-            cosines.append(f"Cosine on SST-2, {system}, tuned range (it does not stand for utility): {shown}.")
+            cosines.append(f"Cosine on SST-2, {system}, tuned range (not a measure of utility): {shown}.")
     like = {mine: tally for (mine, theirs), tally in tallies.items() if mine == theirs}
     if not like:
         return ClaimOutcome(
             numbers=tuple(cosines),
-            reason="Only DP-MLM and generators that clip to the same kind of range can be set beside each other.",
+            reason="DP-MLM and a generator can be compared only if both clip to the same kind of range.",
             missing="bench run with an entry for dp-prompt and dp-paraphrase in the grid",
         )
     together = ClaimEvidence.join(like.values())
@@ -202,12 +203,12 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
         together.effect,
         (
             *(
-                tally.sentence(f"Accuracy on SST-2, DP-MLM against both generators, all with {RANGES[clip]}")
+                tally.sentence(f"Accuracy on SST-2, DP-MLM minus each generator, all with {RANGES[clip]}")
                 for clip, tally in like.items()
             ),
             *(
                 tally.sentence(
-                    f"Unlike ranges, DP-MLM with {RANGES[mine]} against generators with {RANGES.get(theirs, theirs)}"
+                    f"Different ranges, DP-MLM with {RANGES[mine]} minus generators with {RANGES.get(theirs, theirs)}"
                 )
                 for (mine, theirs), tally in tallies.items()
                 if mine != theirs
@@ -233,10 +234,10 @@ def dp_mlm_speed(runs: Runs) -> ClaimOutcome | None:
         NOT_COMPARABLE,
         "; ".join(parts),
         (
-            "Tokens read in a processor second, text in and text out, warm, median of rounds that take turns: "
+            "Tokens read per CPU second from text to text, after warm-up, median of alternating rounds: "
             + ", ".join(f"{title(row.mechanism)} {row.value:,.0f}" for row in (*rate.values(), slow))
             + ".",
-            f"As a multiple of DP-Prompt's, with the least and the most of the rounds: {'; '.join(parts)}.",
+            f"As a multiple of DP-Prompt's, with the smallest and largest of the rounds: {'; '.join(parts)}.",
             "Measured by: python -m dptext_core bench words --out FILE.",
         ),
         rows=(*rate.values(), slow),

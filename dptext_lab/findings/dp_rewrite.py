@@ -1,4 +1,4 @@
-"""DP-Rewrite (Igamberdiev, Arnold, Habernal: COLING 2022): the case study of ADePT, as ``case-study`` repeats it."""
+"""Claims of DP-Rewrite (Igamberdiev, Arnold, Habernal: COLING 2022): its case study of ADePT, reproduced here."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def _floor_contradicts() -> str:
     floor = next(x for x, r in paper_values(PAPER, "Table 1", "atis", "baseline", "macro_f1", guess="majority"))
     least = min(x for x, r in paper_values(PAPER, "Table 1", "atis", "adept", "macro_f1"))
     return (
-        f"Table 1 has macro F1 {least:.2f} for ATIS at ε 1, where the text says that performance is very low; always "
-        f"guessing the largest class is printed as {floor:.2f}. A text that is nothing but noise cannot be above it."
+        f"Table 1 has macro F1 {least:.2f} for ATIS at ε 1, although the text calls the performance very low; the "
+        f"majority class is printed as {floor:.2f}. A text of pure noise cannot exceed it."
     )
 
 
@@ -57,8 +57,8 @@ def memorises(runs: Runs) -> ClaimOutcome | None:
     gaps = sorted(r["nearest"] - r["own"] for r in across)
     return ClaimOutcome(
         conjunction(sentence, REPLICATED if most > 0.01 else CONTRADICTED),
-        f"nearer to a training text in {nearer} of {len(across)}, by {gaps[0]:+.2f} to {gaps[-1]:+.2f}; word for word "
-        f"{100 * most:.1f}% at most",
+        f"nearer to a training text in {nearer} of {len(across)} settings, by {gaps[0]:+.2f} to {gaps[-1]:+.2f}; "
+        f"word for word {100 * most:.1f}% at most",
         (
             f"Words in common with the nearest training text, and with the original: {'; '.join(shown)}.",
             *([f"By the model of the same set, without noise: {'; '.join(same)}."] if same else []),
@@ -95,6 +95,6 @@ def inflated(runs: Runs) -> ClaimOutcome:
         together.effect,
         (
             f"Macro F1, own and other model: {'; '.join(shown)}.",
-            *(t.sentence(f"{SETS[data]}, own less other model") for data, t in each.items()),
+            *(t.sentence(f"{SETS[data]}, own minus other model") for data, t in each.items()),
         ),
     )

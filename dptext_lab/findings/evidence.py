@@ -1,4 +1,4 @@
-"""The verdict of a claim: comparisons, and how they are decided together."""
+"""The verdict of a claim from its comparisons."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..results.rows import Row
 if TYPE_CHECKING:
     from .runs import Runs
 
-#: The verdict of a claim whose rows are there.
+#: Verdicts of claims with rows.
 REPLICATED, CONTRADICTED = "replicated", "contradicted"
 INCONCLUSIVE, NOT_COMPARABLE = "inconclusive (underpowered)", "not comparable"
 VERDICTS = (REPLICATED, CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE)
-#: What stands in its place where no row is there.
+#: The verdict of a claim without rows.
 MISSING = "not measured"
-#: One comparison in so many may contradict a claim that is replicated.
+#: A replicated claim may have one contradicting comparison in this many.
 ONE_IN = 20
 
 
 @dataclass
 class ClaimEvidence:
-    """The comparisons of a claim, or of one half of it.
+    """The comparisons of a claim, or of one part of it.
 
-    same: the claim is that there is no difference. Each counts once it is beyond chance after Holm's correction over
-    all of them, and at least as large as matters.
+    same: whether the claim states no difference. A comparison counts if it is significant after Holm's correction over
+    all of them, and at least as large as the smallest effect that matters.
     """
 
     same: bool = False
@@ -44,7 +44,7 @@ class ClaimEvidence:
 
     @classmethod
     def join(cls, parts: Iterable[ClaimEvidence]) -> ClaimEvidence:
-        """Return the comparisons of several parts as one, which is corrected for all of them."""
+        """Return the comparisons of several parts together, to correct for all of them."""
         parts = list(parts)
         return cls(
             all(part.same for part in parts),
@@ -57,7 +57,7 @@ class ClaimEvidence:
             self.comparisons.append(comparison)
 
     def pair(self, runs: Runs, more: Row | None, less: Row | None, least: float | None = None) -> None:
-        """Compare two rows, ``more`` less ``less``; nothing where one is missing."""
+        """Compare two rows, ``more`` minus ``less``, unless one is missing."""
         if more is not None and less is not None:
             self.add(runs.compare(more, less, least))
             self.rows += [more, less]
@@ -73,7 +73,7 @@ class ClaimEvidence:
         alike: Iterable[str] = (),
         least: float | None = None,
     ) -> ClaimEvidence:
-        """Compare rows of two settings of a mechanism at each ε where there is one of each, and return this evidence.
+        """Compare rows of two settings of a mechanism at each ε that both have, and return this evidence.
 
         Parameters
         ----------
@@ -82,13 +82,13 @@ class ClaimEvidence:
         cell
             Data set, metric and mechanism.
         more, less
-            Options of the first setting, and those in which the second is another.
+            Options of the first setting, and those that differ in the second.
         against
-            The mechanism of the second, if it is another.
+            The mechanism of the second setting, if different.
         alike
-            Options in which both are alike, whatever they are.
+            Options that must be equal in both.
         least
-            The smallest difference that matters; None: that of the metric.
+            The smallest difference that matters (None: the metric's).
         """
         data, metric, mechanism = cell
         for row in runs.find(data, metric, mechanism, **more):
@@ -101,7 +101,7 @@ class ClaimEvidence:
         return len(self.comparisons)
 
     def significant(self, sign: int) -> list[int]:
-        """Return places of the comparisons that significantly agree with the claim (1) or contradict it (−1)."""
+        """Return the indices of comparisons that significantly agree with the claim (1) or contradict it (−1)."""
         corrected = holm([c.chance for c in self.comparisons])
         return [
             i
@@ -114,8 +114,7 @@ class ClaimEvidence:
 
     @property
     def yes(self) -> int:
-        """Return how many significantly agree with the claim; of a claim of no difference, are shown to be too small to
-        matter."""
+        """Return how many comparisons support the claim: they are significant, or too small to matter if ``same``."""
         return self.small if self.same else self._count_significant(1)
 
     @property
@@ -124,13 +123,15 @@ class ClaimEvidence:
 
     @property
     def small(self) -> int:
-        """Return how many are shown to be too small to matter."""
+        """Return how many differences are shown to be too small to matter."""
         return sum(c.small for c in self.comparisons)
 
     @property
     def power(self) -> str:
-        """Return how many texts the comparisons that are not significant need to detect the smallest effect that
-        matters; "" where there are none, or their texts are not known."""
+        """Return a sentence on how many texts the inconclusive comparisons need, or "".
+
+        The number is for the smallest effect that matters. The sentence is empty if the texts are not known.
+        """
         z = NormalDist().inv_cdf(1 - LEVEL / 2 / max(1, self.n)) + NormalDist().inv_cdf(POWER)
         significant = {*self.significant(1), *self.significant(-1)}
         open_ = [
@@ -146,19 +147,23 @@ class ClaimEvidence:
         least = difference_text(c.least, c.metric).removeprefix("+").replace("1.0 points", "1 point")
         return (
             f" Detecting a difference of {least} with {POWER:.0%} power takes about {float(f'{needed:.2g}'):,.0f} "
-            f"{what} instead of {c.n:,}, and seeds in proportion (median of those not significant)."
+            f"{what} instead of {c.n:,}, and proportionally more seeds (median of the comparisons that are not "
+            "significant)."
         )
 
     @property
     def towards(self) -> int:
-        """Return how many means are as the claim says, significant or not."""
+        """Return how many means agree with the claim, significant or not."""
         return sum(c.difference > 0 for c in self.comparisons)
 
     @property
     def verdict(self) -> str:
-        """Contradicted where more than one comparison in twenty is significantly against the claim, or where half of
-        them are shown to be too small to matter. Replicated where at least half are significantly for it. Else
-        inconclusive: the comparisons are too few, or of too few texts, to decide."""
+        """Return the verdict.
+
+        Contradicted: more than one comparison in twenty is significantly against the claim, or half of them are shown
+        to be too small to matter. Replicated: at least half significantly support it. Otherwise inconclusive: there are
+        too few comparisons or texts to decide.
+        """
         if not self.n:
             return MISSING
         if ONE_IN * self.no > self.n:
@@ -169,7 +174,7 @@ class ClaimEvidence:
 
     @property
     def effect(self) -> str:
-        """The median difference, with the least and the most."""
+        """Return the median difference, with the smallest and largest."""
         if not self.n:
             return ""
         differences = sorted(c.difference for c in self.comparisons)
@@ -186,18 +191,23 @@ class ClaimEvidence:
             return f"{what}: {difference_text(one.difference, one.metric)} ± {wide}, {sure}.{self.power}"
         unsure = self.n - self.yes - self.no - (0 if self.same else self.small)
         if self.same:
-            counts = f"{self.yes} of {self.n} shown too small to matter, {self.no} larger, {unsure} not significant"
+            counts = (
+                f"{self.yes} of {self.n} differences too small to matter, {self.no} larger, {unsure} not significant"
+            )
         else:
             counts = (
-                f"{self.yes} of {self.n} comparisons for it, {self.no} against, {self.small} too small to matter, "
-                f"{max(0, unsure)} not significant; by their means {self.towards} for it"
+                f"{self.yes} of {self.n} comparisons support the claim, {self.no} contradict it, {self.small} are "
+                f"too small to matter, {max(0, unsure)} are not significant; {self.towards} means support it"
             )
         return f"{what}: {counts}. Median difference {self.effect}.{self.power}"
 
 
 def conjunction(*verdicts: str) -> str:
-    """Return the verdict of a claim that says several things at once: a contradicted part contradicts it, and it is
-    replicated where all parts are. A part that is not comparable comes before one that is inconclusive or missing."""
+    """Return the verdict of a claim with several parts.
+
+    It is contradicted if one part is, and replicated if all are. A part that is not comparable takes precedence over
+    one that is inconclusive or missing.
+    """
     distinct = set(verdicts)
     if len(distinct) == 1:
         return verdicts[0]
@@ -206,11 +216,12 @@ def conjunction(*verdicts: str) -> str:
 
 
 def shared_verdict(*tallies: ClaimEvidence) -> str:
-    """Return the verdict of a claim that is looked at under several settings, none of which it names.
+    """Return the verdict of a claim under several settings, none of which it names.
 
-    Where it is replicated under one and contradicted under another, or contradicted on opposite sides of no difference,
-    the setting decides and not the mechanism: not comparable. An inconclusive setting leaves the claim inconclusive.
-    Settings without comparisons do not count."""
+    It is not comparable if one setting replicates and another contradicts it, or if two contradict it in opposite
+    directions: then the setting decides, not the mechanism. An inconclusive setting leaves the claim inconclusive.
+    Settings without comparisons do not count.
+    """
     there = [tally for tally in tallies if tally.n]
     verdicts = {tally.verdict for tally in there}
     sides = {sign for tally in there if tally.same for sign in (1, -1) if tally.significant(sign)}

@@ -1,4 +1,4 @@
-"""Claims that no paper makes: what we add, looked at in the same way."""
+"""Our own claims, tested in the same way."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .base import METRIC_DP, ClaimOutcome, claim
 from .evidence import CONTRADICTED, INCONCLUSIVE, ONE_IN, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs
 
-#: Mechanisms whose candidates are few and near, or fit the context, and those that reach over the whole space.
+#: Mechanisms with few near or fitting candidates, and those that sample from the whole space.
 NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
 WIDE = ("santext", "santext-plus", *METRIC_DP)
-#: Mechanisms that replace each word without its context.
+#: Mechanisms that ignore the context of a word.
 WORDS = (*WIDE, "diffractor", "custext")
 
 
@@ -45,10 +45,10 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
     numbers = [
         f"Range to μ + {w:g}σ, N_w / cosine: "
         + ", ".join(f"ε {e:g}: {100 * at[w, e].n_w:.0f}% / {at[w, e].cosine:.2f}" for e in epsilons)
-        + f"; {at[w, first].tied:.1f} words at the upper end on average."
+        + f"; {at[w, first].tied:.1f} words tied at the upper end on average."
         for w in sorted({r.width for r in rows})
     ]
-    # Where the wide range keeps as many words as the narrow one does at its largest ε.
+    # The ε at which the wide range leaves as many words unchanged as the narrow one does at its largest ε.
     line = [at[wide, e] for e in epsilons]
     kept = at[paper, last].n_w
     if line[0].n_w <= kept <= line[-1].n_w:
@@ -60,7 +60,7 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
             f"{wide:g}σ {same:.2f} at ε {epsilon:.0f}, between the points."
         )
     numbers.append(
-        "Measured by: python -m dptext_core bench clipping --data DIR. The promise is the same in every row."
+        "Measured by: python -m dptext_core bench clipping --data DIR. The guarantee is the same in every row."
     )
     rise = at[paper, last].n_w - at[paper, first].n_w
     return ClaimOutcome(
@@ -100,12 +100,12 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
             public_prior.STRONGEST, lambda r: f"{100 * r.mean:.1f}% ({100 * (r.difference or 0.0):+.1f} points)"
         )
         numbers += [
-            f"{name}, cosine, and its difference to the best of DP-MLM's rows: {cosines}.",
-            f"{name}, perplexity a word, and its ratio: {words}.",
-            f"{name}, drawn words that the best of all attackers names: {named}.",
+            f"{name}, cosine and its difference from the best of DP-MLM's rows: {cosines}.",
+            f"{name}, perplexity per word and its ratio: {words}.",
+            f"{name}, replaced words that the strongest attacker recovers: {named}.",
         ]
     numbers.append(
-        f"Beyond chance, nearer in meaning in {len(nearer)} of {len(cells)} cells, more fluent in {len(fluent)}, and "
+        f"Significantly nearer in meaning in {len(nearer)} of {len(cells)} cells, more fluent in {len(fluent)}, and "
         f"less fluent in {len(less)}."
     )
     numbers.append("Measured by: python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out FILE.")
@@ -124,7 +124,7 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
     )
 
 
-#: Judges that share nothing with the first classifier, and one that shares its encoder.
+#: Judges that are independent of the first classifier, and one that shares its encoder.
 OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
 
 
@@ -161,14 +161,14 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
             numbers.append(f"Significantly reversed by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
     if pairs and not clear:
-        said = f"The first classifier distinguishes none of {len(pairs)} pairs, so that no other judge can reverse one."
+        said = f"The first classifier distinguishes none of {len(pairs)} pairs, so no other judge can reverse one."
         return ClaimOutcome(INCONCLUSIVE, "", (said,), rows=tuple({id(r): r for _, *p in pairs for r in p}.values()))
     numbers.insert(0, f"The first classifier distinguishes {len(clear)} of {len(pairs)} pairs.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
     return ClaimOutcome(
         conjunction(*(tally.verdict for tally in by_judge.values())),
-        f"{every.yes} of {every.n} significantly the same, {every.no} significantly reversed",
+        f"{every.yes} of {every.n} comparisons significantly agree, {every.no} are significantly reversed",
         tuple(numbers),
         rows=tuple({id(r): r for _, *pair in clear for r in pair}.values()),
     )
@@ -197,7 +197,7 @@ def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
-        (tally.sentence("Cosine, DP-MLM less each word mechanism"), *numbers),
+        (tally.sentence("Cosine, DP-MLM minus each word-level mechanism"), *numbers),
         rows=tuple(used),
     )
 
@@ -221,18 +221,18 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
             ranked = sorted(found_there, key=lambda r: -r.value)
             listed = ", ".join(f"{names[r.setting.key()]} {value_text(r)}" for r in ranked)
             if listed:
-                numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
+                numbers.append(f"{metric} on SST-2 at N_w {n_w:g}: {listed}.")
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (
-            tally.sentence("Accuracy, few or fitting candidates against the whole space"),
+            tally.sentence("Accuracy, few or fitting candidates minus the whole space"),
             *(
                 [f"Against it: {'; '.join(names_of[i] for i in against)}."]
                 if (against := tally.significant(-1))
                 else []
             ),
-            cosine.sentence("Cosine (by the encoder that is the classifier's features and a word space, too)"),
+            cosine.sentence("Cosine (by the encoder that is also the classifier's input and a word space)"),
             *numbers,
         ),
         rows=tuple(rows),

@@ -1,4 +1,4 @@
-"""Our rows, found by their settings."""
+"""Look up our rows by their settings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..results.rows import BASELINE, Gate, Row
 
 
 class Runs:
-    """Our rows, found by mechanism, data set, metric and options (those not given may be anything).
+    """Our rows, by mechanism, data set, metric and options (any value for omitted options).
 
-    paired: where rows carry their outcomes text by text, what compares two of them. policy: for unknown words; of a
-    data set that has rows with it, rows with another are left out. Claims of papers are about the papers' variant.
+    paired: compares two rows text by text, if they store outcomes of texts. policy: for unknown words. If a data set
+    has rows with this policy, its other rows are excluded. Claims of papers are about the papers' variant.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Runs:
                 self._points[row.metric, *_point(row)] = row
 
     def compare(self, more: Row | None, less: Row | None, least: float | None = None) -> Difference | None:
-        """Return the difference of two rows, ``more`` less ``less``; None where one is missing."""
+        """Return the difference of two rows, ``more`` minus ``less``, or None if one is missing."""
         if more is None or less is None:
             return None
         smallest = LEAST.get(more.metric, 0.0) if least is None else least
@@ -56,17 +56,16 @@ class Runs:
         return Difference(more.value - less.value, wide, None, smallest, more.metric, min(more.n or 0, less.n or 0))
 
     def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
-        """Return the share that ``row`` has lost of what unprotected text has above always guessing, and half of its
-        95% interval."""
+        """Return the share lost of the score of unprotected text above guessing, and half of its 95% interval."""
         above = base.value - guess
         share = share_lost(row.value, base.value, guess)
         if (known := self._paired(base, row) if self._paired is not None else None) is not None:
             return share, math.hypot((known.high - known.low) / 2, share * half(base)) / above
-        # Of (w − s)/(w − g): the scores' intervals through both places where they stand.
+        # Error propagation for (w − s)/(w − g), through both scores.
         return share, math.hypot(half(row), half(base) * (row.value - guess) / above) / above
 
     def find(self, data: str, metric: str, mechanism: str | None = None, **options: Any) -> list[Row]:
-        """Return rows in the order of ε; options are compared with a row's own after its defaults are filled in."""
+        """Return rows in the order of ε. Defaults are filled in before options are compared."""
         return [
             row
             for row, filled in self._rows.get((data, metric), [])
@@ -74,12 +73,12 @@ class Runs:
         ]
 
     def one(self, data: str, metric: str, mechanism: str, epsilon: float | None = None, **options: Any) -> Row | None:
-        """Return the only such row at this ε; None where there is none, or more than one."""
+        """Return the only such row at this ε, or None if there is none or more than one."""
         found = [row for row in self.find(data, metric, mechanism, **options) if row.epsilon == epsilon]
         return found[0] if len(found) == 1 else None
 
     def lines(self, data: str, metric: str, mechanism: str | None = None) -> list[list[Row]]:
-        """Return rows that differ in ε only, in the order of ε, two at least."""
+        """Return groups of at least two rows that differ in ε only, in the order of ε."""
         groups: dict[str, list[Row]] = {}
         for row in self.find(data, metric, mechanism):
             if row.epsilon is not None:
@@ -91,8 +90,7 @@ class Runs:
         return self._points.get((metric, *_point(row)))
 
     def near_n_w(self, data: str, metric: str, n_w: float, within: float) -> list[Row]:
-        """Return of each setting the row whose measured N_w is nearest to ``n_w``, where it is as near as
-        ``within``."""
+        """Return, for each setting, the row with the measured N_w nearest to ``n_w``, if it is within ``within``."""
         best: dict[Setting, tuple[float, Row]] = {}
         for row in self.find(data, metric):
             kept = self.at_same_point(row, "n_w")
@@ -103,8 +101,7 @@ class Runs:
 
 
 def bundled_runs(what: str, policy: str = PAPER_POLICY) -> Runs:
-    """Return the bundled rows of points at equal privacy ("equal") or of single lists ("lists"); none where there are
-    none."""
+    """Return the bundled rows of points at equal privacy ("equal") or of single lists ("lists"), if any."""
     points = equal_privacy.bundled(what)
     return Runs(()) if points is None else Runs(points.rows, points.gates, policy=policy)
 
@@ -118,7 +115,7 @@ def per_epsilon(rows: Sequence[Row]) -> str:
 
 
 def title_with_noise(row: Row | PaperRow) -> str:
-    """Return TEM's window too where it is not the paper's."""
+    """Return the noise's title, with TEM's window if it is not the paper's."""
     noise, gamma = row.options.get("noise"), row.options.get("gamma")
     parts = [title(row.mechanism), *([noise] if noise else []), *([] if gamma is None else [f"γ = {gamma:g}"])]
     return ", ".join(parts)
@@ -138,7 +135,7 @@ def paper_values(
 
 
 def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Difference:
-    """Return the slope of values over places, by weighted least squares. Sharing texts only narrows its interval."""
+    """Return the weighted least-squares slope of values over places. Shared texts only narrow its interval."""
     x, y = np.array(places, float), np.array([row.value for row in rows])
     weight = 1 / np.maximum([half(row) for row in rows], 1e-9) ** 2
     off = x - (weight * x).sum() / weight.sum()
@@ -147,5 +144,5 @@ def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Differe
 
 
 def share_lost(score: float, whole: float, guess: float) -> float:
-    """Return the share that is lost of what unprotected text has above always guessing. 0: nothing, 1: all."""
+    """Return the share lost of the score of unprotected text above guessing (0: nothing, 1: all)."""
     return (whole - score) / (whole - guess)

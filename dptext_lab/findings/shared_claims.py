@@ -24,10 +24,10 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
         for line in runs.lines(data, "cosine"):
             for low, high in pairwise(line):
                 cosines.add(runs.compare(high, low))
-    numbers = [tally.sentence("Utility at the largest ε against the smallest, of each mechanism and data set")]
-    numbers.append(cosines.sentence("Similarity (cosine) at each ε against the one before it"))
+    numbers = [tally.sentence("Utility at the largest minus the smallest ε, for each mechanism and data set")]
+    numbers.append(cosines.sentence("Similarity (cosine) at each ε minus the previous one"))
     if falls:
-        numbers.append(f"Against it, each by itself: {', '.join(falls)}.")
+        numbers.append(f"Falls without correction: {', '.join(falls)}.")
     return ClaimOutcome(
         conjunction(tally.verdict, cosines.verdict),
         tally.effect,
@@ -52,7 +52,7 @@ def adaptive_beats_static(runs: Runs) -> ClaimOutcome | None:
         return None
     _, static, adaptive = worst
     numbers = [
-        tally.sentence("F1 of the author, adaptive against static"),
+        tally.sentence("F1 of the author, adaptive minus static"),
         f"Largest gap: {title(static.mechanism)} at ε {static.epsilon:g} on {TITLES[static.data]}, static "
         f"{value_text(static)}, adaptive {value_text(adaptive)}.",
     ]

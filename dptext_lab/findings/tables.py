@@ -1,4 +1,4 @@
-"""The findings as a table in the form that a paper prints."""
+"""Tables of the findings as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def as_csv(findings: Sequence[ClaimFinding]) -> str:
-    """Return every claim with its test, its numbers and its verdict, one a line."""
+    """Return every claim with its test, numbers and verdict, one per line."""
     rows = [
         (
             f.of.paper,
@@ -53,15 +53,15 @@ def as_csv(findings: Sequence[ClaimFinding]) -> str:
 
 
 def as_latex(findings: Sequence[ClaimFinding]) -> str:
-    """Paper, claim, verdict and effect."""
+    """Return paper, claim, verdict and effect as a LaTeX table."""
     columns = (("Paper", "l"), ("Claim", "p{0.5\\linewidth}"), ("Verdict", "l"), ("Effect", "p{0.2\\linewidth}"))
     rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in findings]
-    caption = "Claims, held against our runs by tests that were said before; comparisons corrected by Holm's method."
+    caption = "Claims, decided by tests written before the results. Comparisons are corrected by Holm's method."
     return tabular(columns, rows, caption, "tab:claims")
 
 
 def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return rows that a finding stands on, each with the command that measures its point again."""
+    """Return the rows behind a finding, each with the command that measures its point again."""
     return [
         {
             "mechanism": r.mechanism,

@@ -1,7 +1,7 @@
-"""Every claim with its verdict, as the page of findings shows them.
+"""Every claim with its verdict, for the Findings page.
 
-The bundled file is a copy of what these functions return, so that the page need not compute it. It names, by a hash,
-the results that it was made from; for any others the verdicts are computed.
+The bundled file stores these verdicts, so the page need not compute them. It contains a hash of its results; for other
+results the verdicts are computed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PAPERS = [getattr(file, "PAPER", OURS) for file in _FILES]
 #: Every claim, paper by paper.
 CLAIMS: tuple[Claim, ...] = tuple(sorted(REGISTERED, key=lambda claim: _PAPERS.index(claim.paper)))
 _BY_NAME = {claim.name: claim for claim in CLAIMS}
-#: The files below ``assets/benchmarks`` that claims read; with the papers' tables they are all that decides.
+#: The files below ``assets/benchmarks`` that claims read. Together with the papers' tables, they decide all claims.
 SOURCES = (
     "results.json",
     "belief.json",
@@ -45,10 +45,10 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class ClaimFinding:
-    """What the rows say about a claim, but for the rows themselves: ``of.look`` gives these.
+    """The outcome of a claim without its rows, which ``of.look`` returns.
 
-    name: of the claim. itself: where the paper says something else, with both places; "" where it does not. rows: how
-    many it stands on. The others are those of a ``ClaimOutcome``.
+    name: of the claim. itself: where the paper contradicts itself, with both places, or "". rows: their number. The
+    other fields are those of a ``ClaimOutcome``.
     """
 
     name: str
@@ -63,7 +63,7 @@ class ClaimFinding:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """Read from JSON. Raises KeyError for a claim that is not there any more."""
+        """Read from JSON. Raises KeyError for an unknown claim."""
         _ = _BY_NAME[row["name"]]
         return cls(**{**row, "numbers": tuple(row["numbers"])})
 
@@ -76,8 +76,7 @@ MEASUREMENT = Measurement("findings", ClaimFinding, "findings.json")
 
 
 def findings(rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | None = None) -> list[ClaimFinding]:
-    """Return every claim held against these rows and gates of results. paired: compares rows text by text, where it
-    can."""
+    """Test every claim on these rows and gates. paired: compares rows text by text if possible."""
     runs = Runs(rows, gates, paired)
     return [_finding(claim, runs) for claim in CLAIMS]
 
@@ -98,14 +97,14 @@ def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
 
 
 def sources() -> str:
-    """Return SHA-256 of all that decides a claim, as it lies below ``assets`` now."""
+    """Return the SHA-256 of each file below ``assets`` that decides claims."""
     assets = assets_folder()
     there = [path for name in SOURCES if (path := assets / "benchmarks" / name).is_file()]
     return sha256_of(*there, *(assets / "papers").glob("*.json"))
 
 
 def bundled() -> Sequence[ClaimFinding]:
-    """Return every claim held against the bundled results; () where there are none."""
+    """Return the verdict of every claim on the bundled results, or () if there are none."""
     if (whole := results.bundled()) is None:
         return ()
     if MEASUREMENT.whole().get("about", {}).get("sources") == sources():

@@ -65,7 +65,6 @@ class AnonymiserRow:
         half = NORMAL * (standard_error(unpack(getattr(self, f"{column}s"))) or 0.0)
         return max(0.0, self.value(column) - half), min(1.0, self.value(column) + half)
 
-
     @property
     def command(self) -> str:
         """The command that measures the rows of this data set."""
