@@ -1,11 +1,11 @@
-"""The commands of the laboratory, one a file."""
+"""The commands of the laboratory, one per module."""
 
-#: What each does, in the order in which ``--help`` lists them.
+#: The help of each command, in the order of ``--help``.
 COMMANDS = {
     "bench": "measure; bench NAME --help lists the options",
-    "bank": "make a bank of public sentences for dp-sentence, or say how near one comes to texts of yours",
-    "pretrain": "train an autoencoder on texts of your own, for --mechanism adept",
+    "bank": "build a bank of public sentences for dp-sentence, or measure how well one covers your texts",
+    "pretrain": "train an autoencoder on your own texts, for --mechanism adept",
     "downstream": "train and test a classifier on original or rewritten data",
-    "runs": "what runs over data sets found",
-    "case-study": "DP-Rewrite's case study: what a pre-trained model remembers",
+    "runs": "compare the results of several runs",
+    "case-study": "run DP-Rewrite's case study on what a pre-trained model memorises",
 }

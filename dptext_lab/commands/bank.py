@@ -1,4 +1,4 @@
-"""``bank build`` makes a bank of sentences from texts; ``bank cover`` says how near a bank comes to texts."""
+"""``bank build`` makes a sentence bank from texts; ``bank cover`` measures how well a bank covers texts."""
 
 from __future__ import annotations
 
@@ -21,38 +21,47 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     actions = parser.add_subparsers(dest="action", required=True, metavar="build|cover")
     building = actions.add_parser("build", help="cut texts into sentences, filter and encode them", allow_abbrev=False)
-    covering = actions.add_parser("cover", help="the nearest sentence's cosine, over texts", allow_abbrev=False)
+    covering = actions.add_parser(
+        "cover", help="measure the cosine of the nearest sentence over texts", allow_abbrev=False
+    )
     for command in (building, covering):
         command.add_argument("files", nargs="+", metavar="FILE", help=f"texts ({', '.join(KINDS)})")
-        command.add_argument("--column", metavar="C", default="text", help="its name, or its number from 1")
+        command.add_argument(
+            "--column", metavar="C", default="text", help="column of texts: its name, or its number from 1"
+        )
         command.add_argument(
             "--header",
             action=argparse.BooleanOptionalAction,
             default=None,
-            help="whether a table's first row names its columns",
+            help="whether the first row of a table has the column names",
         )
-    building.add_argument("--out", metavar="FOLDER", required=True, help="where it goes; the same command goes on")
-    building.add_argument("--title", metavar="T", help="what the sentences are (default: the names of the files)")
-    building.add_argument("--licence", metavar="L", default="not stated", help="under which they may be passed on")
-    building.add_argument("--avoid", metavar="FILE", help="one word a line: sentences with one of them are left out")
+    building.add_argument(
+        "--out",
+        metavar="FOLDER",
+        required=True,
+        help="folder for the bank; repeat the command to continue a stopped build",
+    )
+    building.add_argument("--title", metavar="T", help="title of the bank (default: the names of the files)")
+    building.add_argument("--licence", metavar="L", default="not stated", help="licence of the sentences")
+    building.add_argument(
+        "--avoid", metavar="FILE", help="file with one word per line; sentences with such a word are excluded"
+    )
     for flag, default, what in (
-        ("shortest", SHORTEST, "words of the shortest sentence"),
-        ("longest", LONGEST, "words of the longest sentence"),
-        ("steps", BANK_STEPS, "steps of a coordinate from 0 to 1; fewer take less room and move cosines more"),
+        ("shortest", SHORTEST, "fewest words in a sentence"),
+        ("longest", LONGEST, "most words in a sentence"),
+        ("steps", BANK_STEPS, "steps of a coordinate from 0 to 1; fewer steps save memory and change cosines more"),
     ):
         building.add_argument(
             f"--{flag}", type=positive, default=default, metavar="N", help=f"{what} (default {default})"
         )
     building.set_defaults(run=build)
-    covering.add_argument("--bank", metavar="B", default=DEFAULT_BANK, help="its name or folder")
-    covering.add_argument(
-        "--max-texts", type=positive, metavar="N", help="only so many texts of each file, from the first on"
-    )
+    covering.add_argument("--bank", metavar="B", default=DEFAULT_BANK, help="name or folder of the bank")
+    covering.add_argument("--max-texts", type=positive, metavar="N", help="read only the first N texts of each file")
     covering.set_defaults(run=cover)
 
 
 def run(args: argparse.Namespace) -> None:
-    """One of the two has to be named, which argparse sees to."""
+    """Run the subcommand, which argparse requires."""
 
 
 def _texts(args: argparse.Namespace, file: str) -> Iterator[str]:
@@ -64,7 +73,7 @@ def _texts(args: argparse.Namespace, file: str) -> Iterator[str]:
 
 
 def build(args: argparse.Namespace) -> None:
-    """Make a bank, and print what was left out."""
+    """Build a bank, and print how many sentences were excluded."""
     from pathlib import Path
 
     from ..training.bank_building import build_bank, gather
@@ -74,7 +83,7 @@ def build(args: argparse.Namespace) -> None:
     texts = (text for file in args.files for text in _texts(args, file))
     gathered = gather(texts, avoid, args.shortest, args.longest)
     for why, n in gathered.left_out.items():
-        note(f"left out, {why}: {n:,}")
+        note(f"excluded, {why}: {n:,}")
     with explain_resume(args.out):
         about = build_bank(
             gathered,
@@ -86,15 +95,15 @@ def build(args: argparse.Namespace) -> None:
             task=on_terminal(f"encoding {pluralize(len(gathered.sentences), 'sentence')}"),
         )
     note(
-        f"{pluralize(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and "
-        f"by {about.largest_error:.2g} at most. Anyone may read the bank, and any sentence of it can be released: look "
-        "through sentences.txt before you use it."
+        f"{pluralize(about.sentences, 'sentence')}. Rounding changes a cosine by about {about.usual_error:.2g}, and "
+        f"by at most {about.largest_error:.2g}. The bank is public, and any of its sentences can be released: read "
+        "sentences.txt before you use it."
     )
     emit(f"Use it with --mechanism dp-sentence --bank {args.out}")
 
 
 def cover(args: argparse.Namespace) -> None:
-    """Measure how near the nearest sentence of a bank is, over the sentences of texts."""
+    """Print the cosine of the nearest bank sentence, over the sentences of texts."""
     from pathlib import Path
 
     from dptext_core.words.bank import sentence_bank
@@ -102,7 +111,7 @@ def cover(args: argparse.Namespace) -> None:
     from ..training.bank_coverage import coverage
 
     bank = sentence_bank(args.bank)
-    rows = [("texts", "sentences", "nearest cosine, mean", "lowest tenth", "highest tenth", "0.5 or more")]
+    rows = [("texts", "sentences", "nearest cosine, mean", "lowest tenth", "highest tenth", "at least 0.5")]
     for file in args.files:
         covered = coverage(bank, list(_texts(args, file))[: args.max_texts], task=on_terminal(Path(file).name))
         rows.append(

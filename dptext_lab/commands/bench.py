@@ -1,4 +1,4 @@
-"""``bench NAME``: measure. Each measurement reads its own options."""
+"""``bench NAME``: run a measurement with its own options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import importlib
 from collections.abc import Sequence
 
-#: Measurements: the modules whose ``main(argv)`` makes them.
+#: Measurements and their modules, each with ``main(argv)``.
 BENCHES = {
     "speed": "speed.engine",
     "memory": "speed.memory",
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def delegate(argv: Sequence[str]) -> int | None:
-    """Run the measurement that the arguments name; None where they name none."""
+    """Run the measurement that the arguments name, or return None if they name none."""
     if not argv or argv[0] not in BENCHES:
         return None
     measurement = importlib.import_module(f"dptext_lab.{BENCHES[argv[0]]}")

@@ -1,4 +1,4 @@
-"""Holds every claim against the bundled results: the verdicts that the page of findings shows.
+"""Test every claim on the bundled results, for the Findings page.
 
 python -m dptext_core bench findings --out assets/benchmarks/findings.json
 """

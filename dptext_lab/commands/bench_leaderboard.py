@@ -1,4 +1,4 @@
-"""Which mechanism keeps most at the same measured privacy, for each data set, judge and level of privacy.
+"""Rank mechanisms by preserved utility at equal measured privacy, for each data set, judge and level of privacy.
 
 python -m dptext_core bench leaderboard --judge accuracy --at 0.3
 python -m dptext_core bench leaderboard --judges
@@ -43,21 +43,30 @@ from ..runner.options import parser
 def _parser() -> argparse.ArgumentParser:
     takes = parser("leaderboard", __doc__)
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
-    takes.add_argument("--judge", metavar="METRIC", help="what is kept (default: the data set's first)")
-    takes.add_argument("--privacy", metavar="METRIC", help="what is the same (default: the data set's first)")
-    takes.add_argument("--at", type=float, metavar="X", help="its value (default: the middle level)")
-    takes.add_argument("--every", action="store_true", help="all settings of each mechanism")
-    takes.add_argument("--draw-stop-words", action="store_true", help="settings that draw stop words, too")
+    takes.add_argument("--judge", metavar="METRIC", help="metric of utility (default: the first of the data set)")
     takes.add_argument(
-        "--unknown-words", choices=tuple(filter(None, UNKNOWN_WORDS)), default="", help="only settings of this policy"
+        "--privacy", metavar="METRIC", help="metric of privacy that is equal (default: the first of the data set)"
     )
-    takes.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="summaries to read besides the bundled")
-    takes.add_argument("--judges", action="store_true", help="the place of each setting by every judge instead")
+    takes.add_argument("--at", type=float, metavar="X", help="value of the privacy metric (default: the middle level)")
+    takes.add_argument("--every", action="store_true", help="show all settings of each mechanism")
+    takes.add_argument("--draw-stop-words", action="store_true", help="also show settings that replace stop words")
+    takes.add_argument(
+        "--unknown-words",
+        choices=tuple(filter(None, UNKNOWN_WORDS)),
+        default="",
+        help="show only settings with this policy for unknown words",
+    )
+    takes.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="additional summaries")
+    takes.add_argument("--judges", action="store_true", help="show the rank of each setting by every judge instead")
     takes.add_argument("--format", choices=("text", "csv", "latex", "json"), default="text")
-    takes.add_argument("--check", type=Path, metavar="FILE", help="check the points of a contributed file instead")
-    takes.add_argument("--data", type=Path, metavar="DIR", help="with --check: the data sets, to measure some again")
-    takes.add_argument("--stopwords", metavar="FILE", help="with --check: the list that the bundled results have")
-    takes.add_argument("--rerun", type=int, default=0, metavar="N", help="with --check: so many points (default 0)")
+    takes.add_argument("--check", type=Path, metavar="FILE", help="check the points in a contributed file instead")
+    takes.add_argument(
+        "--data", type=Path, metavar="DIR", help="with --check: folder of data sets, to repeat some points"
+    )
+    takes.add_argument("--stopwords", metavar="FILE", help="with --check: the stop word list of the bundled results")
+    takes.add_argument(
+        "--rerun", type=int, default=0, metavar="N", help="with --check: number of points to repeat (default 0)"
+    )
     return takes
 
 
@@ -67,7 +76,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.check is not None:
         return contributed.main(args.check, args.data, args.stopwords, args.rerun)
     if args.rerun or args.data or args.stopwords:
-        raise ConfigError("--data, --stopwords and --rerun go with --check.")
+        raise ConfigError("Use --data, --stopwords and --rerun only with --check.")
     if args.privacy == belief.METRIC:
         rows = at_equal_belief()
     else:
@@ -77,8 +86,8 @@ def main(argv: Sequence[str] = ()) -> int:
     name = title(args.set)
     for missing in rows.unknown(args.set):
         print(
-            f"{missing} is not registered here, so that the defaults that its rows leave out are not known, such as "
-            "whether stop words stay: name its file with --plugin FILE.",
+            f"{missing} is not registered, so the default options of its rows are unknown. Name its file with "
+            "--plugin FILE.",
             file=sys.stderr,
         )
     if not ranking.entries and (args.judges or args.format != "text"):
@@ -95,7 +104,7 @@ def main(argv: Sequence[str] = ()) -> int:
 
 
 def _ranking(args: argparse.Namespace, rows: Rows) -> Board:
-    """Return the requested ranking. Raises ConfigError for what the rows do not have."""
+    """Return the requested ranking. Raises ConfigError for a data set or metric without rows."""
     known = rows.data_sets()
     if args.set not in known:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")
@@ -108,10 +117,10 @@ def _ranking(args: argparse.Namespace, rows: Rows) -> Board:
         if name not in there:
             raise ConfigError(f"{what}: use one of {', '.join(there)}.")
     bounds = measure(privacy)
-    if args.at is not None and not bounds.low <= args.at <= bounds.high:  # nor is NaN
-        raise ConfigError(f"--at: {privacy} is between {bounds.low:g} and {bounds.high:g}, not {args.at:g}.")
+    if args.at is not None and not bounds.low <= args.at <= bounds.high:  # rejects NaN too
+        raise ConfigError(f"--at must be between {bounds.low:g} and {bounds.high:g} for {privacy}; got {args.at:g}.")
     if args.judges and args.format == "latex":
-        raise ConfigError("--judges prints CSV or JSON.")
+        raise ConfigError("--judges cannot print LaTeX. Use --format csv or json.")
     stop_words = None if privacy == belief.METRIC else not args.draw_stop_words
     at = rows.levels(args.set, privacy)[1] if args.at is None else args.at
     return board(rows, args.set, judge, privacy, at, stop_words, args.every, args.unknown_words)
@@ -137,4 +146,4 @@ def _print_text(rows: Rows, ranking: Board, name: str) -> None:
     if ranking.privacy == belief.METRIC:
         print(belief.outside(belief.bundled(), ranking.data, ranking.at), file=sys.stderr)
     elif ranking.left_out:
-        print(f"Without points near: {join_names(ranking.left_out)}.", file=sys.stderr)
+        print(f"No points near this level: {join_names(ranking.left_out)}.", file=sys.stderr)

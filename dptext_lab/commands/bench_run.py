@@ -1,12 +1,12 @@
-"""Runs a grid of mechanisms on public data: utility, privacy, similarity, deniability and speed at every ε.
+"""Run a grid of mechanisms on public data: utility, privacy, similarity, deniability and speed at every ε.
 
-Every point is appended to --out when it is done; points that are there already are not run again. --merge makes one
-summary of any number of such files. The grids are in ``runner/grid.py``.
+Every finished point is appended to --out, and points in that file are not run again. --merge combines any number of
+such files into one summary. The grids are in ``runner/grid.py``.
 
     python -m dptext_core bench run --grid full --data FOLDER --stopwords FILE --shard 1/3 --out 1.jsonl
     python -m dptext_core bench run --grid full --merge 1.jsonl 2.jsonl 3.jsonl --summary results.json
 
-With --setting, mechanisms of one's own are run in the place of a grid, plugins among them:
+With --setting, your own mechanisms run instead of a grid, including plugins:
 
     python -m dptext_core bench run --setting my-mechanism:size=3000 --out mine.jsonl
     python -m dptext_core bench run --setting my-mechanism:size=3000 --merge mine.jsonl --summary mine.json
@@ -59,55 +59,60 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument(
         "--grid",
         metavar="NAME",
-        help=f"what is run: {', '.join(sorted(GRIDS))}, or several with + between them (default quick)",
+        help=f"grid to run: {', '.join(sorted(GRIDS))}, or several joined with + (default quick)",
     )
     takes.add_argument(
         "--setting",
         action="append",
         metavar="NAME[:OPTION=VALUE]",
-        help="a mechanism in the place of a grid, with options; may be repeated",
+        help="a mechanism with options, instead of a grid; repeatable",
     )
     takes.add_argument(
         "--epsilon",
         action="append",
         metavar="E,E",
-        help=f"with --setting: its ε, once for all settings or once for each (default {LEVELS} of its own axis)",
+        help=f"with --setting: its ε, once for all settings or once for each (default {LEVELS} on its axis)",
     )
     takes.add_argument(
         "--set",
         action="append",
         metavar="DATA",
-        help="with --setting: a data set; may be repeated (default sst2, without --data builtin)",
+        help="with --setting: a data set; repeatable (default sst2, or builtin without --data)",
     )
-    takes.add_argument("--seeds", type=int, metavar="N", help=f"with --setting: so many seeds (default {len(SEEDS)})")
-    takes.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
-    takes.add_argument("--out", action=OutFile, metavar="FILE", help="where points go, a JSON line each")
-    takes.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
-    takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
-    takes.add_argument("--stopwords", metavar="FILE", help="a list of stop words, one a line, for all mechanisms")
-    takes.add_argument("--only", metavar="TEXT", help="only points whose MECHANISM/DATA has this text in it")
-    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N texts to train and N to test")
-    takes.add_argument("--point", metavar="ID", help="run one point and show its scores beside the bundled ones")
-    takes.add_argument("--seed", type=int, metavar="N", help="with --point: by another seed than its own")
-    takes.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
-    takes.add_argument("--perplexity", action="store_true", help="pseudo-perplexity of 50 test texts at every point")
+    takes.add_argument("--seeds", type=int, metavar="N", help=f"with --setting: number of seeds (default {len(SEEDS)})")
+    takes.add_argument("--data", type=Path, metavar="FOLDER", help="folder of the data sets")
+    takes.add_argument("--out", action=OutFile, metavar="FILE", help="file for the points, one JSON line for each")
+    takes.add_argument("--shard", default="1/1", metavar="I/N", help="run the I-th of N parts of about equal cost")
+    takes.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="number of processes with one thread each (default 1)"
+    )
+    takes.add_argument("--stopwords", metavar="FILE", help="list of stop words for all mechanisms, one per line")
+    takes.add_argument("--only", metavar="TEXT", help="run only points with this text in MECHANISM/DATA")
+    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N training texts and N test texts")
+    takes.add_argument("--point", metavar="ID", help="run one point and compare its scores with the bundled ones")
+    takes.add_argument("--seed", type=int, metavar="N", help="with --point: use this seed instead of the point's own")
+    takes.add_argument(
+        "--bertscore", action="store_true", help="compute BERTScore at every point, not only for the first seed"
+    )
+    takes.add_argument(
+        "--perplexity", action="store_true", help="compute pseudo-perplexity of 50 test texts at every point"
+    )
     takes.add_argument(
         "--lm-perplexity",
         action="store_true",
-        help=f"perplexity of {PERPLEXITY_TEXTS} test texts under a language model that was added, at the first seed's "
-        "points",
+        help=f"compute the perplexity of {PERPLEXITY_TEXTS} test texts under an added model, for the first seed",
     )
-    takes.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
+    takes.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also fine-tune a whole encoder")
     takes.add_argument(
         "--words",
         nargs="*",
         choices=ATTACKERS,
-        help="only what is told of words, by these attackers alone; merged, it stands in the place of those rows",
+        help="run only these attackers on words (default: all); a merge replaces their rows",
     )
-    takes.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
-    takes.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
-    takes.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary's points")
-    takes.add_argument("--summary", action=OutFile, metavar="FILE", help="where the summary goes")
+    takes.add_argument("--list", action="store_true", help="list groups of points and their estimated cost")
+    takes.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="combine these files into a summary")
+    takes.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary")
+    takes.add_argument("--summary", action=OutFile, metavar="FILE", help="file for the summary")
     return takes
 
 
@@ -117,7 +122,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.point:
         if args.only or args.shard != "1/1" or args.out or args.merge or args.setting:
             raise ConfigError(
-                "--point runs one point and writes no file: leave out --only, --shard, --out, --merge and --setting."
+                "--point runs one point and writes no file. Remove --only, --shard, --out, --merge and --setting."
             )
         return _point(args)
     grid = _grid(args)
@@ -127,15 +132,13 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.words is not None:
         points = [p for p in points if p.mechanism != BASELINE and p.setting.make().alignment is not None]
     if not points:
-        raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list.")
+        raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list for the names.")
     if args.merge:
         if args.list or args.shard != "1/1" or args.out:
-            raise ConfigError(
-                "--merge goes with what names the points (--grid, --max-texts, --only), --into and --summary alone."
-            )
+            raise ConfigError("With --merge, use only --grid, --max-texts, --only, --into and --summary.")
         return _merge(args, grid, points)
     if args.summary or args.into:
-        raise ConfigError("--summary and --into go with --merge, which makes a summary of files of points.")
+        raise ConfigError("Use --summary and --into only with --merge.")
     points = shard(points, *_share(args.shard))
     if args.list:
         return _list(points)
@@ -143,25 +146,25 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError(f"--jobs must be at least 1, not {args.jobs}.")
     setup = _setup(args, grid)
     if args.out is None:
-        raise ConfigError("Name the file that the points go to: --out FILE.jsonl.")
+        raise ConfigError("Name a file for the points with --out FILE.jsonl.")
     try:
         run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
-        print(f"Stopped. What is done is in {args.out}; the same command goes on from there.", file=sys.stderr)
+        print(f"Stopped. Finished points are in {args.out}. Repeat the command to continue.", file=sys.stderr)
         raise
     return 0
 
 
 def _grid(args: argparse.Namespace) -> Grid:
-    """Return what is run: the grid that is named, or the settings."""
+    """Return the named grid, or a grid of the given settings."""
     if not args.setting:
         if args.epsilon or args.set or args.seeds is not None:
-            raise ConfigError("--epsilon, --set and --seeds go with --setting.")
+            raise ConfigError("Use --epsilon, --set and --seeds only with --setting.")
         if args.seed is not None and args.point is None:
-            raise ConfigError("--seed goes with --point.")
+            raise ConfigError("Use --seed only with --point.")
         return grid_by_name(args.grid or "quick", args.data is not None)
     if args.grid:
-        raise ConfigError("--setting stands in the place of --grid: give one of the two.")
+        raise ConfigError("Use --setting or --grid, not both.")
     seeds = len(SEEDS) if args.seeds is None else check_whole_number("--seeds", args.seeds, least=1)
     epsilons = [
         [codec.real("ε", part.strip()) for part in some.split(",") if part.strip()] for some in args.epsilon or ()
@@ -179,7 +182,7 @@ def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
     if args.lm_perplexity:
         from dptext_core.models import causal
 
-        causal.judge_folder()  # that it is missing is said before anything is measured
+        causal.judge_folder()  # a missing model fails before any measurement
         extra["lm_perplexity"] = PERPLEXITY_TEXTS
     everywhere = tuple(m for m in ("bertscore", "perplexity") if getattr(args, m))
     return RunConfig(
@@ -197,12 +200,12 @@ def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
 def _share(text: str) -> tuple[int, int]:
     i, slash, n = text.partition("/")
     if not (slash and i.isdecimal() and n.isdecimal()):
-        raise ConfigError(f"A shard is I/N, such as 1/3, not {text!r}.")
+        raise ConfigError(f"--shard must be I/N, such as 1/3; got {text!r}.")
     return int(i), int(n)
 
 
 def _command(args: argparse.Namespace) -> str:
-    """Return the command that made a line, without this machine's paths."""
+    """Return the command behind a line, without local paths."""
     words = ["python", "-m", "dptext_core", "bench", "run"]
     words += [w for s in args.setting or () for w in ("--setting", s)] or ["--grid", args.grid or "quick"]
     words += [w for some in args.epsilon or () for w in ("--epsilon", some)]
@@ -222,7 +225,7 @@ def _list(points: Sequence[GridPoint]) -> int:
     for group in groups(points):
         p = group[0]
         ways = [", ".join(f"{k} {v}" for k, v in q.named["options"].items()) for q in group]
-        options = "; or ".join(way or "as it comes" for way in dict.fromkeys(ways)) if any(ways) else ""
+        options = "; or ".join(way or "defaults" for way in dict.fromkeys(ways)) if any(ways) else ""
         levels = ", ".join(f"{e:g}" for e in dict.fromkeys(q.epsilon for q in group) if e is not None)
         print(
             f"{p.mechanism:13s} {p.data:8s} {len(group):3d} points {cost(group) / 60:5.1f} min  ε {levels}  {options}"
@@ -233,23 +236,23 @@ def _list(points: Sequence[GridPoint]) -> int:
 
 def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) -> int:
     if args.summary is None:
-        raise ConfigError("Name the file that the summary goes to: --summary FILE.")
+        raise ConfigError("Name a file for the summary with --summary FILE.")
     lines = []
     for path in args.merge:
         if same_place(args.summary, path):
             raise InputError(
-                f"{path} holds points, and a summary in its place would lose them. Name another --summary."
+                f"{path} contains points, which a summary would overwrite. Name another file with --summary."
             )
         if not path.is_file():
             raise InputError(f"There is no file {path}.")
         lines += store.read_lines(path)
     if args.words is not None:
         if args.into is None:
-            raise ConfigError("--words merges into a summary that is there: name it with --into FILE.")
+            raise ConfigError("--words needs an existing summary. Name it with --into FILE.")
         ids = {p.id for p in points}
         found = merging.replace_word_rows(store.read(args.into), [line for line in lines if line.id in ids], args.words)
         store.write(found, args.summary)
-        print(f"{args.summary}: {len(found.rows)} rows, those of words anew")
+        print(f"{args.summary}: {len(found.rows)} rows, attackers on words updated")
         return 0
     commands = sorted({line.provenance.command for line in lines})
     found, notes = merging.merge(lines, points, "; ".join(commands), grid.cut)
@@ -264,8 +267,9 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
 
 
 def find_point(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, GridPoint]:
-    """Return the point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled
-    summary, which may be of an older edition of a grid. Raises ConfigError where there is none."""
+    """Return the point with this id and its grid. Raises ConfigError if there is none.
+
+    The point may be in the named grid, in another one, or in the bundled summary of an older edition of a grid."""
     grids = [grid_by_name(name, args.data is not None) for name in dict.fromkeys([args.grid or "quick", *GRIDS])]
     for grid in [g if args.max_texts is None else g.smaller(args.max_texts) for g in grids]:
         if wanted in grid.by_id:
@@ -275,13 +279,11 @@ def find_point(wanted: str, args: argparse.Namespace, summary: store.Results | N
             for point in candidate_points(row, summary.about["data"][row.data]):
                 if point.id == wanted:
                     return GRIDS["full"], point
-    raise ConfigError(
-        f"There is no point {wanted!r}, neither in a grid nor in the bundled results. Look at its row again."
-    )
+    raise ConfigError(f"There is no point {wanted!r} in a grid or in the bundled results. Check the id in its row.")
 
 
 def candidate_points(row: Row, dataset: Mapping[str, Any]) -> Iterator[GridPoint]:
-    """Yield the points that a row of a summary may be of, by what the summary says of its data set."""
+    """Yield the possible points of a row, given the summary's description of its data set."""
     for n_train in (dataset["n_train"], None):
         for n_test in (dataset["n_test"], None):
             size = Size(
@@ -307,7 +309,7 @@ def _point(args: argparse.Namespace) -> int:
             "with --stopwords."
         )
     setup = _setup(args, grid)
-    if rows:  # what takes long is measured where there is a row to hold it against
+    if rows:  # measure slow metrics only if there is a row to compare with
         wanted = {*rows, *setup.everywhere, *(["lm_perplexity"] if args.lm_perplexity else [])}
         setup = replace(
             setup,
@@ -321,15 +323,15 @@ def _point(args: argparse.Namespace) -> int:
     print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.named.items()))
     told: list[bool] = []
     for metric, value in line.scores.items():
-        beside = "   no row of the bundled results"
+        beside = "   no bundled row"
         if row := rows.get(metric):
             beside = f"   bundled {row.value:g}"
             if row.low is not None and row.high is not None:
                 told.append(row.low <= six_digits(value) <= row.high)
                 beside += f" ({row.low:g} to {row.high:g}, {row.measured}): {'inside' if told[-1] else 'outside'}"
             if row.runs and six_digits(value) in row.runs:
-                beside += ", and the same number as one of its seeds"
+                beside += ", identical to one of its seeds"
         print(f"{metric:28s} {value:12.6g}{beside}")
     if told:
-        print(f"{sum(told)} of {len(told)} metrics lie inside the intervals of their rows.")
+        print(f"{sum(told)} of {len(told)} metrics are inside the intervals of their rows.")
     return 0

@@ -1,4 +1,4 @@
-"""``case-study``: DP-Rewrite's two data sets, each rewritten by what was pre-trained on either."""
+"""``case-study``: DP-Rewrite's two data sets, each rewritten by models pre-trained on either set."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from dptext_core.cli.console import emit, explain_resume, note, table
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", metavar="FOLDER", required=True, help="the folder with snips/ and atis/")
-    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the run goes; the same one goes on")
+    parser.add_argument("--data", metavar="FOLDER", required=True, help="folder with snips/ and atis/")
     parser.add_argument(
-        "--snips", metavar="CHECKPOINT", default="snips", help="pre-trained on Snips (default: bundled)"
+        "--out", metavar="FOLDER", required=True, help="folder for the run; repeat the command to continue"
     )
-    parser.add_argument("--atis", metavar="CHECKPOINT", default="atis", help="pre-trained on ATIS (default: bundled)")
-    parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
+    parser.add_argument(
+        "--snips", metavar="CHECKPOINT", default="snips", help="model pre-trained on Snips (default: bundled)"
+    )
+    parser.add_argument(
+        "--atis", metavar="CHECKPOINT", default="atis", help="model pre-trained on ATIS (default: bundled)"
+    )
+    parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="number of seeds (default 5)")
     parser.add_argument(
         "--max-texts",
-        "--n",  # as the command in the bundled file names it
+        "--n",  # the name in the bundled file's command
         type=positive,
         metavar="N",
         help="rewrite at most N training sentences of each data set (default: all)",
     )
-    parser.add_argument("--summary", metavar="FILE", help="also write the scores, without any sentence, to this file")
+    parser.add_argument("--summary", metavar="FILE", help="also write the scores, but no sentences, to this file")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -11,21 +11,23 @@ from dptext_core.support.task import on_terminal
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    data_options(parser, "--train", "what is learnt from")
-    data_options(parser, "--test", "what is tested on")
-    parser.add_argument("--text-column", metavar="C", default="text", help="its name, or its number from 1")
-    parser.add_argument("--label-column", metavar="C", default="label", help="its name, or its number from 1")
-    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the run goes; the same one goes on")
-    parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
+    data_options(parser, "--train", "file with training texts")
+    data_options(parser, "--test", "file with test texts")
+    parser.add_argument("--text-column", metavar="C", default="text", help="column name, or number from 1")
+    parser.add_argument("--label-column", metavar="C", default="label", help="column name, or number from 1")
+    parser.add_argument(
+        "--out", metavar="FOLDER", required=True, help="folder for the run; repeat the command to continue"
+    )
+    parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="number of seeds (default 5)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--classifier",
         metavar="NAME",
         default="embeddings",
-        help="logistic regression on frozen sentence embeddings (default), or one of your own",
+        help="classifier: logistic regression on frozen sentence embeddings (default), or the name of your own",
     )
     which.add_argument(
-        "--finetune", nargs="?", const="bundled", metavar="MODEL", help="train the whole encoder instead (slow)"
+        "--finetune", nargs="?", const="bundled", metavar="MODEL", help="fine-tune the whole encoder instead (slow)"
     )
 
 
@@ -60,4 +62,4 @@ def run(args: argparse.Namespace) -> None:
     emit(table(rows))
     note(f"{scores['train']:,} rows to train, {scores['test']:,} to test, {scores['labels']} labels.")
     if scores["left_out"]:
-        note(f"{scores['left_out']:,} rows have no text and are left out.")
+        note(f"{scores['left_out']:,} rows have no text and are excluded.")

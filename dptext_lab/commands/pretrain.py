@@ -1,4 +1,4 @@
-"""``pretrain``: trains the autoencoder of ADePT on texts of one's own."""
+"""``pretrain``: train ADePT's autoencoder on your own texts."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from dptext_core.cli.console import emit, note
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    data_options(parser, "--data", "texts to learn")
-    data_options(parser, "--validation", "texts to hold out; else every twentieth of the data", required=False)
-    parser.add_argument("--column", metavar="C", default="text", help="its name, or its number from 1 (default text)")
-    parser.add_argument("--out", metavar="FOLDER", required=True, help="where it goes; the same command goes on")
+    data_options(parser, "--data", "training texts")
+    data_options(parser, "--validation", "validation texts (default: every twentieth training text)", required=False)
+    parser.add_argument("--column", metavar="C", default="text", help="column name, or number from 1 (default text)")
+    parser.add_argument(
+        "--out", metavar="FOLDER", required=True, help="folder for the checkpoint; repeat the command to continue"
+    )
     parser.add_argument("--no-clip", action="store_true", help="do not clip the vector while training")
     number = real("the number")
     for name, kind, default, what in (
-        ("clip-norm", number, 5.0, "the ℓ1 norm it is clipped to"),
-        ("hidden", positive, 128, "width of the LSTM; the vector has twice as many numbers"),
-        ("window", positive, 64, "word pieces that are read of a text"),
-        ("max-tokens", positive, 20, "word pieces that it learns to write"),
-        ("epochs", positive, 200, "at most so many passes over the data"),
+        ("clip-norm", number, 5.0, "ℓ1 norm to which the vector is clipped"),
+        ("hidden", positive, 128, "width of the LSTM; the vector has twice as many dimensions"),
+        ("window", positive, 64, "number of word pieces read from a text"),
+        ("max-tokens", positive, 20, "number of word pieces to learn to write"),
+        ("epochs", positive, 200, "most passes over the data"),
         ("lr", number, 0.003, "learning rate"),
-        ("decay", number, 0.5, "by what it is multiplied where it brings nothing more; 1 as in the paper"),
-        ("batch", positive, 64, "texts in a step"),
-        ("patience", positive, 10, "epochs without a better one, after which it ends"),
-        ("seed", whole_number("the seed"), 1, "of weights, order and samples"),
+        ("decay", number, 0.5, "factor on the learning rate without progress; 1 as in the paper"),
+        ("batch", positive, 64, "texts per step"),
+        ("patience", positive, 10, "epochs without progress before training stops"),
+        ("seed", whole_number("the seed"), 1, "seed of weights, order and samples"),
     ):
         parser.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{what} (default {default})")
-    parser.add_argument("--device", metavar="D", help="cpu, cuda or mps; without it a GPU where there is one")
+    parser.add_argument("--device", metavar="D", help="cpu, cuda or mps (default: a GPU if there is one)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -51,8 +53,9 @@ def run(args: argparse.Namespace) -> None:
 
     def print_epoch(epoch: int, most: int, figures: Any) -> None:
         note(
-            f"epoch {epoch} of at most {most}: loss {figures['loss']:.3f}, held out {figures['validation_loss']:.3f}, "
-            f"right pieces {figures['accuracy']:.1%}, {figures['seconds']:.0f} s"
+            f"epoch {epoch} of at most {most}: loss {figures['loss']:.3f}, validation "
+            f"{figures['validation_loss']:.3f}, word piece accuracy {figures['accuracy']:.1%}, "
+            f"{figures['seconds']:.0f} s"
         )
 
     try:
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
             report=print_epoch,
         )
     except KeyboardInterrupt:
-        note(f"Stopped. What was learned is in {args.out}; the same command goes on from there.")
+        note(f"Stopped. The checkpoint is in {args.out}. Repeat the command to continue.")
         raise
     emit(
         f"{args.out}: epoch {done.best} of {len(done.history)} ({done.ended}). Use it with --mechanism adept "

@@ -1,4 +1,4 @@
-"""``runs compare``: the folders of runs as one table."""
+"""``runs compare``: show several runs in one table."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dptext_core.cli.console import emit, table
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", required=True, metavar="what")
-    comparing = what.add_parser("compare", help="a row for each run, a column for each difference", allow_abbrev=False)
-    comparing.add_argument("folders", nargs="+", metavar="FOLDER", help="the folder of a run")
+    comparing = what.add_parser(
+        "compare", help="print one row for each run and one column for each difference", allow_abbrev=False
+    )
+    comparing.add_argument("folders", nargs="+", metavar="FOLDER", help="folder of a run")
     comparing.set_defaults(run=run)
 
 

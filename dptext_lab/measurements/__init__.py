@@ -1,1 +1,1 @@
-"""One measurement a file, each with a command ``bench NAME``; the type of its rows is in ``results``."""
+"""One measurement per module, each with a command ``bench NAME``; its row types are in ``results``."""

@@ -1,14 +1,14 @@
-"""The audit of every registered mechanism in the configurations it ships with: claimed against measured.
+"""The audit of every registered mechanism in its shipped configurations: claimed and measured loss.
 
-The words, the texts and the draws are the same in every run. Mechanisms with a closed form are looked at on every
-bundled word space, at the default ε and at the upper end of their axis; those that only draw on the default space, at
-an ε that few draws can tell from more (10) and at the upper end, where they cannot (``detectable`` says how much).
+The words, texts and draws are the same in every run. Mechanisms with a closed form are audited on every bundled word
+space, at the default ε and at the upper end of their axis. Mechanisms without one are audited on the default space, at
+ε = 10, at which a few draws can show a violation, and at the upper end, at which they cannot (see ``detectable``).
 
-Every row is written to --out when it is done, and rows that are there already are not measured again.
+Every finished row is written to --out, and rows in that file are not measured again.
 
     python -m dptext_core bench audit --out audit.json
 
-Whether audits find what they should is shown by the planted faults, each beside its sound twin:
+Deliberately broken mechanisms and their sound twins show whether audits detect violations:
 
     python -m dptext_core bench audit --planted
 """
@@ -38,31 +38,31 @@ from ..results.audit import MEASUREMENT, setting_of
 from ..results.measurement import markdown
 from ..runner.options import OutFile, parser
 
-#: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
+#: Rewrites for the bound of a mechanism without a formula for its loss, and for tests of one with a formula.
 DRAWS, REWRITES = 4000, 250
 LOW = 10.0
 SEED = 1
 ABOUT = MEASUREMENT.about(
-    claimed="ε of one draw, per unit of distance where unit names one",
+    claimed="ε of one draw, per unit of distance if unit names one",
     seed=SEED,
     measured="the largest loss over the inputs, or a lower bound of it with 95% confidence",
 )
 
 
 def configurations() -> list[Setting]:
-    """Return every registered mechanism with the options that make it another mechanism, all without ε."""
+    """Return every registered mechanism with each choice of its main options, without ε."""
     return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
 
 
 def epsilons(setting: Setting) -> tuple[float, float]:
-    """Return the two ε that a configuration is looked at with."""
+    """Return the two ε at which a configuration is audited."""
     cls = mechanism_class(setting.mechanism)
     _, high, default = cls.epsilon_range(setting.options)
     return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
 
 
 def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
-    """Return one line of the table."""
+    """Return one row of the table."""
     own = report.to_dict()
     kept = (
         "notion",
@@ -94,14 +94,16 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench audit``."""
     takes = parser("audit", __doc__)
     takes.add_argument(
-        "--out", action=OutFile, help="the JSON file of the table, written row by row; rows that are there are kept"
+        "--out", action=OutFile, help="JSON file of the table, written row by row; rows in the file are kept"
     )
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
     takes.add_argument(
-        "--planted", action="store_true", help="audit every planted fault and its sound twin in the place of what ships"
+        "--planted",
+        action="store_true",
+        help="audit every broken mechanism and its sound twin instead of the shipped mechanisms",
     )
-    takes.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
-    takes.add_argument("--rerun", action="store_true", help="measure rows again that are in --out already")
+    takes.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this broken mechanism")
+    takes.add_argument("--rerun", action="store_true", help="measure rows in --out again")
     args = takes.parse_args(argv)
     if args.planted:
         return _audit_faults(args.fault)
@@ -126,7 +128,7 @@ def main(argv: Sequence[str] = ()) -> int:
 
 
 def _audit_faults(names: Sequence[str] | None) -> int:
-    """Print what came of every fault, or of these, beside its sound twin; 1 where one holds or a twin is refuted."""
+    """Print the verdict of each broken mechanism and its sound twin; return 1 if a verdict is wrong."""
     chosen = [_fault(name) for name in names or FAULTS]
     twins: dict[tuple[Any, ...], tuple[AuditReport, float]] = {}
     print("| fault | verdict | verdict of its sound twin | draws | seconds | by |\n" + "|---" * 6 + "|", flush=True)
@@ -139,16 +141,16 @@ def _audit_faults(names: Sequence[str] | None) -> int:
         twin = twins[key][0]
         wrong += report.holds or twin.verdict == "refuted"
         by = next((c.name for c in report.checks if c.status == "refuted"), "")
-        by = by or next((c.name for c in report.checks if c.status == "not looked at" and c.needed), "")
+        by = by or next((c.name for c in report.checks if c.status == "not audited" and c.needed), "")
         print(f"| {fault.title} | {report.line} | {twin.line} | {report.draws:,} | {seconds:.1f} | {by} |", flush=True)
-    print(f"{len(chosen)} faults: {wrong} not found, or with a twin that is refuted.", file=sys.stderr)
+    print(f"{len(chosen)} faults: {wrong} not detected, or with a violated twin.", file=sys.stderr)
     return int(wrong > 0)
 
 
 def _fault(name: str) -> Fault:
     """Return the fault of this name. Raises InputError."""
     if name not in FAULTS:
-        raise InputError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
+        raise InputError(f"There is no broken mechanism {name!r}. Choose one of: {', '.join(FAULTS)}.")
     return FAULTS[name]
 
 
@@ -158,7 +160,7 @@ def _time_audit(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, fl
 
 
 def _finished_rows(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
-    """Return the rows of the file that are asked for still, by their place in the table. Raises InputError."""
+    """Return the finished rows of the file that are still needed, by their position. Raises InputError."""
     if out is None or not out.exists():
         return {}
     content = assets.read_json(out)
@@ -166,11 +168,11 @@ def _finished_rows(out: Path | None, places: Mapping[Setting, int]) -> dict[int,
         about, rows = content["about"], {setting_of(r): r for r in content["rows"]}
         made = {k: about[k] for k in ("command", "version", "seed")}
     except (KeyError, TypeError) as error:
-        raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error
+        raise InputError(f"{out.name} exists and is no table of audits. Name another file with --out.") from error
     if made != {k: ABOUT[k] for k in made}:
         raise InputError(
-            f"{out.name} was made by {made['command']}, version {made['version']}, with the seed {made['seed']}: its "
-            "rows are not measured as those of this version are. Name another file for --out."
+            f"{out.name} comes from {made['command']}, version {made['version']}, seed {made['seed']}. Its rows "
+            "cannot be combined with new ones. Name another file with --out."
         )
     return {places[setting]: row for setting, row in rows.items() if setting in places}
 
@@ -182,7 +184,7 @@ def _measure(
     out: Path | None,
     say: Callable[[str], None],
 ) -> None:
-    """Add what is left to ``there``, and write all of it after each row."""
+    """Measure the missing rows, and write the file after each."""
     inputs: list[Any] | None = None
     before: Setting | None = None
     for k, setting in enumerate(left, 1):
@@ -200,14 +202,14 @@ def _measure(
 
 
 def _draws(m: Mechanism) -> int:
-    """Return how often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
+    """Return how often each text is rewritten. If the loss has a formula, draws only test the stated distributions."""
     formulas = m.closed_form and m.notion != "none"
     return REWRITES if formulas or m.audit_support.writes_from_noise else DRAWS
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
     def cells(r: dict[str, Any]) -> list[str]:
-        # Infinite numbers are words in the file.
+        # The file stores infinite numbers as words.
         claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
         proven, leak = (
             "yes" if r["proven"] else "at least",

@@ -1,8 +1,8 @@
-"""The author attack over a user's releases, by the number of texts, with stop words kept and replaced.
+"""The author attack on several releases of one user, with stop words kept and replaced.
 
-Of 11 authors the attacker has original speeches, or rewrites of them by the same system, and reads 1, 5 or 20 releases
-of one author together. The test is the whole set of speeches to test, each cut to its first 40 words. The sentence bank
-is read with one and with three releases of each text.
+The attacker has original speeches of 11 authors, or rewrites of them by the same system, and reads 1, 5 or 20 releases
+of one author together. The test uses all test speeches, each cut to its first 40 words. The sentence bank is tested
+with one and with three releases of each text.
 
     python -m dptext_core bench authors --data DIR --stopwords FILE --out assets/benchmarks/authors.json
 """
@@ -25,11 +25,11 @@ from ..runner import data_sets
 from ..runner.options import options_in, parser, which_stop_words
 
 DATA, WORDS = "authors", 40
-#: Texts of an author that are read together.
+#: Numbers of an author's texts that the attacker reads together.
 TEXTS = (1, 5, 20)
-#: Known texts: of the static attacker all, of the adaptive one fewer, as each takes a rewrite.
+#: Training texts of the static attacker, and of the adaptive one, which has fewer because each needs a rewrite.
 KNOWN, REWRITTEN = 2000, 600
-#: Systems: mechanism with options and ε, and how many releases of each text are read.
+#: Systems: mechanism with options and ε, and the number of releases of each text.
 SYSTEMS: Mapping[str, tuple[Setting, int]] = {
     "CusText, stop words kept": (Setting("custext", {"keep_stopwords": True}, 2.0), 1),
     "CusText, stop words replaced": (Setting("custext", {"keep_stopwords": False}, 2.0), 1),
@@ -45,7 +45,7 @@ SEED = 1
 
 
 def rewrites(m: Mechanism, texts: Sequence[str], releases: int = 1, first: int = 0) -> list[list[str]]:
-    """Return so many releases of each text. first: the number of the first text, whose noise differs from others'."""
+    """Return several releases of each text. first: the number of the first text, which selects the noise."""
     stream = NoiseStream(SEED)
     return [
         [m.rewrite(prepared, stream=stream.at(first + i, k)).text for k in range(releases)]
@@ -56,7 +56,7 @@ def rewrites(m: Mechanism, texts: Sequence[str], releases: int = 1, first: int =
 def measure(
     system: str, setting: Setting | None, releases: int, data: data_sets.Data, static: Any, rewritten: int = REWRITTEN
 ) -> Iterator[AuthorsRow]:
-    """Yield the rows of one system, None for unprotected texts. static: the classifier trained on original texts."""
+    """Yield the rows of one system (None: unprotected texts). static: the classifier trained on original texts."""
     began = time.process_time()
     texts, labels = [parts[0] for parts in data.texts], data.targets["author"]
     truth, known = [labels[i] for i in data.test], data.train[:rewritten]
@@ -93,7 +93,7 @@ def measure(
 
 
 def table(rows: Sequence[AuthorsRow]) -> str:
-    """Return a Markdown table: a line for each system, the strongest attacker at each number of texts."""
+    """Return a Markdown table with the strongest attacker of each system at each number of texts."""
     top = {(r.system, r.texts): r for r in strongest(rows)}
     numbers = numbers_of_texts(rows)
 
@@ -111,12 +111,18 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench authors``."""
     takes = parser("authors", __doc__, "data", "stopwords", "out", required=["data"])
     takes.add_argument("--system", action="append", metavar="NAME", help=f"default: {'; '.join(SYSTEMS)}")
-    takes.add_argument("--known", type=int, default=KNOWN, metavar="N", help=f"known texts (default {KNOWN})")
     takes.add_argument(
-        "--rewritten", type=int, default=REWRITTEN, metavar="N", help=f"of the adaptive attacker (default {REWRITTEN})"
+        "--known", type=int, default=KNOWN, metavar="N", help=f"number of training texts (default {KNOWN})"
     )
-    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N texts to test")
-    takes.add_argument("--add", action="store_true", help="keep what the file has, and measure more")
+    takes.add_argument(
+        "--rewritten",
+        type=int,
+        default=REWRITTEN,
+        metavar="N",
+        help=f"number of training rewrites of the adaptive attacker (default {REWRITTEN})",
+    )
+    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N test texts")
+    takes.add_argument("--add", action="store_true", help="keep the rows of the file, and measure the missing ones")
     args = takes.parse_args(argv)
     data = data_sets.load(DATA, args.data, n_train=args.known, n_test=args.max_texts, max_words=WORDS)
     texts, labels = [parts[0] for parts in data.texts], data.targets["author"]

@@ -1,13 +1,12 @@
-"""How sure the optimal reader is of one word of a text, and what the rewrites preserve, at each ε of every mechanism.
+"""How certain the optimal reader is of one word, and what the rewrites preserve, at each ε of every mechanism.
 
-In each text the fact is the rarest content word that has 7 public alternatives, the same for all mechanisms: words of
-one public list, else the nearest words of a space in which no mechanism samples. The expected success of the optimal
-reader is enumerated where a mechanism allows it, else estimated from sampled releases. One pass of a model for each
-alternative serves every ε. The same texts are rewritten with five seeds: cosine to the original, and whether a
-classifier trained on original texts recognises the label.
+The fact of a text is its rarest content word with 7 public alternatives, which are the same for all mechanisms: words
+of one public list, else the nearest words of a space that no mechanism uses. The expected success of the optimal reader
+is enumerated if a mechanism allows it, else estimated from sampled releases. One pass of a model per alternative serves
+every ε. Each text is also rewritten with five seeds, to measure the cosine to the original, and whether a classifier
+trained on original texts recognises the label.
 
-Lines are appended to a file, one for each text, so that a run that was stopped continues. A file is for one version
-and one list of stop words.
+Each text adds one line to a file, so a stopped run continues. A file is for one version and one list of stop words.
 
     python -m dptext_core bench belief --data DIR --stopwords FILE --lines belief.jsonl
     python -m dptext_core bench belief --lines belief.jsonl --out assets/benchmarks/belief.json
@@ -52,10 +51,10 @@ from ..runner.grid import SIZES
 from ..runner.options import named_options, options_in, parser, which_stop_words
 
 SETS = ("sst2", "snips", "reviews")
-#: Alternatives to the fact; with the original there are 8.
+#: Alternatives to the fact, 8 with the original.
 OTHERS = 7
 TEXTS, SEEDS = 200, (1, 2, 3, 4, 5)
-#: Texts that are measured by all mechanisms before any mechanism reads more.
+#: All mechanisms finish a block of this many texts before any starts the next.
 BLOCK = 10
 #: ε of each mechanism: from near guessing to certainty, with steps around a certainty of 50%.
 EPSILONS: dict[str, tuple[float, ...]] = {
@@ -67,22 +66,22 @@ EPSILONS: dict[str, tuple[float, ...]] = {
     "diffractor": (0.02, 0.3, 1.0, 3.0),
     "dp-sentence": (10.0, 25.0, 50.0, 200.0),
 }
-#: Sampled releases of each text, where the certainty is estimated. Texts differ far more than these estimates err.
+#: Sampled releases per text for an estimated certainty. Its error is far smaller than the spread over texts.
 RELEASES = {"dp-mlm": 24, "dp-mlm-prior": 24, "dp-sentence": 16}
-#: Mechanisms that state their probabilities and are not measured, with the reason.
-_SLOW = "{} writes a text of its own: its certainty takes 40 seconds for each text and is not measured here."
+#: Mechanisms with stated probabilities that are not measured, with the reason.
+_SLOW = "{} generates a new text. Its certainty takes 40 seconds per text, so it is not measured."
 NOT_MEASURED = {
     "tem": "TEM has SanText's distribution below ε 21.6, so its certainty is SanText's.",
     "dp-paraphrase": _SLOW.format("DP-Paraphrase"),
     "dp-prompt": _SLOW.format("DP-Prompt"),
-    "redact": "It copies every word that it does not flag, so a reader is certain of these at any ε.",
-    "surrogates": "It copies every word that it does not flag, so a reader is certain of these at any ε.",
+    "redact": "It copies every unflagged word, so a reader is certain of these words at any ε.",
+    "surrogates": "It copies every unflagged word, so a reader is certain of these words at any ε.",
 }
 
 
 @dataclass(frozen=True)
 class FactText:
-    """A text with the fact in question. number: its place in the order of the data set."""
+    """A text and its fact. number: its position in the data set."""
 
     number: int
     text: str
@@ -94,7 +93,7 @@ class FactText:
 def fact_texts(data: data_sets.Data, n: int, planner: Mechanism) -> list[FactText]:
     """Return the first n test texts that have a fact, in an order that depends on their numbers alone.
 
-    planner: cuts a text into words and knows their ranks; its own word space gives no alternatives.
+    planner: splits a text into words and has their ranks. Its own word space gives no alternatives.
     """
     order = sorted(data.test, key=lambda i: hashlib.sha256(f"belief {i - data.test[0]}".encode()).digest())
     labels = next((data.targets[t.target] for t in tasks_of(data.name) if t.role == "utility"), None)
@@ -115,7 +114,7 @@ def fact_texts(data: data_sets.Data, n: int, planner: Mechanism) -> list[FactTex
 
 
 def refusals(names: Iterable[str]) -> dict[str, str]:
-    """Return why mechanisms without a certainty have none, by their names."""
+    """Return the reason for each mechanism that has no certainty."""
     found = dict(NOT_MEASURED)
     for name in names:
         try:
@@ -127,7 +126,7 @@ def refusals(names: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Judges:
-    """What judges the rewrites of a data set: the label by a classifier trained on original texts, and the encoder."""
+    """The judges of a data set's rewrites: a classifier trained on original texts, and the encoder."""
 
     classify: Callable[[np.ndarray], list[str]]
 
@@ -140,7 +139,7 @@ class Judges:
         return cls(tasks.trained(sentence_encoder.embed(texts), [labels[i] for i in data.train]))
 
     def cosines_and_labels(self, originals: Sequence[str], rewrites: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-        """Return of each rewrite its cosine to its original, and the recognised label."""
+        """Return each rewrite's cosine to its original and its recognised label."""
         cosines, vectors = judged_cosines(originals, rewrites)
         return cosines, self.classify(vectors)
 
@@ -155,7 +154,7 @@ def judged_cosines(originals: Sequence[str], rewrites: Sequence[str]) -> tuple[n
 
 
 def measure_block(m: Mechanism, data: str, texts: Sequence[FactText], judges: Judges) -> Iterator[dict[str, Any]]:
-    """Yield the line of each text: what it has at every ε."""
+    """Yield the line of each text, with its results at every ε."""
     epsilons = EPSILONS[m.name]
     variants = [m.replace(epsilon=e) for e in epsilons]
     certainties, releases, rewrites = [], [], []
@@ -196,18 +195,18 @@ def measure_block(m: Mechanism, data: str, texts: Sequence[FactText], judges: Ju
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file, without a last one that was cut off; none where there is no file."""
+    """Return the lines of a file except an incomplete last one. A missing file has none."""
     if not path.is_file():
         return []
     whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
     try:
         return [json.loads(line) for line in whole.splitlines()]
     except ValueError as error:
-        raise InputError(f"{path.name} holds a line that is no JSON: {error}. Name another file.") from error
+        raise InputError(f"{path.name} has a line that is not JSON: {error}. Name another file.") from error
 
 
 def drop_cut_line(path: Path) -> None:
-    """Remove what follows the last line end of a file, before more is appended."""
+    """Remove an incomplete last line, before more lines are appended."""
     if path.is_file():
         content = path.read_bytes()
         if not content.endswith(b"\n"):
@@ -250,7 +249,7 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[BeliefRow]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure what the file of lines lacks, block by block."""
+    """Measure the missing lines, block by block."""
     done = {(x["mechanism"], x["data"], x["text"]) for x in read_lines(args.lines)}
     folder, n = args.data, args.texts
     loaded = {}
@@ -280,7 +279,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def table(rows: Sequence[BeliefRow]) -> str:
-    """Return a Markdown table: a line for each mechanism and ε of a data set."""
+    """Return a Markdown table with a row for each data set, mechanism and ε."""
     found: dict[tuple, dict[str, str]] = {}
     for row in as_results(rows).rows:
         half = (row.high or 0.0) - row.value
@@ -293,7 +292,7 @@ def table(rows: Sequence[BeliefRow]) -> str:
 
 
 def boards() -> str:
-    """Return the boards at a certainty of 50%, from the bundled rows, as the document has them."""
+    """Return the boards at a certainty of 50% from the bundled rows, for the documentation."""
     rows, parts = leaderboard.at_equal_belief(), []
     for data in rows.data_sets():
         for judge in sorted(rows.judges(data), reverse=True):
@@ -307,9 +306,13 @@ def boards() -> str:
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench belief``."""
     takes = parser("belief", __doc__, "data", "stopwords", "out")
-    takes.add_argument("--lines", type=Path, metavar="FILE", help="what was measured, a line for a text")
-    takes.add_argument("--boards", action="store_true", help="print the bundled results at a certainty of 50%% instead")
-    takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
+    takes.add_argument("--lines", type=Path, metavar="FILE", help="file of measurements, one line per text")
+    takes.add_argument(
+        "--boards", action="store_true", help="print the boards of the bundled results at a certainty of 50%%"
+    )
+    takes.add_argument(
+        "--texts", type=int, default=TEXTS, metavar="N", help=f"number of texts of each data set (default {TEXTS})"
+    )
     takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
     takes.add_argument("--mechanism", action="append", choices=EPSILONS, metavar="NAME", help="default: all")
     args = takes.parse_args(argv)
@@ -317,7 +320,7 @@ def main(argv: Sequence[str] = ()) -> int:
         print(boards())
         return 0
     if args.lines is None:
-        raise ConfigError("Name the file of what was measured with --lines FILE.")
+        raise ConfigError("Name the file of measurements with --lines FILE.")
     if args.data is not None:
         run(args)
     rows = rows_of(read_lines(args.lines))

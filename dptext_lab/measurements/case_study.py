@@ -1,17 +1,17 @@
-"""DP-Rewrite's case study (Section 4, Table 1): what a pre-trained autoencoder remembers.
+"""DP-Rewrite's case study (Section 4, Table 1): what a pre-trained autoencoder memorises.
 
-ADePT, pre-trained on Snips or on ATIS, rewrites the training sentences of either; a classifier of intents learns from
-the rewrites and is tested on original sentences. ε = ∞ (no noise, no promise), 1000, 100, 10 and 1. Without noise or at
-a large ε, a model that rewrites what it was pre-trained on repeats sentences of it, and the classifier does well; one
-that rewrites the other set answers in the style and the words of its own. What it learned shows, and no ε of the
-rewriting covers that. Whole sentences of its own set hardly come back there (the paper gives no share). At a small
-ε what is written follows the noise, and about half of its words are not of that set.
+ADePT, pre-trained on Snips or on ATIS, rewrites the training sentences of either set. A classifier of intents learns
+from the rewrites and is tested on original sentences. ε is ∞ (no noise, no guarantee), 1000, 100, 10 or 1. Without
+noise or at a large ε, a model repeats its pre-training sentences when it rewrites them, and the classifier does well.
+When it rewrites the other set, it answers in the style and words of its own. The output reveals what it learnt, which
+the ε of the rewriting does not cover. Whole pre-training sentences rarely recur there (the paper gives no share). At a
+small ε, the output follows the noise, and about half of its words are not from the pre-training set.
 
-Deviations from the paper: the classifier reads frozen all-MiniLM-L6-v2 embeddings (BERT is fine-tuned there), so
-nothing is selected on the validation sentences and they are not rewritten. Each seed draws its own noise and leaves out
-its own tenth of the training rows. Noise comes from seeds: a measurement, not private. Beside the scores stand the
-share of rewrites that are a sentence of the pre-training set word for word, and for some of them the words in common
-with the nearest such sentence and with the original.
+Deviations from the paper: the classifier reads frozen all-MiniLM-L6-v2 embeddings (the paper fine-tunes BERT), so the
+validation sentences are neither used nor rewritten. Each seed has its own noise and omits its own tenth of the training
+rows. Seeded noise is for measurement and not private. The scores also include the share of rewrites that repeat a
+pre-training sentence word for word. For some rewrites, they include the words in common with the nearest such sentence
+and with the original.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..runner.data_sets import stratified
 from .case_study_demo import LABEL_COLUMN, TEXT_COLUMN, rewriter, words_of_sentence
 from .downstream import SEEDS, Embeddings, labelled_texts, scores, summarise_seeds, uninformed_scores
 
-#: Rewrites whose nearest sentence is looked for in the table.
+#: Number of rewrites whose nearest sentence is searched.
 _LOOKED_AT = 50
 _BATCH = 512
 
@@ -46,7 +46,7 @@ Say = Callable[[str], None]
 
 
 def _weights(checkpoint: str) -> str:
-    """Return SHA-256 of a checkpoint's weights, by which a run knows whether it goes on with the same ones."""
+    """Return the SHA-256 of a checkpoint's weights, to detect a run that continues with other weights."""
     path = autoencoder.checkpoint_folder(checkpoint) / autoencoder.WEIGHTS
     return assets.sha256_of(path) if path.is_file() else ""
 
@@ -55,7 +55,7 @@ def _weights(checkpoint: str) -> str:
 
 
 class _Set:
-    """One of the two: sentences and intents to train and to test, and which of the former are rewritten."""
+    """One data set: training and test sentences with intents, and the training sentences to rewrite."""
 
     def __init__(self, name: str, folder: Path, n: int | None):
         parts = {
@@ -82,18 +82,18 @@ def case_study(
     say: Say | None = None,
     task: Task = UNWATCHED,
 ) -> dict[str, Any]:
-    """Run all settings into the folder ``out``; return what ``results.case_study.table`` prints.
+    """Run all settings into the folder ``out``, and return the study for ``results.case_study.table``.
 
-    A run that was interrupted, or is asked for more seeds, continues.
+    An interrupted run continues, also with more seeds.
 
-    folder: has snips/train.csv, snips/test.csv and the same of atis, intent and sentence in each row. checkpoints: by
-    the set that each was pre-trained on (None: the bundled ones). n: at most so many training sentences of each set are
+    folder: contains snips/train.csv, snips/test.csv and the same for atis, with intent and sentence in each row.
+    checkpoints: by pre-training set (None: the bundled ones). n: at most this many training sentences of each set are
     rewritten. Raises InputError, ModelUnavailable, Cancelled.
     """
     folder, tell = usable_path(folder), say or (lambda text: None)
     checkpoints = dict(checkpoints or {name: name for name in SETS})
     for checkpoint in checkpoints.values():
-        rewriter(checkpoint, None)  # one that is not there is said before anything is computed
+        rewriter(checkpoint, None)  # a missing checkpoint fails before any computation
     sets = {name: _Set(name, folder, n) for name in SETS}
     wanted = [(pre, name, e) for name in SETS for pre in ("", *SETS) for e in (epsilons if pre else (None,))]
     config = {
@@ -106,13 +106,13 @@ def case_study(
     }
     reader = Embeddings(task=task.quiet)
     keep = [t for s in sets.values() for t in (*s.test, *s.train)]
-    fixed: dict[tuple[str, str], list[str | None]] = {}  # without noise every seed has the same rewrites
+    fixed: dict[tuple[str, str], list[str | None]] = {}  # without noise, all seeds have the same rewrites
     with RunFolder(out, config) as run:
         lines = [x for x in run.lines() if x["seed"] <= seeds]
         done = {(x["pretrained"], x["data"], x["epsilon"], x["seed"]) for x in lines}
-        # Seeds last, so that what is stopped early has every setting.
+        # Seeds vary last, so a run that stops early has every setting.
         points = [(*setting, seed) for seed in range(1, seeds + 1) for setting in wanted]
-        run.log(f"{len(lines)} of {len(points)} points are there")
+        run.log(f"{len(lines)} of {len(points)} points are done")
         for k, (pre, name, epsilon, seed) in enumerate(points, 1):
             if (pre, name, epsilon, seed) in done:
                 continue
@@ -141,7 +141,7 @@ def case_study(
 
 
 def _rewrite(data: _Set, m: Mechanism, seed: int, task: Task) -> list[str | None]:
-    """Return the training sentences of a set, rewritten; None where one could not be."""
+    """Return the rewritten training sentences of a set, with None for failures."""
     return [r.text for r in rewrite_records(data.train, m, seed=seed, batch=_BATCH, task=task)]
 
 
@@ -153,13 +153,13 @@ def _described(line: Mapping[str, Any]) -> str:
 def _score_rewrites(data: _Set, texts: Sequence[str | None], reader: Embeddings, seed: int) -> dict[str, Any]:
     pairs = [(t, y) for t, y in zip(texts, data.labels, strict=True) if t is not None]
     if not pairs:
-        raise InputError("No sentence could be rewritten. See what the mechanism says of one of them.")
+        raise InputError("No sentence could be rewritten. Rewrite one of them alone to see the reason.")
     learnt, labels = ([p[i] for p in pairs] for i in (0, 1))
     return {**scores(data.truth, reader(learnt, labels, data.test, seed)), "rows": len(pairs)}
 
 
 def _memorisation(texts: Sequence[str | None], originals: Sequence[str], pretraining: _Set) -> dict[str, float]:
-    """Return how much of the pre-training set the rewrites repeat: see the heading of the table."""
+    """Return how much of the pre-training set the rewrites repeat (see the table's heading)."""
     pairs = [(t, o) for t, o in zip(texts, originals, strict=True) if t is not None]
     some = pairs[:: max(1, len(pairs) // _LOOKED_AT)][:_LOOKED_AT]
     rewrites = [set(words_of_sentence(t).split()) for t, _ in some]
@@ -179,7 +179,7 @@ def _overlap(a: set[str], b: set[str]) -> float:
 def summary(
     lines: Sequence[Mapping[str, Any]], sets: Mapping[str, _Set], config: Mapping[str, Any], seeds: int
 ) -> dict[str, Any]:
-    """Return scores alone, no sentence: over seeds, with what they were made of."""
+    """Return the scores over seeds and their origin, without any sentence."""
     groups: dict[tuple, list[Mapping[str, Any]]] = {}
     for line in lines:
         groups.setdefault((line["pretrained"], line["data"], line["epsilon"]), []).append(line)
@@ -207,7 +207,7 @@ def summary(
 
 
 def write(study: Mapping[str, Any], path: Path) -> None:
-    """Write the summary as a file, a line for each setting."""
+    """Write the summary to a file, one line for each setting."""
     MEASUREMENT.write(path, study["rows"], study["about"], no_information=study["no_information"])
 
 

@@ -1,6 +1,4 @@
-"""The part of the case study that runs live on a page: rewrite a sentence by a pre-trained model, and find the
-pre-training sentence that is nearest to the rewrite.
-"""
+"""The live part of the case study: rewrite a sentence, and find the nearest pre-training sentence."""
 
 from __future__ import annotations
 
@@ -22,32 +20,31 @@ from dptext_core.support.task import UNWATCHED, Task
 from ..results.case_study import MECHANISM, SETS
 from .downstream import Embeddings, labelled_texts
 
-#: Names the folder with the data, for the page that shows the sentence that is remembered.
+#: Environment variable with the folder of the data, for the page that shows the nearest training sentence.
 DATA_VARIABLE = "DPTEXT_DATA"
-#: Sentences among which the nearest one is looked for on the page.
+#: Number of sentences that the page searches for the nearest one.
 _CLOSE = 200
 
 
 def rewriter(checkpoint: str, epsilon: float | None) -> Mechanism:
-    """Return the autoencoder of the case study at this ε; None: without noise, and then without a promise."""
+    """Return the autoencoder of the case study at this ε (None: without noise, so without a guarantee)."""
     if epsilon is None:
         return get_mechanism(MECHANISM, checkpoint=checkpoint, no_noise=True)
     return get_mechanism(MECHANISM, checkpoint=checkpoint, epsilon=epsilon)
 
 
-#: A sentence as ATIS has them, written for this page; it is in neither set.
+#: A sentence in the style of ATIS, written for this page; it is in neither set.
 EXAMPLE = "i would like the cheapest flight from oslo to lisbon on a rainy tuesday evening"
 WITHOUT_DATA = (
-    "The pre-training sentence that is nearest to the rewrite cannot be shown: the data sets do not come with the "
+    "The nearest pre-training sentence cannot be shown: the data sets do not come with the "
     "program, and this server has none."
 )
-NEAREST = f"The nearest sentence of the pre-training set, of the {_CLOSE} that share most words with the rewrite"
+NEAREST = f"The nearest pre-training sentence among the {_CLOSE} that share the most words with the rewrite"
 
 
 @dataclass(frozen=True)
 class Question(Private):
-    """A sentence, what the model that rewrites it was pre-trained on, and ε (None: no noise). draw: tells apart two
-    draws for the same."""
+    """A sentence, the model's pre-training set, and ε (None: no noise). draw: numbers repeated draws."""
 
     text: str
     pretrained: str
@@ -59,7 +56,7 @@ class Question(Private):
 
 @dataclass(frozen=True, eq=False)
 class Nearest(Private):
-    """The pre-training sentence that is nearest to a rewrite. cosine: by all-MiniLM-L6-v2; same: word for word."""
+    """The nearest pre-training sentence to a rewrite. cosine: by all-MiniLM-L6-v2. same: whether it is identical."""
 
     text: str
     cosine: float
@@ -69,12 +66,12 @@ class Nearest(Private):
 
 
 def rewrite_question(asked: Question, task: Task = UNWATCHED) -> RewriteResult:
-    """Return the sentence, rewritten as it is asked."""
+    """Return the rewrite that the question asks for."""
     return rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, task=task)
 
 
 def data_folder() -> Path | None:
-    """Return the folder that DPTEXT_DATA names, where it has the pre-training sentences; else None."""
+    """Return the folder in DPTEXT_DATA if it has the pre-training sentences, else None."""
     if not (given := os.environ.get(DATA_VARIABLE, "")):
         return None
     folder = usable_path(given)
@@ -82,8 +79,9 @@ def data_folder() -> Path | None:
 
 
 def nearest_sentence(text: str, name: str, folder: Path, task: Task = UNWATCHED) -> Nearest:
-    """Return the training sentence of this set that is nearest to ``text``, of the _CLOSE that share most with it:
-    words are counted by how rare they are, since embedding all sentences would take a minute."""
+    """Return the training sentence of this set nearest to ``text``, among the _CLOSE that share the most words with it.
+
+    Rare words count more. Embedding all sentences would take a minute."""
     data = tables.source(folder / name / "train.csv", (TEXT_COLUMN, LABEL_COLUMN))
     sentences = list(dict.fromkeys(labelled_texts(data, TEXT_COLUMN, LABEL_COLUMN)[0]))
     words = [set(words_of_sentence(s).split()) for s in sentences]
@@ -101,5 +99,5 @@ TEXT_COLUMN, LABEL_COLUMN = "2", "1"
 
 
 def words_of_sentence(text: str) -> str:
-    """Return the words of a sentence alone, for telling whether two are the same word for word."""
+    """Return the words of a sentence, to compare sentences word for word."""
     return " ".join(re.findall(r"\w+", text.casefold()))

@@ -1,9 +1,9 @@
-"""What the width of DP-MLM's clipping range costs: ε, N_w and cosine together, on public text.
+"""The effect of DP-MLM's clipping range on N_w and cosine over ε, on public text.
 
-A range goes from the mean μ of the model's scores to some standard deviations σ above it (the paper: 4σ). Narrow: many
-words are tied at the upper end, however large ε is. Wide: the same ε is spread over a longer range, so that a small one
-tells less apart. The promise is the same for every public range. Scores before clipping serve all ranges and ε, so each
-text is read once; the noise of a text is the same everywhere, so that differences are not those of the draw.
+A range begins at the mean μ of the model's scores and ends some standard deviations σ above it (4σ in the paper). With
+a narrow range, many words are tied at the upper end at any ε. With a wide range, a small ε distinguishes fewer words.
+The guarantee is the same for every public range. Each text is read once, because scores before clipping serve all
+ranges and ε. All settings share the noise of a text, so it causes no differences.
 
     python -m dptext_core bench clipping --data DIR --out assets/benchmarks/clipping.json
 """
@@ -34,7 +34,7 @@ SEED = 1
 
 
 def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
-    """Return the texts that have drawn words, with their scores before clipping."""
+    """Return the texts with words to sample, with their scores before clipping."""
     prepared = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
     return [p for p in prepared if p.targets]
 
@@ -45,7 +45,7 @@ def measure(
     ranges: Mapping[float, tuple[float, float]],
     epsilons: Sequence[float] = EPSILONS,
 ) -> list[ClippingRow]:
-    """Return N_w and cosine of the texts at every range (width → its ends) and ε."""
+    """Return N_w and cosine of the texts at every range (width → ends) and ε."""
     originals = [p.text for p in prepared]
     out = []
     for width, (low, high) in ranges.items():
@@ -81,7 +81,7 @@ def _each(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
 
 
 def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tuple[float, float]]:
-    """Return the ranges of a model whose paper range is known: from μ to so many σ above it."""
+    """Return the ranges from μ to several σ above it, for a model with a known paper range."""
     paper = mechanism.replace(clip="paper").config
     sigma = (paper.clip_max - paper.clip_min) / PRESETS["paper"]
     return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
@@ -101,10 +101,8 @@ def table(rows: Sequence[ClippingRow]) -> str:
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench clipping``."""
     takes = parser("clipping", __doc__, "data", "stopwords", "out", required=["data"])
-    takes.add_argument(
-        "--max-texts", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default"
-    )
-    takes.add_argument("--train", action="store_true", help="texts of SST-2's training part in their place")
+    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"number of SST-2's test texts (default {TEXTS})")
+    takes.add_argument("--train", action="store_true", help="use SST-2's training texts instead")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E")
     args = takes.parse_args(argv)
     part = {"n_train": args.max_texts} if args.train else {"n_test": args.max_texts}

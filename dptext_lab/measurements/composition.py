@@ -1,10 +1,10 @@
-"""What is found where more is released: several releases of one text, read together, and longer texts.
+"""What attackers recover from several releases of one text, and from longer texts.
 
-Texts are the test texts of a data set, those of one label joined until they have so many words. Each is rewritten some
-times, every time by a seed of its own; the attackers see the first one, two, five and ten of these. A release more
-spends its ε once more. The best guess and the reader multiply what the releases tell; nothing that looks at one release
-alone is asked again. With --judge the attacker ``likely-text`` is asked about the first release of the shortest texts:
-a causal language model that reads the text with each likely word in its place.
+The texts are the test texts of a data set, joined within a label up to a number of words. Each is rewritten with
+several seeds, and the attackers read the first one, two, five and ten releases. Each release spends its ε again. The
+Bayes-optimal guess and the contextual attacker multiply the likelihoods of the releases; other attackers read one
+release only and are omitted. With --judge, the attacker ``likely-text`` reads the first release of the shortest texts:
+a causal language model scores the text with each likely word.
 
     python -m dptext_core bench composition --data DIR --stopwords FILE --out assets/benchmarks/composition.json
 """
@@ -30,9 +30,9 @@ from ..runner import data_sets
 from ..runner.options import named_options, options_in, parser, which_stop_words
 from .reader import OPTIONS
 
-#: Texts that a causal language model is asked about: it reads ten texts for each word.
+#: Number of texts for the causal language model, which reads ten texts for each word.
 ASKED = 8
-#: Mechanisms at an ε where the reader finds a fifth to two fifths of the words of one release.
+#: Mechanisms at an ε at which the contextual attacker recovers 20% to 40% of the words of one release.
 EPSILONS: Mapping[str, float] = {
     "custext": 2.0,
     "diffractor": 0.1,
@@ -40,14 +40,15 @@ EPSILONS: Mapping[str, float] = {
     "dp-mlm": 25.0,
     "dp-mlm-prior": 15.0,
 }
-#: Releases that are read together, of the shortest texts; and words of a text, with how many texts of that length.
+#: Numbers of releases of the shortest texts; and words per text, with the number of texts of that length.
 RELEASES = (1, 2, 5, 10)
 TEXTS: Mapping[int, int] = {20: 24, 100: 12, 400: 6}
 
 
 def join_texts(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
-    """Return the first n texts of so many words: those of a label one after the other, in their order, cut there. Each
-    text is in one of them at most. Raises no error where there are fewer."""
+    """Return the first n texts of this many words, or fewer.
+
+    Each joins texts of one label in their order and is cut at the limit. No text is used twice."""
     open_: dict[str, list[str]] = {}
     out: list[str] = []
     for text, label in zip(texts, labels, strict=True):
@@ -69,7 +70,7 @@ def measure(
     releases: Sequence[int] = RELEASES,
     judge: causal.Judge | None = None,
 ) -> list[CompositionRow]:
-    """Return a row for each number of releases, the first of which is 1."""
+    """Return a row for each number of releases, beginning with 1."""
     every = [m.rewrites(text, max(releases), seed=k) for k, text in enumerate(texts)]
     chosen = [best.choose_places(list(reader_evidence.ReleasedText(of[0]).steps)) for of in every]
     read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
@@ -112,13 +113,13 @@ def _likely(m: Mechanism, result: Any, only: Sequence[int], judge: causal.Judge)
 
 
 def row_text(row: CompositionRow) -> str:
-    """Return a row in words."""
+    """Return a row as text."""
     beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
     likely = "" if row.likely is None else f", language model {row.likely:.3f}"
     found = plus_minus(row.reader, row.half if row.texts > 1 else None)
     return (
-        f"{row.words} words, {row.releases} releases: reader {found}{beyond}, best guess "
-        f"{row.alone:.3f}{likely}; {row.drawn} words of {row.texts} texts, {row.seconds:.2f} s a text"
+        f"{row.words} words, {row.releases} releases: contextual {found}{beyond}, Bayes-optimal guess "
+        f"{row.alone:.3f}{likely}; {row.drawn} words of {row.texts} texts, {row.seconds:.2f} s per text"
     )
 
 
@@ -126,14 +127,18 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench composition``."""
     takes = parser("composition", __doc__, "data", "stopwords", "out")
     takes.add_argument("--set", default="authors", metavar="NAME", help="data set (default authors)")
-    takes.add_argument("--judge", metavar="NAME", help=f"also ask a language model: a folder, or {causal.JUDGE}")
+    takes.add_argument(
+        "--judge", metavar="NAME", help=f"causal language model as another attacker: a folder, or {causal.JUDGE}"
+    )
     takes.add_argument("--mechanism", action="append", choices=EPSILONS, help="default: all of them")
     takes.add_argument("--words", action="append", type=int, metavar="N", help=f"default: {', '.join(map(str, TEXTS))}")
-    takes.add_argument("--texts", type=int, metavar="N", help="of each length (default: fewer of longer ones)")
-    takes.add_argument("--add", action="store_true", help="keep what the file has, and measure what it has not")
+    takes.add_argument(
+        "--texts", type=int, metavar="N", help="number of texts of each length (default: fewer for longer ones)"
+    )
+    takes.add_argument("--add", action="store_true", help="keep the rows of the file, and measure the missing ones")
     args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
-    about = MEASUREMENT.about(stopwords=which_stop_words(args), seeds="the number of each text, every release apart")
+    about = MEASUREMENT.about(stopwords=which_stop_words(args), seeds="the number of the text and of the release")
     if judge is not None:
         about["judge"] = judge.title
     whole = data_sets.load(args.set, args.data)

@@ -1,8 +1,8 @@
 """N_w and S_w over ε for a set of words: Figure 4 of the 1-Diffractor paper, on the bundled word spaces.
 
-N_w is the chance that a word stays what it is (the paper's Section 5.1; its Figure 4 shows 1 − N_w under that name).
-S_w is the expected number of different words in 100 draws. Both come from the closed form where a mechanism has one,
-else from draws, with the 95% interval of the mean over the words.
+N_w is the probability that a word is unchanged (Section 5.1 of the paper; its Figure 4 shows 1 − N_w as N_w). S_w is
+the expected number of different words in 100 draws. Both come from the closed form if a mechanism has one, else from
+draws, with the 95% interval of the mean over the words.
 
     python -m dptext_core bench deniability --out curves.json
 """
@@ -27,12 +27,12 @@ from ..runner.options import parser
 
 WORDS = 100
 POINTS = 21
-#: Of the way from the smallest N_w to the largest: where an ε axis begins, its default, and where it ends.
+#: Shares of the rise of N_w at the start of an ε axis, at its default, and at its end.
 SHARES = (0.02, 0.5, 0.98)
 
 
 def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> DeniabilityCurve:
-    """Return N_w and S_w of words, given by their rows in a mechanism's vocabulary, at every ε."""
+    """Return N_w and S_w at every ε for words, given as rows of a mechanism's vocabulary."""
     channels = words.channels(rows)
     n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
     for i, channel in enumerate(channels):
@@ -57,13 +57,12 @@ def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task 
 
 
 def sample_rows(words: WordByWord, n: int, seed: int = 1) -> np.ndarray:
-    """Return rows of n words of a mechanism's vocabulary, at random from a fixed seed."""
+    """Return the rows of n random words of a mechanism's vocabulary, with a fixed seed."""
     return np.random.default_rng(seed).permutation(len(words.vocabulary.words))[:n]
 
 
 def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, float] | None:
-    """Return ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not
-    rise."""
+    """Return the ε at which N_w has risen by 2%, 98% and 50% (low end, high end, default), or None without a rise."""
     channels = words.channels(rows)
 
     def keep(epsilon: float) -> float:
@@ -82,7 +81,7 @@ def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, f
 
 
 def configurations(spaces: Sequence[str]) -> list[Setting]:
-    """Return what is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
+    """Return every registered mechanism that says that it samples from a vocabulary."""
     return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
 
 
@@ -91,9 +90,9 @@ def main(argv: Sequence[str] = ()) -> int:
     from dptext_core.words.space_loading import SPACES
 
     takes = parser("deniability", __doc__, "out")
-    takes.add_argument("--space", action="append", metavar="NAME", help="a word space; default: all bundled ones")
+    takes.add_argument("--space", action="append", metavar="NAME", help="a word space (default: all bundled ones)")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
-    takes.add_argument("--words", type=int, default=WORDS, help=f"how many words (default {WORDS})")
+    takes.add_argument("--words", type=int, default=WORDS, help=f"number of words (default {WORDS})")
     args = takes.parse_args(argv)
 
     rows: list[MeasuredCurve] = []
@@ -121,6 +120,6 @@ def main(argv: Sequence[str] = ()) -> int:
             flush=True,
         )
         rows.append(MeasuredCurve(setting, c))
-    about = MEASUREMENT.about(n_w="chance that a word stays what it is", s_w="expected different words in 100 draws")
+    about = MEASUREMENT.about(n_w="probability that a word is unchanged", s_w="expected different words in 100 draws")
     MEASUREMENT.write(args.out, rows, about, ranges=ranges)
     return 0

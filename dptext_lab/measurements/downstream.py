@@ -1,9 +1,9 @@
-"""The mode ``downstream``: a classifier trained on original or rewritten texts, and tested on others.
+"""The mode ``downstream``: train a classifier on original or rewritten texts, and test it on others.
 
-Scores are macro F1 (over the labels that are true or guessed somewhere) and accuracy, for several seeds, with their
-mean and standard deviation. The classifier is logistic regression on frozen all-MiniLM-L6-v2 embeddings; since it draws
-nothing, each seed leaves out a tenth of the training rows of its own. ``finetune`` trains the whole encoder, and its
-seed orders the texts. Beside them stands what guessing without a look at the text reaches (:func:`nothing`).
+Scores are macro F1 (over all labels that are true or predicted at least once) and accuracy, with mean and standard
+deviation over several seeds. The classifier is logistic regression on frozen all-MiniLM-L6-v2 embeddings. It is
+deterministic, so each seed omits a different tenth of the training rows. ``finetune`` trains the whole encoder, and its
+seed orders the texts. The text-independent baseline comes from :func:`uninformed_scores`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ..results.downstream import METRICS
 from ..runner import tasks
 
 SEEDS = 5
-#: Of the training rows, so that seeds differ: all but a tenth.
+#: Share of the training rows for each seed, so that seeds differ.
 SHARE = 0.9
-#: Texts that are embedded between two looks at whether to stop.
+#: Texts that are embedded between two checks for cancellation.
 _BLOCK = 512
-#: Random guesses of all test labels that are averaged.
+#: Number of random guesses of all test labels to average.
 _GUESSES = 50
 
 
 class Embeddings:
-    """Logistic regression on frozen sentence embeddings. Each different text is embedded once."""
+    """Logistic regression on frozen sentence embeddings. Each distinct text is embedded once."""
 
     def __init__(self, task: Task = UNWATCHED):
         self._known: dict[str, np.ndarray] = {}
@@ -51,7 +51,7 @@ class Embeddings:
         return tasks.classify(x, y, np.stack([self._known[t] for t in test]), seed)
 
     def learn(self, texts: Sequence[str]) -> None:
-        """Embed those of the texts that are new."""
+        """Embed the new texts."""
         from dptext_core.models import sentence_encoder
 
         new = sorted({t for t in texts if t not in self._known}, key=len)
@@ -67,19 +67,19 @@ class Embeddings:
         return np.stack([self._known[t] for t in texts])
 
     def forget(self, keep: Sequence[str] = ()) -> None:
-        """Hold the embeddings of these texts alone."""
+        """Forget all embeddings except those of these texts."""
         kept = set(keep)
         self._known = {t: v for t, v in self._known.items() if t in kept}
 
 
 def rows_of_seed(n: int, seed: int) -> list[int]:
-    """Return which of n training rows a seed keeps, ascending."""
+    """Return the training rows (of n) that a seed uses, ascending."""
     order = random.Random(f"rows of seed {seed}").sample(range(n), max(1, round(SHARE * n)))
     return sorted(order)
 
 
 def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> components.Classifier:
-    """Return the classifier of this name; model: the encoder of ``finetune``. Raises ConfigError."""
+    """Return the classifier of this name. model: the encoder of ``finetune``. Raises ConfigError."""
     if name == "embeddings":
         return Embeddings(task)
     if name == "finetune":
@@ -98,14 +98,15 @@ def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> com
 
 
 def scores(truth: Sequence[str], guessed: Sequence[str]) -> dict[str, float]:
-    """Macro F1 and accuracy of guessed labels."""
+    """Return macro F1 and accuracy of predicted labels."""
     return {metric: tasks.score(metric, truth, guessed) for metric in METRICS}
 
 
 def uninformed_scores(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
-    """Return the level of no information: the best of always guessing the most frequent training label, any label
-    alike, and labels as often as they are in training; the latter two on average over draws that are the same each
-    time."""
+    """Return the text-independent baseline: the best of three ways to guess.
+
+    These are the most frequent training label, uniform labels, and labels by their training frequency. The last two are
+    averages over fixed random guesses."""
     labels = sorted(set(train))
     draws = random.Random("guesses")
     blind = [[draws.choices(pool, k=len(test)) for _ in range(_GUESSES)] for pool in (labels, list(train))]
@@ -119,23 +120,23 @@ def uninformed_scores(train: Sequence[str], test: Sequence[str]) -> dict[str, fl
 
 
 def summarise_seeds(values: Sequence[float]) -> dict[str, Any]:
-    """Return mean and standard deviation over seeds (None for one)."""
+    """Return mean and standard deviation over seeds (None for one seed)."""
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.fmean(values), "deviation": deviation, "values": list(values)}
 
 
 def labelled_texts(data: Source, text: str, label: str) -> tuple[list[str], list[str], int]:
-    """Return texts and labels of a source, and how many rows had no text (those that could not be rewritten)."""
+    """Return texts and labels of a source, and the number of rows without a text (failed rewrites)."""
     texts, labels, left_out = [], [], 0
     for row in data.rows():
         if row[text] is None:
             left_out += 1
         elif not isinstance(row[text], str):
             raise InputError(
-                f"{data.name} has something else than a text in {shorten_repr(text)}. Name the column of texts."
+                f"{data.name} has a value in {shorten_repr(text)} that is not text. Name the column of texts."
             )
         elif (name := label_of(row[label])) is None:
-            raise InputError(f"{data.name} has a row without a label in {shorten_repr(label)}. Give each row one.")
+            raise InputError(f"{data.name} has a row without a label in {shorten_repr(label)}. Add one to each row.")
         else:
             texts.append(row[text])
             labels.append(name)
@@ -145,12 +146,12 @@ def labelled_texts(data: Source, text: str, label: str) -> tuple[list[str], list
 
 
 def unshared_labels(train: Source, labels: Sequence[str], test: Source, truth: Sequence[str]) -> dict[str, set[str]]:
-    """Return the labels that only one of the two sources has. Raises InputError where they share none."""
+    """Return the labels that only one of the two sources has. Raises InputError if they share none."""
     learnt, true = set(labels), set(truth)
     if not learnt & true:
         raise InputError(
             f"{train.name} and {test.name} have no label in common: the first has {list_labels(learnt)}, the second "
-            f"{list_labels(true)}. Write the labels alike in both."
+            f"{list_labels(true)}. Use the same labels in both."
         )
     return {"train": learnt - true, "test": true - learnt}
 
@@ -168,12 +169,11 @@ def downstream(
     note: Callable[[str], object] = lambda text: None,
     task: Task = UNWATCHED,
 ) -> dict[str, Any]:
-    """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
+    """Train on one source, test on another, and return the scores in the folder's result.json.
 
-    A run that was stopped, or is asked for more seeds, goes on behind the last one that was done.
-    learner: "embeddings", "finetune" (whose encoder is ``model``), or the name of a registered classifier. note: is
-    called with a warning about labels that only one of the sources has. Raises ConfigError, Cancelled, and InputError,
-    also where the sources have no label in common.
+    A stopped run continues after its last seed, also with more seeds. learner: "embeddings", "finetune" (with the
+    encoder ``model``), or the name of a registered classifier. note: called with a warning about labels in one source
+    only. Raises ConfigError, Cancelled, and InputError, also if the sources have no label in common.
     """
     seeds = check_whole_number("seeds", seeds, least=1)
     made = classifier(learner, model, task)
@@ -195,7 +195,7 @@ def downstream(
         for source, some in ((train, alone["train"]), (test, alone["test"])):
             if some:
                 note(
-                    f"warning: the other file does not have {list_labels(some, source.name)}. Write labels alike in "
+                    f"warning: the other file does not have {list_labels(some, source.name)}. Use the same labels in "
                     f"both."
                 )
         folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
@@ -230,13 +230,15 @@ def guess(
     test: Sequence[str],
     seed: int,
 ) -> list[str]:
-    """Return what a classifier says, checked: it may be somebody's own."""
+    """Return the checked labels of a classifier, which may be a user's own."""
     try:
         found = list(learner(train, labels, test, seed))
     except DPTextError:
         raise
     except Exception as error:  # its message may quote a text
-        raise ConfigError(f"The classifier stopped with {type(error).__name__}. Repair it, or take another.") from error
+        raise ConfigError(
+            f"The classifier stopped with {type(error).__name__}. Repair it, or use another classifier."
+        ) from error
     if len(found) != len(test):
         raise ConfigError(f"The classifier gave {len(found)} labels for {len(test)} texts. It must give one for each.")
     return [str(label) for label in found]

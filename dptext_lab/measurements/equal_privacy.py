@@ -1,11 +1,11 @@
-"""Points beside the grid that answer two questions exactly: each is measured as ``bench run`` measures its own.
+"""Points outside the grid for two questions, measured like the points of ``bench run``.
 
-* ``equal``: every system at the ε where a content word stays itself with the same probability (N_w 0.1, 0.3, 0.5).
-  That ε is found by bisection in the closed form (of noise in the space, in its draws), on the very words whose N_w a
-  row prints. All keep stop words and replace unknown words at random, so that the same words are counted;
-  ``--unknown-words keep`` measures the papers' variant, which releases unknown words in clear.
-* ``lists``: 1-Diffractor with each space's single list beside L0, L1 and L2, which differ in their spaces as well as in
-  their number of lists; and N_w and S_w of them all in closed form, over words of the vocabulary that they share.
+* ``equal``: every system at the ε at which a content word is unchanged with the same probability (N_w 0.1, 0.3, 0.5).
+  Bisection finds that ε in the closed form (or in draws, for noise in a space), on the words whose N_w the rows report.
+  All systems keep stop words and replace unknown words at random, so they count the same words. ``--unknown-words
+  keep`` measures the papers' variant, which releases unknown words in clear.
+* ``lists``: 1-Diffractor with the single list of each space, and with L0, L1 and L2, which differ in both the spaces
+  and the number of lists. N_w and S_w are in closed form, over the words of their common vocabulary.
 
     python -m dptext_core bench equal-privacy equal --data DIR --stopwords FILE --out equal.jsonl --summary equal.json
     python -m dptext_core bench equal-privacy equal --data DIR --list
@@ -41,11 +41,11 @@ from ..runner.grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
 from ..runner.options import OutFile, parser
 from . import deniability
 
-#: Shares of the drawn words that stay, at which systems are compared, and one more whose ε is found only.
+#: Values of N_w at which systems are compared, and one more for which only ε is computed.
 SHARES = (0.1, 0.3, 0.5)
 ALSO = 0.8
 SEEDS = (1, 2, 3)
-#: Mechanisms with their options; all keep stop words. Two are left out, whose distribution another has at the same N_w:
+#: Mechanisms with their options; all keep stop words. Two are omitted, because another has their distribution:
 #: TEM, which is SanText below ε 21.6, and 1-Diffractor with TEM noise, which is geometric noise at half its ε.
 SYSTEMS = (
     Setting("dp-mlm", {"clip": "tuned"}),
@@ -60,21 +60,21 @@ SYSTEMS = (
     Setting("santext-plus", {"keep_stopwords": True}),
     Setting("gumbel", {}),
 )
-#: What becomes of words that the vocabulary of a mechanism lacks: the default, and the papers' variant.
+#: Policies for unknown words: the default, and the papers' variant.
 POLICIES = ("random", "keep")
 LISTED = (0.5, 1.0)
-#: Where N_w and S_w of the lists are computed.
+#: The ε at which N_w and S_w of the lists are computed.
 LEVELS = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0)
 NOISES: tuple[Mapping[str, Any], ...] = ({"noise": "geometric"}, {"noise": "tem", "gamma": None})
-#: ε at which TEM noise stands beside geometric noise, as in the paper's tables.
+#: The ε at which TEM and geometric noise are compared, as in the paper's tables.
 BESIDE = (0.5, 1.0, 3.0)
 _LOW, _HIGH, _STEPS = 0.01, 1400.0, 18
-#: Where N_w is estimated from draws, its error is far above that of so many steps.
+#: Bisection steps for an N_w that is estimated from draws, which has a far larger error.
 _ESTIMATED_STEPS = 13
 
 
 def systems(policy: str = POLICIES[0]) -> tuple[Setting, ...]:
-    """Return the systems with this policy for unknown words, where they have one."""
+    """Return the systems, with this policy for unknown words if they have such an option."""
     if policy == POLICIES[0]:
         return SYSTEMS
     return tuple(
@@ -85,9 +85,9 @@ def systems(policy: str = POLICIES[0]) -> tuple[Setting, ...]:
 def epsilon_where(
     keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH, steps: int = _STEPS
 ) -> float | None:
-    """Return ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
+    """Return the smallest ε at which a rising probability equals ``share``, to four digits, or None.
 
-    With a clipped score it may fall again at a very large ε, where words with nearly the same score are told apart.
+    With clipped scores, the probability may fall again at a very large ε, which separates almost equal scores.
     """
     if keep(low) >= share:
         return None
@@ -103,11 +103,10 @@ def epsilon_where(
 def unchanged_probability(
     setting: Setting, base: original_texts.Originals, stopwords: str | None
 ) -> Callable[[float], float]:
-    """Return ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of
-    each."""
+    """Return the function ε → N_w of a system, over the words of the same test texts as in ``bench run``."""
     made = group_run.with_stop_words(setting.at(1.0), stopwords).make()
     words = group_run.words_of(base, {1.0: made})
-    # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
+    # Without a closed form, use the draws of the first seed, like ``bench run``.
     for (i, _), result in zip(
         words.wanted.items(), made.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
     ):
@@ -123,7 +122,7 @@ def unchanged_probability(
 def crossings(
     some: Sequence[Setting], shares: Sequence[float], base: original_texts.Originals, stopwords: str | None
 ) -> list[Crossing]:
-    """Return where each system's N_w passes each share."""
+    """Return the ε at which each system's N_w crosses each share."""
     found = []
     for system in some:
         keep = unchanged_probability(system, base, stopwords)
@@ -147,7 +146,7 @@ def points_of(what: str, data: str, size: Size, seeds: Sequence[int], reached: S
 
 
 def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
-    """Return N_w and S_w of every choice of lists under both noises, in closed form, over the same words; 95% over
+    """Return N_w and S_w of every choice of lists under both noises, in closed form, with 95% intervals over the
     words."""
     shared = by_word(get_mechanism("diffractor", epsilon=1.0, lists=("L1",), keep_stopwords=False))
     chosen = [shared.vocabulary.words[i] for i in deniability.sample_rows(shared, words)]
@@ -178,31 +177,29 @@ def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[Grid
 
 
 def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
-    """Measure what is told of words at the bundled points, and write their summary with it."""
+    """Run the attackers on words at the bundled points, and update their summary."""
     whole = bundled(args.what)
     if whole is None:
-        raise ConfigError(f"--words needs assets/benchmarks/{args.what}.json, which is not there.")
+        raise ConfigError(f"--words needs the missing file assets/benchmarks/{args.what}.json.")
     points = bundled_points(args.what, whole, whole.about["seeds"])
     setup = group_run.RunConfig(
         folder, args.stopwords, str(whole.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
     )
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     store.write(merging.replace_word_rows(whole, store.read_lines(args.out), args.words), args.summary)
-    print(f"{args.summary}: the rows of words of {len(points)} points anew")
+    print(f"{args.summary}: attackers on words updated for {len(points)} points")
     return 0
 
 
 def rerun_point(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
-    """Run one bundled point again and print each score beside the bundled interval; 1 where one falls outside."""
+    """Run one bundled point again, compare its scores with the bundled intervals, and return 1 if one is outside."""
     whole = bundled(what)
     rows = [] if whole is None else [r for r in whole.rows if r.point == point]
     if whole is None or not rows:
-        raise ConfigError(f"There is no point {point!r} in assets/benchmarks/{what}.json. Its rows name theirs.")
+        raise ConfigError(f"There is no point {point!r} in assets/benchmarks/{what}.json. Choose one from its rows.")
     wanted = next((p for p in bundled_points(what, whole, SEEDS[:1]) if p.id == point), None)
     if wanted is None:
-        raise ConfigError(
-            f"The point {point!r} was declared otherwise when it was measured. Run bench equal-privacy {what}."
-        )
+        raise ConfigError(f"The point {point!r} has changed since it was measured. Run bench equal-privacy {what}.")
     attackers = tuple(m for m in ATTACKERS if m in {r.metric for r in rows})
     (line,) = group_run.run_group(
         [wanted], group_run.RunConfig(folder, stopwords, str(whole.about["command"]), attackers=attackers)
@@ -212,7 +209,7 @@ def rerun_point(what: str, point: str, folder: str | None, stopwords: str | None
         value = line.scores.get(row.metric)
         if value is None or row.low is None or row.high is None or measure(row.metric).kind == "speed":
             continue
-        slack = 1e-5 * max(1.0, abs(value))  # a file has six digits
+        slack = 1e-5 * max(1.0, abs(value))  # files store six digits
         inside = row.low - slack <= value <= row.high + slack
         outside += not inside
         where = "inside" if inside else "OUTSIDE"
@@ -223,34 +220,43 @@ def rerun_point(what: str, point: str, folder: str | None, stopwords: str | None
 def _parser() -> argparse.ArgumentParser:
     takes = parser("equal-privacy", __doc__)
     takes.add_argument("what", choices=("equal", "lists"))
-    takes.add_argument("--data", type=Path, metavar="DIR", help="the folder with the data sets")
+    takes.add_argument("--data", type=Path, metavar="DIR", help="folder of the data sets")
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
-    takes.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
-    takes.add_argument("--mechanism", action="append", metavar="NAME", help="of equal: only this mechanism")
     takes.add_argument(
-        "--unknown-words", choices=POLICIES, default=POLICIES[0], help=f"of equal: their policy (default {POLICIES[0]})"
+        "--stopwords", metavar="FILE", help="file with one stop word per line (default: the default list)"
     )
-    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N texts to train and N to test")
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="for equal: only this mechanism")
+    takes.add_argument(
+        "--unknown-words",
+        choices=POLICIES,
+        default=POLICIES[0],
+        help=f"for equal: policy for unknown words (default {POLICIES[0]})",
+    )
+    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N training texts and N test texts")
     takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
-    takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
-    takes.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
+    takes.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="number of processes with one thread each (default 1)"
+    )
+    takes.add_argument("--list", action="store_true", help="for equal: print the ε and run nothing")
     takes.add_argument(
         "--words",
         nargs="*",
         choices=ATTACKERS,
-        help="only what is told of words, by these attackers alone, at the bundled points",
+        help="run only these attackers on words (default: all) at the bundled points",
     )
-    takes.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
-    takes.add_argument("--out", action=OutFile, metavar="FILE", help="where points go; a stopped run goes on from it")
-    takes.add_argument("--into", type=Path, metavar="FILE", help="add to this summary, and use its crossings")
     takes.add_argument(
-        "--summary", action=OutFile, metavar="FILE", help="where the summary of all points in --out goes"
+        "--point", metavar="ID", help="run one bundled point again and compare it with the bundled intervals"
     )
+    takes.add_argument(
+        "--out", action=OutFile, metavar="FILE", help="file for the points; a stopped run continues from it"
+    )
+    takes.add_argument("--into", type=Path, metavar="FILE", help="add to this summary and use its ε")
+    takes.add_argument("--summary", action=OutFile, metavar="FILE", help="file for the summary of all points in --out")
     return takes
 
 
 def _place(crossing: Mapping[str, Any]) -> tuple[str, str, float]:
-    """Return what a crossing is of, whatever its ε."""
+    """Return what identifies a crossing, without its ε."""
     return crossing["mechanism"], json.dumps(crossing["options"], sort_keys=True), crossing["n_w"]
 
 
@@ -266,9 +272,9 @@ def main(argv: Sequence[str] = ()) -> int:
             size.words,
         )
     if not args.list and not args.point and (args.out is None or args.summary is None):
-        raise ConfigError("Name the files for the points and their summary: --out FILE.jsonl --summary FILE.json.")
+        raise ConfigError("Name files for the points and their summary with --out FILE.jsonl and --summary FILE.json.")
     if args.out is not None and args.summary is not None and same_place(args.out, args.summary):
-        raise ConfigError("The points and their summary are two files: --out and --summary name the same one.")
+        raise ConfigError("--out and --summary name the same file. Name two different files.")
     folder = None if args.data is None else str(args.data)
     if args.point:
         return rerun_point(args.what, args.point, folder, args.stopwords)
@@ -278,7 +284,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.what == "equal":
         some = [s for s in systems(args.unknown_words) if not args.mechanism or s.mechanism in args.mechanism]
         if not some:
-            raise ConfigError(f"--mechanism: one of {', '.join(dict.fromkeys(s.mechanism for s in SYSTEMS))}.")
+            raise ConfigError(f"--mechanism must be one of {', '.join(dict.fromkeys(s.mechanism for s in SYSTEMS))}.")
         base = original_texts.load_originals(args.set, size, folder)
         known = [] if args.into is None else store.read(args.into).about.get("crossings", [])
         for system in some:

@@ -1,8 +1,8 @@
-"""Generators beside DP-MLM at the same ε for each word or token: likeness, fluency, and tokens a second.
+"""Generators compared with DP-MLM at the same ε for each word or token: similarity, fluency and tokens per second.
 
-Each system rewrites each text once at every ε. Per text: cosine to the original (all-MiniLM-L6-v2), BLEU, with --judge
-perplexity of a word by a causal language model, and the number of words that came out. Tokens a second are those that
-were drawn, on one call for all texts, after one text was rewritten to load everything; they compare within one run.
+Each system rewrites each text once at every ε. The rows have the cosine to the original (all-MiniLM-L6-v2), BLEU, the
+number of released words, and with --judge the perplexity per word under a causal language model. Speed is in sampled
+tokens per second of one call for all texts, after a warm-up. It is comparable within one run only.
 
     python -m dptext_core bench generators --data DIR --out assets/benchmarks/generators.json
 """
@@ -55,7 +55,7 @@ def run(
     judge: Any = None,
     model: str | None = None,
 ) -> Iterator[GenerationRow]:
-    """Measure, line by line. model: the generators' in the place of the bundled ones."""
+    """Measure the systems and yield their rows. model: of the generators, instead of the bundled ones."""
     data = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
     texts = [data.texts[i][0] for i in data.test]
     for system in systems:
@@ -92,8 +92,8 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def table(lines: Sequence[GenerationRow]) -> str:
-    """Return a Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
-    # What took no measurable time has no speed.
+    """Return a Markdown table, one row for each ε and system; speed is relative to DP-MLM in the same run."""
+    # A system without measurable time has no speed.
     speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM" and x.tokens and x.seconds}
 
     def cells(x: GenerationRow) -> list[str]:
@@ -103,7 +103,7 @@ def table(lines: Sequence[GenerationRow]) -> str:
         bleu = "" if x.bleu is None else f"{x.bleu:.1f}"
         return [f"{x.epsilon:g}", x.system, cosine, bleu, perplexity, f"{x.words:.1f}", faster]
 
-    heading = ["ε", "system", "cosine", "BLEU", "perplexity of a word", "words", "tokens a second, DP-MLM = 1"]
+    heading = ["ε", "system", "cosine", "BLEU", "perplexity per word", "words", "tokens per second, DP-MLM = 1"]
     return markdown(heading, map(cells, sorted(lines, key=lambda x: (x.epsilon, list(SYSTEMS).index(x.system)))))
 
 
@@ -112,9 +112,11 @@ def main(argv: Sequence[str] = ()) -> int:
     takes = parser("generators", __doc__, "data", "set", "stopwords", "out")
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
-    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
-    takes.add_argument("--model", help="the generators' model, in the place of the bundled ones")
-    takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
+    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"number of texts (default {TEXTS})")
+    takes.add_argument("--model", help="model of the generators, instead of the bundled ones")
+    takes.add_argument(
+        "--judge", metavar="NAME", help=f"causal language model for perplexity: a folder, or {causal.JUDGE}"
+    )
     args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     lines = []

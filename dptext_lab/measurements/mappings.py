@@ -1,8 +1,8 @@
-"""How many words CusText's mappings leave alone in their set: the share not of type N–M (the paper's Table 4).
+"""How many words have a unique set under CusText's mappings: the share not of type N–M (the paper's Table 4).
 
-Such a word can be told from its outputs, at any ε. Counted over the distinct words of SST-2 that the word space has,
-and over their occurrences, in the order of their frequency there. The paper has other vectors and does not say which
-of the two it counts.
+Such a word is revealed by its outputs at any ε. The share is over the distinct words of SST-2 in the word space, and
+over their occurrences. The words are in the order of their frequency in SST-2. The paper has other vectors, and does
+not say whether it counts words or occurrences.
 
     python -m dptext_core bench mappings --data DIR --out mappings.json
 """
@@ -29,9 +29,9 @@ PARTS = ("train", "dev", "test")
 
 
 def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
-    """Return words of SST-2, lower case, split at blanks, with their counts; and the SHA-256 of the files read.
+    """Return the lower-case words of SST-2, split at spaces, with their counts, and the SHA-256 of the files.
 
-    Raises InputError where a file is missing.
+    Raises InputError if a file is missing.
     """
     counts: collections.Counter[str] = collections.Counter()
     digest = hashlib.sha256()
@@ -40,7 +40,7 @@ def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise InputError(f"Cannot read {path}: {error.strerror}. Name the folder that holds sst2/.") from error
+            raise InputError(f"Cannot read {path}: {error.strerror}. Name the folder that contains sst2/.") from error
         digest.update(data)
         for line in data.decode("utf-8").splitlines()[1:]:
             counts.update(line.rsplit("\t", 1)[0].lower().split())
@@ -48,8 +48,7 @@ def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
 
 
 def alone_shares(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[float, float, int]:
-    """Return share of the words, share of their occurrences, number of words: those whose set is no other word's
-    set."""
+    """Return the share of words with a unique set, the share of their occurrences, and the number of words."""
     vectors = word_space(space)
     known = [w for w in sorted(counts, key=lambda w: -counts[w]) if w in vectors]
     often = np.array([counts[w] for w in known])

@@ -1,9 +1,9 @@
-"""What the polish makes of a release: how it reads, how near it is to the original, how many words are back.
+"""Post-processing: fluency, similarity to the original, and recovered words before and after it.
 
-Each text is rewritten once at every ε, by a seed of its own, and measured before the polish and after it. How it reads
-is told by a causal language model (--judge), which the polish does not ask. The attackers are those who need no
-mechanism (``scored``), so that they can be asked of every system and of both texts. What one finds who knows the
-mechanism is ``bench reader``: whoever has a release needs no polish.
+Each text is rewritten once at every ε with a separate seed, and measured before and after post-processing. Fluency
+comes from a causal language model (--judge) that post-processing does not use. The attackers need no mechanism
+(``scored``), so they can attack every system and both texts. ``bench reader`` has attackers that know the mechanism:
+post-processing does not help them.
 
     python -m dptext_core bench polish --data DIR --stopwords FILE --judge NAME --out assets/benchmarks/polish.json
 """
@@ -27,13 +27,13 @@ from ..runner.epsilon_sweep import command
 from ..runner.options import named_options
 from .reader import OPTIONS
 
-#: ε at which every mechanism is measured. Its default is added where that is none of their range.
+#: The ε of every mechanism. The default is added if it is not among them.
 EPSILONS = (5.0, 10.0, 25.0, 50.0)
 TEXTS = 20
 
 
 def epsilons() -> dict[str, tuple[float, ...]]:
-    """Return the ε at which each mechanism is measured by default."""
+    """Return the default ε of each mechanism in this measurement."""
     found = {}
     for spec in mechanisms():
         *_, default = mechanism_class(spec.name).epsilon_range()
@@ -46,7 +46,7 @@ _Reads = tuple[float | None, float | None, float | None, float | None, float | N
 
 
 def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> PolishRow:
-    """Return one rewrite of each text, before and after."""
+    """Return the row of a mechanism: one rewrite of each text, before and after post-processing."""
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(texts)]
     before, after = [p.drawn.text for p in every], [p.text for p in every]
     cosines = [score("cosine", texts, some) for some in (before, after)]
@@ -82,7 +82,7 @@ def _share(of_texts: Sequence[float]) -> float:
 
 
 def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> _Reads:
-    """Return the geometric means, and their ratio with its interval over the texts that have both."""
+    """Return the geometric means, and their ratio with its interval over texts with both."""
     if judge is None:
         return (None, None, None, None, None)
     both = [pair for pair in zip(judge(before), judge(after), strict=True) if all(map(math.isfinite, pair))]
@@ -96,7 +96,7 @@ def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> 
 
 
 def row_text(row: PolishRow) -> str:
-    """Return a row in words."""
+    """Return a row as text."""
     words = [
         f"cosine {row.cosine_before:.3f} to {row.cosine_after:.3f} ({row.gain:+.3f}, {row.low:+.3f} to {row.high:+.3f})"
     ]
@@ -107,7 +107,7 @@ def row_text(row: PolishRow) -> str:
         )
     if row.kept_before is not None:
         words.append(f"original words {row.kept_before:.3f} to {row.kept_after:.3f}")
-    words.append("found " + ", ".join(f"{name} {a:.3f} to {b:.3f}" for name, (a, b) in row.found.items()))
+    words.append("words recovered " + ", ".join(f"{name} {a:.3f} to {b:.3f}" for name, (a, b) in row.found.items()))
     return ", ".join(words)
 
 

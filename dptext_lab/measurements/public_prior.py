@@ -1,16 +1,16 @@
-"""What a public prior is worth: texts with and without it at the same promise, and what attackers get.
+"""The value of a public prior: texts with and without it under the same guarantee, and the success of attackers.
 
-For each system, ε and seed, every text is rewritten once. Per text: cosine to the original (all-MiniLM-L6-v2), BLEU,
-N_w (the mean chance that a drawn word stays), and the share of stop words among a rewrite's words (a language model
-finds a text of them fluent, though it says nothing). Of the first seed and some texts, the perplexity under a causal
-language model (--judge), and the share of the drawn words that each attacker of ``attacks.best`` names. Differences to
-DP-MLM are paired over texts, at the same ε, against whichever of its rows is better there by that measure: three
-clipping ranges, each as it is drawn and polished, which costs no ε. Their p-values are corrected for all cells of a
-measure (Holm).
+For each system, ε and seed, every text is rewritten once. Each text has a cosine to the original (all-MiniLM-L6-v2),
+BLEU, and N_w (the mean probability that a sampled word is unchanged). It also has the share of stop words, because a
+language model rates a text of stop words as fluent. Some texts of the first seed have the perplexity under a causal
+language model (--judge), and the share of replaced words that each attacker of ``attacks.best`` recovers. Differences
+from DP-MLM are paired over texts at the same ε. They are to the best of its six rows by that measure: three clipping
+ranges, with and without post-processing, which spends no ε. Their p-values are corrected over all cells of a measure
+(Holm).
 
     python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out assets/benchmarks/public_prior.json
 
-The rows, with the rewritten texts in them, go into FILE, which an interrupted run goes on with; the means go into OUT.
+FILE stores the rows with the rewritten texts, and an interrupted run continues from it. OUT stores the means.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from ..runner import data_sets
 from ..runner.options import OutFile, options_in, parser, which_stop_words
 from .clipping import ends
 
-#: The width of DP-MLM's clipping range that keeps most meaning up to an ε, in standard deviations: of 300 sentences of
-#: SST-2's training part (``bench clipping --train --max-texts 300``), which are none of those measured here.
+#: The width of DP-MLM's clipping range that preserves most meaning up to an ε, in standard deviations. It was chosen on
+#: 300 training sentences of SST-2 (``bench clipping --train --max-texts 300``), which are not measured here.
 WIDTH_BY_EPSILON = ((15.0, 3.0), (math.inf, 6.0))
 
 
 @dataclass(frozen=True)
 class System:
-    """What is measured. by_epsilon: with the clipping range that is best at each ε. spread: words share the total that
-    one ε for each would spend, by what is public of them. polished: written out as it is read, at no ε. beside: what it
-    is compared with, the better of these at each ε and measure."""
+    """A measured system. by_epsilon: whether the clipping range is the best at each ε. spread: whether words share the
+    text's total ε by their public context. polished: whether it is post-processed. beside: the systems to compare with;
+    the best at each ε and measure counts."""
 
     setting: Setting
     by_epsilon: bool = False
@@ -86,17 +86,17 @@ SYSTEMS = _DPMLM | {
     _PRIOR: System(Setting("dp-mlm-prior"), beside=tuple(_DPMLM)),
     "with prior, parallel, polished": System(Setting("dp-mlm-prior"), polished=True, beside=tuple(_DPMLM)),
     "with prior, sequential": System(Setting("dp-mlm-prior", {"order": "sequential"}), beside=tuple(_DPMLM)),
-    "with prior, budget by what is public": System(Setting("dp-mlm-prior"), spread=True, beside=(_PRIOR,)),
+    "with prior, budget by public context": System(Setting("dp-mlm-prior"), spread=True, beside=(_PRIOR,)),
     _ALL_WORDS: System(Setting("dp-mlm", {"keep_stopwords": False})),
     "with prior, all words drawn": System(Setting("dp-mlm-prior", {"keep_stopwords": False}), beside=(_ALL_WORDS,)),
     "SanText": System(Setting("santext")),
     "SanText with prior": System(Setting("santext", {"prior": "skeleton"}), beside=("SanText",)),
 }
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0)
-#: Texts of each data set, cut to so many words; of the first seed so many are judged, and attacked.
+#: Texts of each data set, words of a text, seeds, and numbers of texts of the first seed to judge and to attack.
 TEXTS: Mapping[str, int] = {"sst2": 200, "snips": 100}
 MOST_WORDS, SEEDS, JUDGED, ATTACKED = 40, (1, 2), 100, 40
-#: More is better (1), less is better (−1), or neither.
+#: Measures: more is better (1), less is better (−1), or neither (0).
 BETTER = {
     "cosine": 1,
     "bleu": 1,
@@ -111,12 +111,12 @@ BETTER = {
 def rewrite_texts(
     mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int, spread: bool = False
 ) -> list[tuple[Mechanism, RewriteResult]]:
-    """Return every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
+    """Return one rewrite of every text with separate noise, and its mechanism. spread: see :class:`System`."""
     stream = NoiseStream(seed)
     if spread:
         each = [_distribute_budget(mechanism, p) for p in prepared]
         return [(m, m.rewrite(p, stream=stream.at(k))) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
-    if "sweep" not in mechanism.can:  # words are drawn one after the other
+    if "sweep" not in mechanism.can:  # words are sampled in sequence
         return [(mechanism, r) for r in mechanism.rewrite(list(texts), stream=stream)]
     return [(mechanism, mechanism.rewrite(p, stream=stream.at(k))) for k, p in enumerate(prepared)]
 
@@ -134,8 +134,9 @@ def measure_texts(
     texts: Sequence[str],
     attacked: int = 0,
 ) -> dict[str, list]:
-    """Return cosine, BLEU and N_w of each text, and of the first ``attacked`` the share of the drawn words that each
-    attacker names. NaN where there is none. texts: what is released of each."""
+    """Return cosine, BLEU and N_w of each text, and for the first ``attacked`` texts the share of words recovered.
+
+    The share is of the replaced words, by attacker. Missing values are NaN. texts: the released texts."""
     out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
     out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in results]
     if attacked:
@@ -147,7 +148,7 @@ def measure_texts(
 
 
 def stop_word_shares(texts: Sequence[str], stop: Lexicon) -> list[float]:
-    """Return the share of stop words among the words of each text; NaN where it has none."""
+    """Return the share of stop words among the words of each text (NaN without words)."""
     found = []
     for text in texts:
         words = [t.text for t in Document.parse(text).tokens if t.kind == "word"]
@@ -169,7 +170,7 @@ def run(
     options: Mapping[str, Any],
     sizes: Mapping[str, int] = TEXTS,
 ) -> Iterator[dict[str, Any]]:
-    """Measure what the file of rows lacks, point by point, and write each to it."""
+    """Measure the missing points and append each to the file of rows."""
     done = {_key(row) for row in read_rows(rows)}
     _drop_cut_line(rows)
     for name in names:
@@ -186,7 +187,7 @@ def run(
                     start, polished = time.perf_counter(), SYSTEMS[system].polished
                     made = rewrite_texts(m, prepared, texts, seed, SYSTEMS[system].spread)
                     out = [polish.polish(r, m).text if polished else r.text for m, r in made]
-                    # Who reads the release needs no polish, and may undo one.
+                    # Attackers read the release without post-processing.
                     attacked = ATTACKED if seed == SEEDS[0] and not polished else 0
                     measures = measure_texts(texts, made, out, attacked)
                     row = {
@@ -209,7 +210,7 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str, float, int]:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the points of a file; a line that was cut off is left out."""
+    """Return the points of a file without an incomplete last line."""
     if not path.is_file():
         return []
     out = []
@@ -222,7 +223,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _drop_cut_line(path: Path) -> None:
-    """Drop what stands after the last line end, which was cut off: the next point must not follow on it."""
+    """Remove an incomplete last line, so the next point begins a new line."""
     if path.is_file() and (whole := path.read_bytes()) and not whole.endswith(b"\n"):
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
 
@@ -230,8 +231,9 @@ def _drop_cut_line(path: Path) -> None:
 def judge_rows(
     path: Path, judge: Callable[[Sequence[str]], Sequence[float]], name: str = ""
 ) -> Iterator[tuple[int, int]]:
-    """Add ln perplexity by the judge where a row of the first seed lacks it, and its name; of the first texts. Yields
-    how many are done, of how many."""
+    """Add the missing log perplexities of the first texts to the rows of the first seed, with the judge's name.
+
+    Yields the numbers of finished rows and of all rows."""
     rows = read_rows(path)
     known: dict[str, float] = {}
     for k, row in enumerate(rows):
@@ -247,7 +249,7 @@ def judge_rows(
 
 
 def means(rows: Sequence[Mapping[str, Any]]) -> list[PriorRow]:
-    """Return each measure of each system at each ε, and its paired difference to what it is compared with."""
+    """Return each measure of each system at each ε, with its paired difference from the compared system."""
     values: dict[tuple[str, str, float, str], list[np.ndarray]] = {}
     for row in rows:
         for measure, per_text in row["measures"].items():
@@ -276,14 +278,14 @@ def means(rows: Sequence[Mapping[str, Any]]) -> list[PriorRow]:
 
 
 def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean of each text over the seeds that measured it; NaN where none did."""
+    """Return the mean of each text over its seeds (NaN without any)."""
     x = np.stack(per_seed)
     count = np.isfinite(x).sum(0)
     return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
 
 
 def _correct_for_cells(rows: Sequence[PriorRow]) -> list[PriorRow]:
-    """With p-values of the differences, corrected for all cells of a system and measure."""
+    """Return the rows with p-values that are corrected over all cells of a system and measure."""
     cells: dict[tuple[str, str], list[int]] = {}
     for k, m in enumerate(rows):
         if m.difference is not None:
@@ -296,7 +298,7 @@ def _correct_for_cells(rows: Sequence[PriorRow]) -> list[PriorRow]:
 
 
 def _p(m: PriorRow) -> float:
-    """Return of a difference, two-sided, from its 95% interval."""
+    """Return the two-sided p-value of a difference from its 95% interval."""
     assert m.difference is not None and m.difference_half is not None
     if not m.difference_half:
         return 1.0 if m.difference == 0 else 0.0
@@ -309,7 +311,7 @@ def _interval(x: np.ndarray) -> tuple[float, float, int]:
 
 
 def table(found: Sequence[PriorRow], name: str, measures: Sequence[str]) -> str:
-    """Return a Markdown table of one data set: a row for each ε and system."""
+    """Return a Markdown table of one data set, one row for each ε and system."""
     at = {(m.epsilon, m.system, m.measure): m for m in found if m.data == name}
     have = [m for m in measures if any(k[2] == m for k in at)]
     points = sorted({k[:2] for k in at}, key=lambda k: (k[0], list(SYSTEMS).index(k[1])))
@@ -338,18 +340,18 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
     takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    takes.add_argument("--max-texts", type=int, help="texts of each set; else " + str(dict(TEXTS)))
+    takes.add_argument("--max-texts", type=int, help=f"number of texts of each set (default: {dict(TEXTS)})")
     takes.add_argument(
-        "--rows", action=OutFile, required=True, help="the file of measured points; an old one is gone on with"
+        "--rows", action=OutFile, required=True, help="file of measured points; a stopped run continues from it"
     )
     takes.add_argument(
-        "--judge", metavar="NAME", help=f"a causal language model, for perplexity: a folder, or {causal.JUDGE}"
+        "--judge", metavar="NAME", help=f"causal language model for perplexity: a folder, or {causal.JUDGE}"
     )
-    takes.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
+    takes.add_argument("--judge-name", help="name of the judge (default: its own name, or its folder's)")
     args = takes.parse_args(argv)
     sizes = TEXTS if args.max_texts is None else dict.fromkeys(args.sets, args.max_texts)
     if args.judge:
-        causal.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
+        causal.judge_folder(args.judge)  # a missing judge fails before hours of measurement
     for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_in(args), sizes):
         print(
             f"{row['data']}, {row['system']}, ε {row['epsilon']:g}, seed {row['seed']}: {row['seconds']} s", flush=True

@@ -1,9 +1,9 @@
-"""How many answers give a word away: CusText's query attack on the bundled word space.
+"""How many answers reveal a word: CusText's query attack on the bundled word space.
 
-For sets of K words at the same chance that the word stays (the paper's Table 7).
+It uses sets of K words at the same probability p₀ that the word is unchanged (the paper's Table 7).
 
-The ε that gives the word itself the chance p₀ is found by bisection in the closed form. Among K words p₀ is at least
-1/K at any ε, and at 1/K no number of answers is enough: so p₀ below 1/K is not reached.
+Bisection in the closed form finds the ε for p₀. With K words, p₀ is at least 1/K at any ε, and at 1/K no number of
+answers is enough. So a p₀ below 1/K is not reached.
 
     python -m dptext_core bench queries --out assets/benchmarks/queries.json
 """
@@ -41,7 +41,7 @@ def queries_at_equal_probability(
     chances: Sequence[float] = CHANCES,
     repeats: int = REPEATS,
 ) -> Iterator[QueryRow]:
-    """Yield each word among K at the ε of each chance that it stays, where there is one."""
+    """Yield each word with K and the ε of each probability that it is unchanged, if there is one."""
     for k in ks:
         made = by_word(
             get_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench queries``."""
     takes = parser("queries", __doc__, "space", "out")
     takes.add_argument("--word", action="append", metavar="WORD", help=f"default: {', '.join(WORDS)}")
-    takes.add_argument("--repeats", type=int, default=REPEATS, help=f"of each guess (default {REPEATS})")
+    takes.add_argument("--repeats", type=int, default=REPEATS, help=f"repetitions of each guess (default {REPEATS})")
     args = takes.parse_args(argv)
     rows = []
     for row in queries_at_equal_probability(args.space, args.word or WORDS, repeats=args.repeats):

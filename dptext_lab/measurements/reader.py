@@ -1,8 +1,8 @@
-"""What attackers find of a release: the reader beside the best guess word by word, and who of all finds most.
+"""What attackers recover from one release: the contextual and the Bayes-optimal attacker, and the strongest of all.
 
-Each text is rewritten once at every ε, by a seed of its own. All attackers look at the same rewrite and the same
-content words, unknown ones too. The options are those of the points at equal privacy, and among the ε are theirs, so
-that what is useful was measured of the same settings.
+Each text is rewritten once at every ε with a separate seed. All attackers read the same rewrite and guess the same
+content words, including unknown ones. The options and some ε are those of the points at equal privacy, whose utility is
+measured.
 
     python -m dptext_core bench reader --data DIR --stopwords FILE --out assets/benchmarks/reader.json
     python -m dptext_core bench reader --data DIR --stopwords FILE --set snips --add --out assets/benchmarks/reader.json
@@ -31,7 +31,7 @@ from .equal_privacy import SYSTEMS
 
 #: Options of each mechanism.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {s.mechanism: s.options for s in reversed(SYSTEMS)}
-#: ε from where the best guess finds few words to where it finds most. Those of the points at equal privacy are added.
+#: The ε at which the Bayes-optimal guess recovers few to most words. Those of the points at equal privacy are added.
 EPSILONS: Mapping[str, tuple[float, ...]] = {
     "custext": (2.0, 6.0, 14.0),
     "diffractor": (0.1, 0.4, 3.0),
@@ -47,12 +47,12 @@ EPSILONS: Mapping[str, tuple[float, ...]] = {
     "dp-mlm-prior": (5.0, 10.0, 15.0, 25.0, 50.0, 100.0),
 }
 TEXTS = 48
-#: Texts where chances are estimated from draws.
+#: Number of texts for mechanisms whose probabilities are estimated from draws.
 FEWER = dict.fromkeys(("mvc", "mahalanobis", "vickrey", "gumbel"), 16)
 
 
 def epsilons() -> dict[str, tuple[float, ...]]:
-    """Return the ε at which each mechanism is measured by default."""
+    """Return the default ε of each mechanism in this measurement."""
     found = {name: set(some) for name, some in EPSILONS.items()}
     for c in bundled_crossings():
         if c.epsilon is not None and c.options == OPTIONS.get(c.mechanism):
@@ -61,8 +61,10 @@ def epsilons() -> dict[str, tuple[float, ...]]:
 
 
 def guesses(m: Mechanism, result: RewriteResult) -> dict[str, list[bool]]:
-    """Return by attacker whether it names each content word: a word in clear is named by all, and of unknown words
-    that are replaced at random only the language model can say some."""
+    """Return, by attacker, whether it recovers each content word.
+
+    All attackers recover a word in clear. Of unknown words that are replaced at random, only the language model can
+    recover some."""
     found = best.guesses(m, result)[0]
     unknown = [(k, s) for k, s in enumerate(result.steps) if s.is_content and not s.by_looking]
     replaced = [k for k, s in unknown if s.action == "replace"]
@@ -75,8 +77,8 @@ def guesses(m: Mechanism, result: RewriteResult) -> dict[str, list[bool]]:
 
 
 def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
-    """Return all attackers on one rewrite of each text."""
-    m.rewrite(texts[0], seed=0)  # loads what it needs, off the clock
+    """Return the row of a mechanism: all attackers on one rewrite of each text."""
+    m.rewrite(texts[0], seed=0)  # warms up before the timing
     began = time.process_time()
     every = [guesses(m, m.rewrite(text, seed=k)) for k, text in enumerate(texts)]
     seconds = (time.process_time() - began) / len(texts)
@@ -105,11 +107,12 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
 
 
 def row_text(row: ReaderRow) -> str:
-    """Return a row in words."""
+    """Return a row as text."""
     return (
-        f"{row.words:5,d} words: reader {row.reader:.3f}, best guess {row.alone:.3f}, same word {row.same:.3f}, "
+        f"{row.words:5,d} words: contextual {row.reader:.3f}, Bayes-optimal {row.alone:.3f}, same word {row.same:.3f}, "
         f"nearest {row.nearest:.3f}, language model {row.mask:.3f}; gain {row.gain:+.3f} ({row.low:+.3f} to "
-        f"{row.high:+.3f}); best {row.best} ({row.best_low:.3f} to {row.best_high:.3f}); {row.seconds:.2f} s a text"
+        f"{row.high:+.3f}); strongest {row.best} ({row.best_low:.3f} to {row.best_high:.3f}); {row.seconds:.2f} s "
+        "per text"
     )
 
 

@@ -1,7 +1,7 @@
-"""Runs beside each other: a row for each folder, a column for each thing in which they differ or that they found.
+"""Compare runs: one row for each folder, one column for each setting that differs and each result.
 
-A run is of one mode: "rewrite", "downstream" and "case-study" have folders of ``dptext_core.data.folder``, and
-"pretrain" has a checkpoint with its learning curve.
+A run has one mode: "rewrite", "downstream" and "case-study" have folders of ``dptext_core.data.folder``, and "pretrain"
+has a checkpoint with its learning curve.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from ..results.case_study import SETS, epsilon_text
 from ..results.downstream import METRICS, mean_and_deviation
 from ..training.pretraining import LOG
 
-#: Of what was asked for, said of every run, in this order.
+#: Settings that the table always shows, in this order.
 ALWAYS = ("run", "mode", "state", "mechanism", "epsilon", "data", "train", "test", "checkpoints", "epsilons", "n")
 
 
 def compare(folders: Sequence[str | Path]) -> list[list[list[str]]]:
-    """Return a table of texts for each mode, its heading first. Of what was asked for, only what differs has a column,
-    save ALWAYS. Raises InputError."""
+    """Return a table for each mode, with its heading first. Raises InputError.
+
+    Besides ALWAYS, only settings that differ have a column."""
     if not folders:
         raise InputError("Name at least one folder of a run.")
     modes: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
@@ -55,14 +56,14 @@ def _table(rows: Sequence[tuple[dict[str, str], dict[str, str]]]) -> list[list[s
 
 
 def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Return a run's mode, what it was asked for, and what it found."""
+    """Return a run's mode, settings and results."""
     if not (folder / CONFIG).is_file():
-        raise InputError(f"{shorten_repr(str(folder))} holds no run: it has no {CONFIG}. Name the folder of a run.")
+        raise InputError(f"{shorten_repr(str(folder))} is no run: it has no {CONFIG}. Name the folder of a run.")
     config = read_json(folder / CONFIG)
     if isinstance(config, dict) and config.get("kind") == autoencoder.KIND and (folder / LOG).is_file():
         return _pretraining_run(folder)
     if not isinstance(config, dict) or not isinstance(config.get("mode"), str):
-        raise InputError(f"{CONFIG} in {folder.name} holds something else than a run. Name another folder.")
+        raise InputError(f"{CONFIG} in {folder.name} does not describe a run. Name another folder.")
     asked = {"run": folder.name, "mode": config["mode"], "state": "finished"}
     for key, value in config.items():
         if key == "epsilons" and isinstance(value, list):
@@ -88,7 +89,7 @@ def _is_data(value: Any) -> bool:
 
 
 def _data(value: Any) -> str:
-    """Return what was read, by name and the beginning of its hash: of one file or checkpoint, or of several."""
+    """Return the name and the start of the hash of one or several files or checkpoints."""
     if _is_data(value):
         return f"{value.get('name')} {str(value['sha256'])[:8]}"
     if not isinstance(value, dict):
@@ -98,7 +99,7 @@ def _data(value: Any) -> str:
 
 
 def _unit(mechanism: str) -> str:
-    """Return what one ε is spent on, as the mechanism's option says it; empty for a mechanism that is not there."""
+    """Return what one ε is spent on, from the mechanism's option; empty for an unknown mechanism."""
     try:
         epsilon = fields_of(mechanism).get("epsilon")
     except ConfigError:
@@ -107,7 +108,7 @@ def _unit(mechanism: str) -> str:
 
 
 def _pretraining_run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Return the same of a pre-training, whose config.json is the model's: its settings and figures stand in LOG."""
+    """Return the same for a pre-training, which has its settings and figures in LOG."""
     log = read_json(folder / LOG)
     try:
         history, data = log["history"], log["data"]
@@ -116,16 +117,20 @@ def _pretraining_run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]
         if "file" in data:
             asked["data"] = _data({"name": data["file"], "sha256": data["sha256"]})
         asked |= {name: "none" if value is None else str(value) for name, value in log["settings"].items()}
-        found = {"texts": f"{data['texts']:,}", "held out": f"{data['validation']:,}", "epochs": f"{len(history):,}"}
+        found = {
+            "texts": f"{data['texts']:,}",
+            "validation texts": f"{data['validation']:,}",
+            "epochs": f"{len(history):,}",
+        }
         if best := [e for e in history if e["epoch"] == log["best"]]:
             found |= {
                 "best epoch": f"{log['best']:,}",
                 "loss": f"{best[0]['loss']:.3f}",
                 "validation loss": f"{best[0]['validation_loss']:.3f}",
-                "piece accuracy": f"{best[0]['accuracy']:.3f}",
+                "word piece accuracy": f"{best[0]['accuracy']:.3f}",
             }
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{LOG} in {folder.name} is no record of a pre-training. Name another folder.") from None
+        raise InputError(f"{LOG} in {folder.name} is no log of a pre-training. Name another folder.") from None
     return "pretrain", asked, found
 
 
@@ -134,8 +139,8 @@ def _result_columns(result: Mapping[str, Any]) -> dict[str, str]:
     if "one_row" in result:
         out |= {name: f"{result[name]:,}" for name in ("rows", "errors")}
         out["notion"] = ", ".join(NOTIONS.get(name, name) for name in result["notions"])
-        unit = " for each unit of distance" if "metric" in result["notions"] else ""
-        for key, title in (("one_row", "ε of a row, at most"), ("all_rows", "ε of all rows")):
+        unit = " per unit of distance" if "metric" in result["notions"] else ""
+        for key, title in (("one_row", "largest ε of a row"), ("all_rows", "ε of all rows")):
             promised = result[key] is not None and "none" not in result["notions"]
             delta = f", δ = {scientific(result[f'{key}_delta'])}" if result[f"{key}_delta"] else ""
             out[title] = f"{bound(result[key])}{unit}{delta}" if promised else "no guarantee"
@@ -152,13 +157,13 @@ def _result_columns(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _settings(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return scores of a case study: a column for each set and each model that rewrote it, over ε."""
+    """Return the scores of a case study over ε, one column for each data set and model."""
     (metric, _), out = METRICS, {"seeds": str(result["about"]["seeds"])}
     for name, title in SETS.items():
         for pre in ("", *SETS):
             some = [r for r in result["rows"] if (r["pretrained"], r["data"]) == (pre, name)]
             at = (f"{epsilon_text(r['epsilon'])}: " if pre else "" for r in some)
             scores = (f"{one}{r[metric]['mean']:.2f}" for one, r in zip(at, some, strict=True))
-            out[f"{metric} of {title} {f'by {SETS[pre]}, at ε' if pre else 'as it is'}"] = "; ".join(scores)
+            out[f"{metric} of {title} {f'by {SETS[pre]}, at ε' if pre else 'without rewriting'}"] = "; ".join(scores)
         out[f"{title}, no information"] = f"{result['no_information'][name][metric]:.2f}"
     return out

@@ -1,23 +1,22 @@
-"""What a total ε of a text buys, for several systems, over the ε that a whole text spends.
+"""What several systems preserve and reveal for the same total ε of a text.
 
-Every text spends the same total: one ε for each of its draws, the total divided by their number. The first rows of a
-system are for a total near 0: what it releases without looking at the text, which is what it exposes or knows without
-one (kept stop words, a public proposal, the bank). Measured of the same texts:
+Every text spends the same total, which its draws share evenly. The first rows of a system have a total near 0: they
+show what it releases without reading the text (kept stop words, a public proposal, the bank). The measures of the same
+texts:
 
-* cosine: the likeness of a rewrite to its text (all-MiniLM-L6-v2);
-* task: how often the label of a text is told from its rewrite, by a classifier that was trained on original texts
-  (``tasks.classify``), where the data set has a label that is of use;
-* author: how often who wrote a text is told from its rewrite, where the data set says so, by a classifier that was
-  trained on original texts: on their sentence vectors, or on their sequences of letters (``judges.classify``),
-  whichever is right more often;
-* linked: how often an attacker who has all texts of the test tells which one a rewrite is of: the text whose sentence
-  vector is nearest, or that has the most words and pairs of words in common, whichever attacker is right more often;
-* named: the share of a text's words, without stop words, that the best of the attackers of ``scored`` names from what
-  was released (the word itself, its nearest word, a masked language model, and that model with the likeness);
-* perplexity: ln of a word's perplexity under an added causal language model, where there is one.
+* cosine: the similarity of a rewrite to its text (all-MiniLM-L6-v2);
+* task: how often a classifier recognises the label from the rewrite, if the data set has a useful label. It is trained
+  on original texts (``tasks.classify``);
+* author: how often a classifier recognises the author from the rewrite, if the data set has authors. It is trained on
+  sentence vectors or letter sequences of original texts (``judges.classify``); the more accurate one counts;
+* linked: how often an attacker with all test texts identifies the text behind a rewrite, by the nearest sentence vector
+  or by common words and pairs of words; the more accurate one counts;
+* named: the share of content words that the strongest attacker of ``scored`` recovers (the word itself, its nearest
+  word, a masked language model, and that model with similarity);
+* perplexity: ln of the perplexity per word under an added causal language model, if there is one.
 
-The last two are of the first texts, the first seed and some totals alone: they take a pass of a model for each word.
-A file of rows that is there is gone on with: systems that it has of a data set are not measured again.
+The last two need a model pass for each word, so they use only the first texts, the first seed and some totals. An
+existing file of rows is continued: systems in it are not measured again.
 
     python -m dptext_core bench budget --data DIR --stopwords FILE --out assets/benchmarks/budget.json
 """
@@ -57,22 +56,22 @@ from ..training.bank_building import build_bank, gather
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
 NOTHING = 0.0
 TEXTS, SEEDS = 100, (1, 2, 3, 4, 5)
-#: Texts whose words are attacked, and which a language model reads, and the totals at which that is done.
+#: Number of texts to attack and to judge with a language model, and the totals for this.
 FEW, SOME = 12, (NOTHING, 20.0, 50.0, 100.0, 200.0, 400.0)
-#: Texts that the classifier learns from.
+#: Number of training texts of the classifier.
 TRAINED = 2000
-#: Sentences of the bank of the same domain, from texts to train.
+#: Number of training texts for the bank of the same domain.
 OWN_BANK = 8000
-#: The measure of what a task of each role tells.
+#: The measure for a task of each role.
 _TOLD = {"utility": "task", "privacy": "author"}
 
 
-#: ln perplexity of a word of each text.
+#: Returns the ln perplexity per word of each text.
 Judge = Callable[[Sequence[str]], Sequence[float]]
 
 
 def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism]:
-    """Return what is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take
+    """Return the compared systems by name. bank: folder of a bank of the texts' domain. options: for systems that take
     them."""
     wanted: dict[str, tuple[str, dict[str, Any]]] = {
         WHOLE: ("dp-sentence", {}),
@@ -92,8 +91,9 @@ def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism
 
 @dataclass(frozen=True)
 class Sample:
-    """The texts that are rewritten, and texts of the same kind to learn from: all that the measures of a data set have
-    in common. labels: by what they tell ("task", "author"), of each text; learnt_labels: of each that is learnt from.
+    """The texts of a data set: test texts to rewrite, and training texts.
+
+    labels: of each test text, by measure ("task", "author"). learnt_labels: of each training text.
     """
 
     data: str
@@ -106,7 +106,7 @@ class Sample:
 def rewrites(
     mechanism: Mechanism, texts: Sequence[str], totals: Sequence[float], seeds: Sequence[int], task: Task = UNWATCHED
 ) -> tuple[list[int], list[int], dict[tuple[float, int], list[str]]]:
-    """Return which texts have a draw, how many each, and their rewrites by total and seed."""
+    """Return which texts have draws, their numbers of draws, and their rewrites by total and seed."""
     prepared = list(mechanism.prepare_many(texts, task=task))
     draws = [mechanism.guarantee(p).draws for p in prepared]
     own = [i for i, n in enumerate(draws) if n]
@@ -134,28 +134,28 @@ def measure(
     learnt_vectors: np.ndarray | None = None,
     task: Task = UNWATCHED,
 ) -> list[BudgetRow]:
-    """Return one system at every total, the one near 0 first.
+    """Measure one system at every total, first near 0.
 
     Parameters
     ----------
     system
         Its name.
     mechanism
-        At whatever ε.
+        At any ε.
     test
-        Texts without a draw are left out.
+        The texts. Texts without draws are excluded.
     totals
-        ε of a whole text.
+        Values of ε for a whole text.
     seeds
-        Each text is rewritten once by each.
+        Each text is rewritten once for each seed.
     few
-        Texts whose words are attacked, and which the judge reads; 0 for none.
+        Number of texts to attack and to judge (0: none).
     judge
-        What reads rewrites; None for nobody.
+        Judge of fluency, or None.
     learnt_vectors
-        Vectors of the texts that labels are learnt from, where they are known.
+        Vectors of the training texts, if known.
     task
-        Told of every text that is prepared.
+        Receives the progress.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def _measures(
     truths: Mapping[str, Sequence[str]],
     guesses: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> dict[Any, np.ndarray]:
-    """Return of each text its cosine, whether each attacker links it, and whether each classifier is right."""
+    """Return, for each text, its cosine, whether each attacker links it, and whether each classifier is right."""
     one, other = (np.stack([embedded[t] for t in some]) for some in (texts, released))
     per: dict[Any, np.ndarray] = {
         "cosine": np.clip((one * other).sum(axis=1), -1, 1),
@@ -222,8 +222,7 @@ def _measures(
 def _guesses(
     test: Sample, learnt_vectors: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
 ) -> dict[tuple[str, str], list[str]]:
-    """Return what classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of
-    each."""
+    """Return the predicted labels of texts with these vectors, by (measure, input of the classifier)."""
     found = {
         (name, "vectors"): tasks.classify(learnt_vectors, known, vectors) for name, known in test.learnt_labels.items()
     }
@@ -234,7 +233,7 @@ def _guesses(
 
 
 def table(rows: Sequence[BudgetRow], name: str) -> str:
-    """Return a Markdown table of one measure of one data set: a line a total, a column a system."""
+    """Return a Markdown table of one measure of one data set: one row per total, one column per system."""
     rows = [r for r in rows if r.measure == name]
     names = list(dict.fromkeys(r.system for r in rows))
     found = {(r.system, r.total): r for r in rows}
@@ -242,7 +241,7 @@ def table(rows: Sequence[BudgetRow], name: str) -> str:
     for total in sorted({r.total for r in rows}):
         cells = [found.get((name, total)) for name in names]
         said = ["" if r is None else plus_minus(r.value, r.half) for r in cells]
-        lines.append([f"{total:g}" if total else "nothing of the text", *said])
+        lines.append([f"{total:g}" if total else "≈ 0", *said])
     return markdown(["total ε", *names], lines)
 
 
@@ -253,7 +252,7 @@ def _print_tables(data: str, rows: Sequence[BudgetRow]) -> None:
 
 
 def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
-    """Return the rows of a file that is there, and what it says of its data sets."""
+    """Return the rows of an existing file, and its description of the data sets."""
     if path is None or not path.is_file():
         return [], {}
     whole = assets.read_json(path)
@@ -261,7 +260,7 @@ def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
 
 
 def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tuple[data_sets.Data, Sample, list[str]]]:
-    """Yield each data set, what is measured on it, and texts that make a bank of its domain."""
+    """Yield each data set with its sample and the texts for a bank of its domain."""
     for name in names:
         data = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
         text = [parts[0] for parts in data.texts]
@@ -278,13 +277,15 @@ def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tup
 def _parser() -> argparse.ArgumentParser:
     takes = parser("budget", __doc__, "data", "stopwords", "out", required=["data"])
     takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' '.join(SETS)} by default")
-    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
+    takes.add_argument(
+        "--max-texts", type=int, default=TEXTS, help=f"number of test texts of each data set (default {TEXTS})"
+    )
     takes.add_argument(
         "--few",
         type=int,
         default=FEW,
         metavar="N",
-        help=f"texts whose words are attacked and that are judged (default {FEW}; 0: none)",
+        help=f"number of texts to attack and to judge (default {FEW}; 0: none)",
     )
     takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     takes.add_argument(
@@ -292,15 +293,15 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=OWN_BANK,
         metavar="N",
-        help=f"texts to train that make a bank of the domain (default {OWN_BANK}; 0: none)",
+        help=f"number of training texts for a bank of the domain (default {OWN_BANK}; 0: none)",
     )
-    takes.add_argument("--system", action="append", metavar="NAME", help="only this system, by its name in the tables")
-    takes.add_argument("--judge", metavar="NAME", help="a causal language model that was added, for perplexity")
+    takes.add_argument("--system", action="append", metavar="NAME", help="only the system with this name in the tables")
+    takes.add_argument("--judge", metavar="NAME", help="added causal language model for perplexity")
     return takes
 
 
 def _domain_bank(data: data_sets.Data, texts: Sequence[str], folder: str) -> tuple[str, int]:
-    """Make a bank of texts of a data set; return its folder and its number of sentences."""
+    """Build a bank from texts of a data set, and return its folder and number of sentences."""
     bank = str(Path(folder) / "bank")
     about = build_bank(
         gather(texts),
@@ -310,7 +311,7 @@ def _domain_bank(data: data_sets.Data, texts: Sequence[str], folder: str) -> tup
         licence="not stated",
         task=on_terminal("bank of the domain"),
     )
-    print(f"The bank of the domain has {pluralize(about.sentences, 'sentence')} of {data.title}'s texts to train.")
+    print(f"The bank of the domain has {pluralize(about.sentences, 'sentence')} from training texts of {data.title}.")
     return bank, about.sentences
 
 
@@ -320,7 +321,7 @@ def main(argv: Sequence[str] = ()) -> int:
     judge = causal.judge(args.judge) if args.judge else None
     if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:
         raise ConfigError(
-            f"There is no system {shorten_repr(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}."
+            f"There is no system {shorten_repr(min(wrong))}. Use one of {', '.join(systems(None, {}))}, {OWN}."
         )
     rows, read = _rows_of_file(args.out)
     for found, test, texts in _tests(args.sets, args.data, args.max_texts, args.own):

@@ -1,12 +1,11 @@
-"""How well the bundled pairs of texts are told apart by their rewrites, and the ε that this proves.
+"""How well rewrites distinguish the bundled pairs of texts, and the lower bound on ε that this proves.
 
     python -m dptext_core bench two-texts --out assets/benchmarks/two_texts.json
     python -m dptext_core bench two-texts --planted
     python -m dptext_core bench two-texts --coverage 200
 
-``--planted``: the mechanisms with a planted fault and their sound twins, at an ε that promises little, where the bound
-is held against the promise. ``--coverage``: how often the bound is at most the true ε of a mechanism that is known
-exactly: randomised response on one word, which loses its ε wholly.
+``--planted``: compare the bound with the guarantee for deliberately broken mechanisms and their sound twins, at a small
+ε. ``--coverage``: how often the bound is at most the true ε of randomised response on one word, which is known exactly.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from dptext_lab.broken_mechanisms.text import TinyWriter
 from ..results.two_texts import MEASUREMENT, TwoTextsRow
 from ..runner.options import parser
 
-#: What a planted fault may lose between two texts by its promise, and the rewrites of each text that are to show more.
+#: The guaranteed ε of a broken mechanism between two texts, and the number of rewrites of each text.
 LITTLE, PLANTED_DRAWS = 1.5, 200
-#: Rewrites of each text in one repetition of the coverage.
+#: Rewrites of each text in one repetition of the coverage test.
 COVERED_DRAWS = 60
 
 
 def row_of(m: Mechanism, result: DistinguishabilityFinding, seconds: float) -> TwoTextsRow:
-    """Return what was found as a row."""
+    """Return the result as a row."""
     promised = result.promised if math.isfinite(result.promised) else None
     return TwoTextsRow(
         m.name,
@@ -72,21 +71,22 @@ def measure(
 
 
 def row_text(row: TwoTextsRow) -> str:
-    """Return a row in words."""
-    promised = "nothing promised" if row.promised is None else f"promised {bound(row.promised)}"
+    """Return a row as text."""
+    promised = "no guarantee" if row.promised is None else f"guaranteed {bound(row.promised)}"
     return (
         f"{row.distance:12s} advantage {row.advantage:.2f} ({row.low:.2f} to {row.high:.2f}; {row.by}), "
-        f"ε at least {at_least(row.epsilon_least)} of {at_least(row.most)} that could be shown, {promised}"
+        f"ε at least {at_least(row.epsilon_least)} (at most {at_least(row.most)} with these samples), {promised}"
     )
 
 
-# --- planted faults
+# --- broken mechanisms
 
 
 @dataclass(frozen=True)
 class GuaranteeCheck:
-    """The bound against the promise, for a mechanism with a fault or without: over the bundled pairs whose promise is
-    little, the one that exceeds it most. found: None where no pair is promised so little."""
+    """The bound and the guarantee of a broken or sound mechanism, for the bundled pair that exceeds it most.
+
+    Only pairs with a small guaranteed ε count. found: None without such a pair."""
 
     name: str
     planted: bool
@@ -94,7 +94,7 @@ class GuaranteeCheck:
 
 
 def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> GuaranteeCheck:
-    """Tell the bundled pairs apart, at an ε that promises ``LITTLE`` between them. Sure at 95% over all of them."""
+    """Test the bundled pairs at an ε that guarantees ``LITTLE`` between them, with 95% confidence over all pairs."""
     make = broken if planted else sound
     best: DistinguishabilityFinding | None = None
     for k, pair in enumerate(PAIRS):
@@ -104,7 +104,7 @@ def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
         promised = two_texts.guaranteed_loss(sound(name), prepared)
         if not 0 < promised < math.inf:
             continue
-        # In proportion, as far as the options go.
+        # In proportion, within the limits of the option.
         field = next(f for f in type(m.config).__dataclass_fields__.values() if f.name == "epsilon")
         low = option_meta(field).min or 0.0
         m = make(name, epsilon=max(low, epsilon * min(1.0, LITTLE / promised)))
@@ -117,7 +117,7 @@ def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
                 confidence=1 - 0.05 / len(PAIRS),
                 stream=NoiseStream(seed).at(k),
             )
-        except DPTextError:  # a planted error
+        except DPTextError:  # the deliberate error
             continue
         if best is None or told_apart.epsilon - told_apart.promised > best.epsilon - best.promised:
             best = told_apart
@@ -128,7 +128,7 @@ def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
 
 
 class Coin(TinyWriter):
-    """Randomised response on one word: it writes "a" or "b", and the likelier one is that which the text is."""
+    """Randomised response on one word: it writes "a" or "b", and the text's own word is more likely."""
 
     name = "coin"
     title = "Randomised response"
@@ -140,13 +140,13 @@ class Coin(TinyWriter):
         return _CoinLikelihood(self)
 
     def true_epsilon(self) -> float:
-        """Return the ε between the texts "a" and "b", exactly: the largest ln of the ratio of a word's chances."""
+        """Return the exact ε between the texts "a" and "b": the largest log-ratio of a word's probabilities."""
         one, other = (self.rewrite(t, 0).distribution(0).log_probs for t in self.words)
         return float(np.abs(one - other).max())
 
 
 class _CoinLikelihood(Likelihood[Coin]):
-    """How likely its one word is under either text."""
+    """The probability of its word under either text."""
 
     missing = ""
 
@@ -159,8 +159,8 @@ class _CoinLikelihood(Likelihood[Coin]):
 
 @dataclass(frozen=True)
 class Coverage:
-    """Repetitions of the bound on a mechanism whose ε is known. true: that ε. within: how many bounds are at most it.
-    mean: of the bounds."""
+    """Repetitions of the bound on a mechanism with a known ε. true: that ε. within: number of bounds up to it. mean: of
+    the bounds."""
 
     true: float
     repetitions: int
@@ -168,10 +168,10 @@ class Coverage:
     mean: float
 
     def sentence(self) -> str:
-        """Return the coverage in plain words."""
+        """Return the coverage as a sentence."""
         return (
-            f"True ε {self.true:.3f}: {self.within} of {self.repetitions} bounds are at most that "
-            f"({self.within / self.repetitions:.1%}; 95% or more are wanted), and {self.mean:.3f} on average."
+            f"True ε {self.true:.3f}: {self.within} of {self.repetitions} bounds do not exceed it "
+            f"({self.within / self.repetitions:.1%}; the aim is at least 95%), and their mean is {self.mean:.3f}."
         )
 
 
@@ -198,13 +198,15 @@ def coverage(
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench two-texts``."""
     takes = parser("two-texts", __doc__, "out")
-    takes.add_argument("--mechanism", action="append", metavar="NAME", help="default: all that can be had here")
-    takes.add_argument("--epsilon", action="append", type=float, metavar="E", help="default: that of each mechanism")
-    takes.add_argument("--pair", action="append", choices=DISTANCES, help="default: all three")
-    takes.add_argument("--add", action="store_true", help="keep what the file has, and measure more")
-    takes.add_argument("--draws", type=int, metavar="N", help="rewrites of each text (default: as the attacker)")
-    takes.add_argument("--planted", action="store_true", help="the planted faults and their sound twins")
-    takes.add_argument("--coverage", type=int, metavar="N", help="so many repetitions on randomised response")
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="default: all available mechanisms")
+    takes.add_argument(
+        "--epsilon", action="append", type=float, metavar="E", help="default: the default of each mechanism"
+    )
+    takes.add_argument("--pair", action="append", choices=DISTANCES, help="default: all three pairs")
+    takes.add_argument("--add", action="store_true", help="keep the rows of the file, and measure the missing ones")
+    takes.add_argument("--draws", type=int, metavar="N", help="rewrites of each text (default: the attacker's)")
+    takes.add_argument("--planted", action="store_true", help="test the broken mechanisms and their sound twins")
+    takes.add_argument("--coverage", type=int, metavar="N", help="number of repetitions on randomised response")
     args = takes.parse_args(argv)
     if args.coverage:
         for epsilon in (1.0, 2.0, 4.0):
@@ -232,10 +234,10 @@ def main(argv: Sequence[str] = ()) -> int:
 def _check_text(check: GuaranteeCheck) -> str:
     what = f"{check.name:20s} {'planted' if check.planted else 'twin   '}"
     if check.found is None:
-        return f"{what} nothing is promised between the pairs that so many draws could exceed"
+        return f"{what} these draws cannot exceed the guarantee of any pair"
     found = check.found
-    verdict = "EXCEEDS" if found.exceeds else "within "
+    verdict = "VIOLATED" if found.exceeds else "not violated"
     return (
-        f"{what} {verdict} ε at least {at_least(found.epsilon)}, promised {bound(found.promised)} "
+        f"{what} {verdict} ε at least {at_least(found.epsilon)}, guaranteed {bound(found.promised)} "
         f"({found.distance}; {found.proven_by})"
     )

@@ -1,14 +1,16 @@
-"""What the best of all attackers finds, as rows of results: of the bundled measurements, for boards and curves.
+"""The strongest attacker's success as rows of results, from the bundled measurements, for boards and curves.
 
-Two measures, which do not mix:
+There are two measures, which must not be mixed:
 
-* ``attack_best``: of all attackers on single words, the reader among them, on the same rewrites (``bench reader``);
-* ``attack_best_few``: of those that every point of the grid was measured by: same word (N_w), best guess where it has
-  a formula, and language model. Its name says so, since the reader may find more.
+* ``attack_best``: the strongest of all attackers on single words, including the contextual one, on the same rewrites
+  (``bench reader``);
+* ``attack_best_few``: the strongest of the attackers at every point of the grid: same word (N_w), Bayes-optimal guess
+  if it has a formula, and language model. It has a separate name, because the contextual attacker may recover more.
 
-Systems without words have neither: ``attack_two_texts`` is how often a rewrite is told from one of another text.
+Systems without aligned words have neither. For them, ``attack_two_texts`` is how often a rewrite is distinguished from
+one of another text.
 
-Who is best is decided in ``attacks.best``; the intervals are widened for the choice as there.
+``attacks.best`` decides which attacker is strongest, and the intervals are widened for this choice as there.
 """
 
 from __future__ import annotations
@@ -28,13 +30,13 @@ from .papers import PaperRow
 from .rows import BASELINE, Row, six_digits
 from .summary import Results
 
-#: Metrics of the grid's attackers, by the attackers' names.
+#: Metrics of the grid's attackers by name.
 GRID_ATTACKERS = {"same-word": "n_w", "best-guess": "attack_bayes", "language-model": "attack_mask"}
 BEST, BEST_FEW, TWO_TEXTS = "attack_best", "attack_best_few", "attack_two_texts"
 
 
 def of_reader(reader_rows: Iterable[reader.ReaderRow] | None = None) -> Results:
-    """Return rows of ``attack_reader`` and ``attack_best``; reader_rows: the bundled ones without it."""
+    """Return rows of ``attack_reader`` and ``attack_best``. reader_rows: the bundled ones by default."""
     rows = []
     for f in reader.bundled() if reader_rows is None else reader_rows:
         setting = Setting(f.mechanism, f.options, f.epsilon).ordered()
@@ -49,15 +51,15 @@ def of_reader(reader_rows: Iterable[reader.ReaderRow] | None = None) -> Results:
 
 @lru_cache(maxsize=8)
 def with_attackers(results: Results) -> Results:
-    """Return the same with rows of ``attack_best_few`` and ``attack_two_texts``, of the settings that were asked
-    about."""
+    """Return the results with rows of ``attack_best_few`` and ``attack_two_texts`` for the measured settings."""
     few = (row for row, _ in _strongest_of_grid(results).values())
     return Results(results.about, results.gates, (*results.rows, *few, *of_two_texts(results)))
 
 
 def of_two_texts(results: Results, pairs: Iterable[two_texts.TwoTextsRow] | None = None) -> list[Row]:
-    """Return rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that
-    is one word apart is the same for all. pairs: the bundled ones without it."""
+    """Return rows of ``attack_two_texts`` for every data set of a setting.
+
+    They all come from the bundled pair of texts that differ in one word. pairs: the bundled ones by default."""
     measured = two_texts.bundled() if pairs is None else pairs
     of = {(t.mechanism, t.epsilon): t for t in measured if t.distance == DISTANCES[0]}
     out: dict[tuple[Setting, str], Row] = {}
@@ -73,7 +75,7 @@ def of_two_texts(results: Results, pairs: Iterable[two_texts.TwoTextsRow] | None
 
 @lru_cache(maxsize=8)
 def _strongest_of_grid(results: Results) -> Mapping[tuple[Setting, str], tuple[Row, str]]:
-    """Return by setting and data set the row, and who is best."""
+    """Return the strongest attacker and its row, by setting and data set."""
     from scipy.special import ndtri
 
     together: dict[tuple[Setting, str], dict[str, Row]] = {}
@@ -106,13 +108,12 @@ def _strongest_of_grid(results: Results) -> Mapping[tuple[Setting, str], tuple[R
 
 
 def strongest_at(results: Results, row: Row | PaperRow) -> str:
-    """Return the title of the attacker that is best at the setting of a row, of ``FEW``; empty where they were not
-    asked."""
+    """Return the title of the strongest attacker of ``FEW`` at the setting of a row, or "" if not measured."""
     found = _strongest_of_grid(results).get((row.setting, row.data))
     return "" if found is None else best.title(found[1])
 
 
 def strongest_attacker(mechanism: str, epsilon: float, data: str) -> str:
-    """Return the title of the best of all attackers of a bundled setting; empty where it was not measured."""
+    """Return the title of the strongest attacker of a bundled setting, or "" if not measured."""
     wanted = (data, mechanism, epsilon)
     return next((best.title(f.best) for f in reader.bundled() if (f.data, f.mechanism, f.epsilon) == wanted), "")

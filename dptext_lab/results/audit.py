@@ -1,4 +1,4 @@
-"""Rows of `bench audit`: each shipped configuration, claimed against measured."""
+"""Rows of `bench audit`: the claimed and the measured loss of each shipped configuration."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dptext_core.mechanisms.setting import Setting
 
 from .measurement import Measurement
 
-#: What the table says of itself.
+#: The file of the table.
 MEASUREMENT = Measurement("audit", dict, "audit.json")
 
 
 def bundled_rows() -> list[dict[str, Any]]:
-    """Return the bundled table; [] where there is none."""
+    """Return the bundled table, or [] if there is none."""
     return list(MEASUREMENT.bundled())
 
 
 def setting_of(row: Mapping[str, Any]) -> Setting:
-    """Return what a row of the table is about."""
+    """Return the setting of a row."""
     return Setting(row["mechanism"], row["options"], row["epsilon"])

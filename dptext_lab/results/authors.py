@@ -1,4 +1,4 @@
-"""Rows of `bench authors`: the author attack over a user's releases."""
+"""Rows of `bench authors`: the author attack on several releases of one user."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .measurement import Measurement
 class AuthorsRow:
     """One system and attacker, for a number of texts that are read together.
 
-    system: its name in tables. stop_words: whether they are kept, None where the mechanism has no such option.
-    releases: of each text. attacker: "static" (trained on original texts) or "adaptive" (on rewrites by the system).
-    texts: how many of an author are read together. success, low, high: the share of groups whose author is recognised,
-    with its 95% interval. chance, majority: what guessing reaches. trained: texts that the attacker learnt from.
+    system: its name in tables. stop_words: whether they are kept (None: no such option). releases: of each text.
+    attacker: "static" (trained on original texts) or "adaptive" (on rewrites by the system). texts: how many of an
+    author are read together. success, low, high: the share of groups whose author is recognised, with its 95% interval.
+    chance, majority: the success of guessing. trained: number of training texts of the attacker.
     """
 
     system: str
@@ -41,7 +41,7 @@ bundled = MEASUREMENT.bundled
 
 
 def strongest(rows: Iterable[AuthorsRow]) -> list[AuthorsRow]:
-    """Return of each system and number of texts the row of the attacker that recognises most."""
+    """Return the row of the strongest attacker for each system and number of texts."""
     found: dict[tuple[str, int, int], AuthorsRow] = {}
     for row in rows:
         key = row.system, row.releases, row.texts
@@ -51,5 +51,5 @@ def strongest(rows: Iterable[AuthorsRow]) -> list[AuthorsRow]:
 
 
 def numbers_of_texts(rows: Sequence[AuthorsRow]) -> list[int]:
-    """Return how many texts were read together, ascending."""
+    """Return the numbers of texts that were read together, ascending."""
     return sorted({row.texts for row in rows})

@@ -1,4 +1,4 @@
-"""Rows of `bench belief`: how sure the optimal reader is of one fact, and what a release preserves."""
+"""Rows of `bench belief`: the optimal reader's certainty of one fact, and what a release preserves."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from .paired_comparison import unpack
 from .rows import Row, six_digits
 from .summary import Results
 
-#: The metric of privacy of these rows, and the level at which mechanisms are compared.
+#: The privacy metric of these rows, and the level at which mechanisms are compared.
 METRIC, LEVEL = "belief", 0.5
 LEVELS = (0.3, 0.5, 0.7)
 
 
 @dataclass(frozen=True, slots=True)
 class BeliefRow:
-    """A mechanism at one ε on a data set. texts: how many, the first of the data set's order, which all mechanisms
-    share. releases: that estimate the certainty in each text, 0 where it was enumerated everywhere. seeds: rewrites of
-    each text that are judged. certainty: expected success of the optimal reader; cosine: to the original; label: share
-    of rewrites whose label is recognised by a classifier trained on original texts, "" where there is none. Each of the
-    three is a mean; its plural holds what every text has, as ``paired_comparison.pack`` writes it."""
+    """A mechanism at one ε on a data set.
+
+    texts: the number of texts, which all mechanisms share. releases: per text, to estimate the certainty; 0 if it is
+    enumerated. seeds: rewrites of each text that are judged. certainty: expected success of the optimal reader. cosine:
+    to the original. label: share of rewrites whose label a classifier trained on original texts recognises. The last
+    three are means; their plurals store the value of every text, packed by ``paired_comparison.pack``."""
 
     mechanism: str
     options: dict[str, Any]
@@ -67,7 +68,7 @@ def as_results(rows: Iterable[BeliefRow]) -> Results:
 
 
 def certainty_ranges(rows: Iterable[BeliefRow], data: str) -> dict[str, tuple[float, float]]:
-    """Return the smallest and the largest certainty that was measured of each mechanism on a data set."""
+    """Return the smallest and the largest measured certainty of each mechanism on a data set."""
     found: dict[str, tuple[float, float]] = {}
     for row in rows:
         if row.data == data:
@@ -77,7 +78,7 @@ def certainty_ranges(rows: Iterable[BeliefRow], data: str) -> dict[str, tuple[fl
 
 
 def outside(rows: Iterable[BeliefRow], data: str, at: float = LEVEL) -> str:
-    """Return which mechanisms have no ε at this certainty, with how near they come; "" for none."""
+    """Return a sentence on mechanisms that never have this certainty, with their nearest one, or ""."""
     said = []
     for name, (low, high) in certainty_ranges(rows, data).items():
         if low > at:
@@ -88,5 +89,5 @@ def outside(rows: Iterable[BeliefRow], data: str, at: float = LEVEL) -> str:
 
 
 def refusals() -> dict[str, str]:
-    """Return why some mechanisms have no such rows, by their names."""
+    """Return the reason for each mechanism that has no such rows."""
     return dict(MEASUREMENT.whole().get("about", {}).get("refused", {}))

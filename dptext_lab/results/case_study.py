@@ -1,4 +1,4 @@
-"""Rows of the case study: our scores over ε next to the paper's."""
+"""Rows of the case study: our scores over ε and the paper's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETS: Mapping[str, str] = {"snips": "Snips", "atis": "ATIS"}
 #: None: ∞, no noise.
 EPSILONS: tuple[float | None, ...] = (None, 1000.0, 100.0, 10.0, 1.0)
 MEASUREMENT: Measurement[dict[str, Any]] = Measurement("case-study", dict, "case_study.json")
-#: The bundled summary; {} where there is none. Raises InputError.
+#: Returns the bundled summary, or {}. Raises InputError.
 bundled = MEASUREMENT.whole
 
 
@@ -25,7 +25,7 @@ def epsilon_text(epsilon: float | None) -> str:
 
 
 def paper_score(pretrained: str, data: str, epsilon: float | None) -> tuple[float, float | None] | None:
-    """Macro F1 and its deviation as the paper's Table 1 prints them; of "" the unprotected texts."""
+    """Return macro F1 and its standard deviation from the paper's Table 1. pretrained "": unprotected texts."""
     for row in paper_rows(data=data, mechanism=MECHANISM if pretrained else "baseline", metric="macro_f1"):
         fits = row.options.get("pretrained", "") == pretrained and "guess" not in row.options
         if fits and row.epsilon == epsilon and row.value is not None and row.paper == "DP-Rewrite":
@@ -41,13 +41,13 @@ HEADING = (
     "accuracy",
     "paper, macro F1",
     "word for word",
-    "nearest seen",
+    "nearest training text",
     "own original",
 )
 
 
 def table(study: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Our scores beside the paper's, as texts, the heading first."""
+    """Return a table of our scores and the paper's as text, with its heading first."""
     out: list[tuple[str, ...]] = [HEADING]
     order = {e: i for i, e in enumerate(EPSILONS)}
     names = ["", *SETS]
@@ -73,7 +73,7 @@ def table(study: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def notes(study: Mapping[str, Any]) -> list[str]:
-    """Return what to know of the table, in sentences."""
+    """Return notes on the table, as sentences."""
     none = study["no_information"]
     levels = " and ".join(f"{none[name]['macro_f1']:.2f} on {title}" for name, title in SETS.items())
     n, seeds = study["about"]["n"], study["about"]["seeds"]
@@ -86,7 +86,7 @@ def notes(study: Mapping[str, Any]) -> list[str]:
         for same in (True, False)
     }
     return [
-        f"Guessing without a look at the text reaches a macro F1 of {levels}: no information.",
+        f"The text-independent baseline has a macro F1 of {levels}.",
         "The paper fine-tunes BERT; here a logistic regression reads frozen MiniLM embeddings. The pattern can be "
         "compared, the numbers cannot.",
         "In the paper's Table 1 the two crossed settings stand the other way round than in its Section 4.3. Here its "

@@ -1,4 +1,4 @@
-"""Rows of `bench clipping`: what the width of the clipping range costs."""
+"""Rows of `bench clipping`: the effect of the width of the clipping range."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from .measurement import Measurement
 
 @dataclass(frozen=True)
 class ClippingRow:
-    """One range at one ε. n_w: mean chance that a drawn word stays; tied: mean number of words at the upper end.
+    """One range at one ε. n_w: mean probability that a sampled word is unchanged. tied: mean number of tied words.
 
-    n_w_half, cosine_half: of the 95% interval of the mean over the drawn words, over the texts.
+    Tied words have scores at the upper end. n_w_half, cosine_half: half of the 95% interval over sampled words and over
+    texts.
     """
 
     width: float

@@ -1,4 +1,4 @@
-"""Rows of `bench composition`: what attackers find in several releases."""
+"""Rows of `bench composition`: what attackers recover from several releases."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from .measurement import Measurement
 
 @dataclass(frozen=True, slots=True)
 class CompositionRow:
-    """A mechanism at one ε on texts of so many words. releases: of each text, read together; the total ε is so many
-    times that of one. texts, drawn: measured, and words that were attacked in all. reader, alone: the mean over texts
-    of the share that the reader and the best guess find, with the half of the reader's 95% interval; more, low, high:
-    what the reader finds beyond what it finds in one release of the same texts. likely: of the first release the share
-    that a causal language model finds, over the first texts; None without one. seconds: of processor time for reading
-    one text."""
+    """A mechanism at one ε on texts of a number of words.
+
+    releases: of each text, read together; they multiply the total ε. texts, drawn: numbers of texts and of attacked
+    words. reader, alone: mean share of words that the contextual attacker and the Bayes-optimal guess recover. half: of
+    the contextual attacker's 95% interval. more, low, high: its gain over one release of the same texts. likely: share
+    that a causal language model recovers from the first release of the first texts, or None. seconds: CPU time per
+    text."""
 
     data: str
     mechanism: str

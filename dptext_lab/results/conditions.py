@@ -1,4 +1,4 @@
-"""What must be equal before two rows are compared: unknown words, stop words, texts, and the program's version."""
+"""Conditions that two rows must share to be compared: unknown words, stop words, texts and program version."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from .differences import full_options
 from .rows import Row
 
-#: The policy for unknown words that rows are compared at, where there are such rows: the default of the mechanisms.
+#: The default policy for unknown words, at which rows are compared if they exist.
 POLICY = "random"
-#: That of the papers' variants.
+#: The policy of the papers' variants.
 PAPER_POLICY = "keep"
-#: What becomes of words that a mechanism's vocabulary lacks, in a table.
-UNKNOWN_WORDS = {"keep": "released in clear", "random": "replaced at random", "": "none: every word is known"}
+#: Descriptions of the policies for unknown words, in tables.
+UNKNOWN_WORDS = {"keep": "released unchanged", "random": "replaced at random", "": "none (every word is known)"}
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """How a row was measured; "" for what is not known.
+    """The conditions of a row; "" if unknown.
 
-    unknown_words: the option ``oov``; "" for a mechanism that knows every word. stop_words: which list. training_texts,
-    test_texts, words: how many, and of each text. data: the hash of the files. version: of the program.
+    unknown_words: the option ``oov``, or "" if every word is known. stop_words: name of the list. training_texts,
+    test_texts, words: numbers of texts, and of words per text. data: hash of the files. version: of the program.
     """
 
     unknown_words: str = ""
@@ -36,7 +36,7 @@ class Conditions:
 
     @classmethod
     def of(cls, row: Row, about: Mapping[str, Any]) -> Conditions:
-        """Return the conditions of a row of a summary, by its options and what the summary says of itself."""
+        """Return the conditions of a row, from its options and its summary's description."""
         texts = about.get("data") or {}
         of_set = texts.get(row.data) or {} if isinstance(texts, Mapping) else {}
         known = {
@@ -52,7 +52,7 @@ class Conditions:
 
 
 def usual(conditions: Iterable[Conditions]) -> Conditions:
-    """Return of each condition the value that most rows have, among those that state it; of equals the first."""
+    """Return the most frequent stated value of each condition (the first of equally frequent ones)."""
     every = list(conditions)
     found = {}
     for f in fields(Conditions):
@@ -62,7 +62,7 @@ def usual(conditions: Iterable[Conditions]) -> Conditions:
 
 
 def differences(one: Conditions, other: Conditions) -> str:
-    """Return in what the first differs from the second, as far as both state it; "" for nothing."""
+    """Return how the first differs from the second where both are known, or ""."""
     said = []
     for f in fields(Conditions):
         mine, theirs = getattr(one, f.name), getattr(other, f.name)

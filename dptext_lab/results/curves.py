@@ -1,8 +1,8 @@
-"""The rows of a benchmark as what is shown: series over ε or over N_w, the utility-privacy plane, tables.
+"""Chart data from the rows of a benchmark: series over ε or N_w, the utility-privacy plane, and tables.
 
-Equal ε is not equal privacy: mechanisms count ε in different units. So that they can be set side by side, a point may
-stand in ε's place at its N_w, the measured chance that a word stays itself, or at an attacker's measured success.
-``figures.benchmarks`` draws it.
+Equal ε is not equal privacy, because mechanisms count ε in different units. To compare them, the x axis can show N_w
+instead, the measured probability that a word is unchanged, or an attacker's measured success. ``figures.benchmarks``
+plots the data.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
 
 Shown = dict[str, Any]
 R = TypeVar("R", Row, Gate)
-#: What can stand in ε's place: the chance that a word stays itself, and how often an attacker names it.
+#: Metrics that can replace ε on the x axis: the probability of an unchanged word, and attackers' success.
 HIDDEN = tuple(m.name for m in REGISTRY.values() if m.kind == "deniability" and m.unit == "share")
-#: Data sets of the papers that ours stand for, where the metric allows it: a score on other texts is another score, a
-#: gain relative to unprotected text, or a similarity, is of the same kind.
+#: The papers' data sets that correspond to ours, for relative gains and similarities. Plain scores on different texts
+#: are not comparable.
 KIN = {"reviews": ("trustpilot", "yelp")}
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """x: ε or N_w. low, high: the 95% interval or None. n_w: measured at this point, or None. row: where it is from."""
+    """A point of a series. x: ε or N_w. low, high: the 95% interval or None. n_w: of this point, or None. row: its
+    row."""
 
     x: float
     value: float
@@ -51,8 +52,8 @@ class CurvePoint:
 class Series(SettingFields):
     """Points of one configuration in order of x.
 
-    index: its place among all configurations, the same in every figure. left_out: points that have no x on this axis.
-    paper: the paper and the table it is from, "" for ours. about: that table's caption, in our words.
+    index: its position among all configurations, the same in every figure. left_out: number of points without an x on
+    this axis. paper: its paper and table, or "" for ours. about: that table's caption, in our words.
     """
 
     label: str
@@ -66,7 +67,7 @@ class Series(SettingFields):
 
 @dataclass(frozen=True)
 class Spot:
-    """One setting in the plane: x is the privacy metric's value, y that of the utility metric."""
+    """One setting in the plane: x is the privacy metric, y the utility metric."""
 
     label: str
     mechanism: str
@@ -88,7 +89,7 @@ class Spot:
 
 
 def units(names: Iterable[str]) -> dict[str, list[str]]:
-    """Notion and unit of ε → the titles of the mechanisms that count so."""
+    """Return the titles of mechanisms by notion and unit of ε."""
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         found.setdefault(accounting_unit(name), []).append(title(name))
@@ -96,13 +97,13 @@ def units(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def units_note(names: Iterable[str]) -> str:
-    """Return why these mechanisms cannot be compared at one ε, in a sentence."""
+    """Return a sentence on why these mechanisms cannot be compared at one ε."""
     counts = "; ".join(f"{', '.join(who)}: {unit}" for unit, who in units(names).items() if unit)
     return f"Equal ε is not equal privacy, because the units differ. {counts}."
 
 
 def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | None = None) -> str:
-    """Return options in words; only: these alone. A paper's row may be the best or the mean of several lists."""
+    """Return options as text (only: a selection). A paper's row may be the best or the mean of several lists."""
     kept = [n for n in options if only is None or n in only]
     return ", ".join(
         f"{n.removesuffix('_of')} of {'+'.join(map(str, options[n]))}"
@@ -114,7 +115,7 @@ def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | N
 
 @dataclass(frozen=True)
 class Configuration(SettingFields):
-    """One mechanism with its options but ε. index: see ``Series``."""
+    """One mechanism with its options except ε. index: see ``Series``."""
 
     label: str
     setting: Setting
@@ -123,7 +124,7 @@ class Configuration(SettingFields):
 
 @lru_cache(maxsize=8)
 def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
-    """Return the rows with their configurations by data set and metric, without those of unprotected text."""
+    """Return the rows with their configurations by data set and metric, without unprotected text."""
     found: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for row in results.rows:
         if row.mechanism != BASELINE:
@@ -133,8 +134,9 @@ def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
 
 @lru_cache(maxsize=8)
 def configurations(results: Results) -> Mapping[str, Configuration]:
-    """Return every measured configuration by its key. First the one of each mechanism that has its default options, as
-    the pages begin, else the one with most points; in their order."""
+    """Return every measured configuration by its key.
+
+    The first ones have the default options of each mechanism, or else the most points."""
     seen: dict[str, tuple[Row, set]] = {}
     keys = {id(row): k for all_of in _keyed(results).values() for k, row in all_of}
     for row in results.rows:
@@ -158,18 +160,17 @@ def configurations(results: Results) -> Mapping[str, Configuration]:
     return found
 
 
-# --- what there is --------------------------------------------------------------------------------------------------
+# --- contents -------------------------------------------------------------------------------------------------------
 
 
 def data_sets(results: Results) -> dict[str, str]:
-    """Name → title of the data sets that have rows."""
+    """Return the titles of data sets with rows, by name."""
     about = results.about.get("data", {})
     return {d: about.get(d, {}).get("title", d) for d in dict.fromkeys(r.data for r in results.rows)}
 
 
 def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
-    """Return metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are
-    given."""
+    """Return the metrics with rows of a data set, in the registry's order. kinds: only these, if given."""
     metrics = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
     known = [n for m in REGISTRY for n in (m, *(m + judge for judge in JUDGES)) if n in metrics]
     known += sorted(metrics.difference(known))
@@ -177,7 +178,7 @@ def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[s
 
 
 def mechanisms_of(results: Results, data: str) -> list[str]:
-    """Return mechanisms that a data set has rows of, in their order."""
+    """Return the mechanisms with rows of a data set, in their order."""
     found = {r.mechanism for r in results.rows if r.data == data}
     return list(dict.fromkeys(c.mechanism for c in configurations(results).values() if c.mechanism in found))
 
@@ -188,7 +189,7 @@ def baseline(results: Results, data: str, metric: str) -> Row | None:
 
 
 def majority(results: Results, data: str, metric: str) -> float | None:
-    """Return the score of always guessing the most frequent class, where the metric is a score of that kind."""
+    """Return the score of the majority class, if the metric has one."""
     plain, role = split_judge(metric)[0], measure(metric).kind
     gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
     return gate.majority if gate else None
@@ -199,8 +200,9 @@ def _first(rows: Iterable[R], **wanted: Any) -> R | None:
 
 
 def command(row: Row | PaperRow) -> str:
-    """Return what measures this point again; "" for a paper's number. The list of stop words is named among the
-    results."""
+    """Return the command that repeats this point, or "" for a paper's number.
+
+    The results name the list of stop words."""
     again = "python -m dptext_core bench run --point"
     return f"{again} {row.point} --data DIR --stopwords FILE" if row.point else ""
 
@@ -211,10 +213,10 @@ def command(row: Row | PaperRow) -> str:
 def series(
     results: Results, data: str, metric: str, mechanisms: Iterable[str] | None = None, x: str = "epsilon"
 ) -> list[Series]:
-    """Return one series a configuration, in order of index. mechanisms: these only.
+    """Return one series for each configuration, in order of index. mechanisms: only these.
 
-    x: "epsilon", or one of ``HIDDEN``: then a point stands at that measure of the same configuration and ε on the same
-    data, and one without it is left out, which ``left_out`` counts. Raises ConfigError for another x.
+    x: "epsilon" or one of ``HIDDEN``. In the second case, x is that metric at the same configuration, ε and data;
+    ``left_out`` counts points without it. Raises ConfigError for another x.
     """
     if x not in ("epsilon", *HIDDEN):
         raise ConfigError(f"x is 'epsilon' or one of {', '.join(map(repr, HIDDEN))}, not {x!r}.")
@@ -240,8 +242,7 @@ def series(
 
 
 def main_series(all_series: Sequence[Series]) -> list[Series]:
-    """Return of each mechanism (and paper) the series with its default options, as the pages begin; else the one with
-    most points, the first of several."""
+    """Return one series for each mechanism (and paper): with its default options, or else with the most points."""
     best: dict[tuple[str, str], Series] = {}
     for s in all_series:
         k = (s.mechanism, s.paper.partition(",")[0])
@@ -252,11 +253,11 @@ def main_series(all_series: Sequence[Series]) -> list[Series]:
 def paper_series(
     data: str, metric: str, mechanisms: Iterable[str] | None = None, ours: Sequence[Series] = ()
 ) -> list[Series]:
-    """Return what the papers print, over ε, in this project's units: one series a table and configuration.
+    """Return the papers' results over ε in this project's units: one series for each table and configuration.
 
-    Other data sets that ours stands for (``KIN``) are named in the label. ours: a series takes the index of the one it
-    is of, else that of its mechanism. Left out: rows without a value or a positive ε, values that are bounds only, and
-    series that another table prints too.
+    The label names a corresponding data set of the paper (``KIN``). ours: a series takes the index of the matching one,
+    else of its mechanism. Excluded are rows without a value or a positive ε, values that are only bounds, and series
+    that repeat another table's.
     """
     wanted = None if mechanisms is None else set(mechanisms)
     found: dict[tuple[str, ...], list[tuple[CurvePoint, PaperRow]]] = {}
@@ -287,7 +288,7 @@ def paper_series(
 
 
 def _index(row: PaperRow, ours: Sequence[Series]) -> int:
-    """Return the index of the series of ours that a paper's row is of; of the same mechanism; else behind all."""
+    """Return the index of our series that matches a paper's row, else of its mechanism, else after all series."""
     same = [s for s in ours if s.mechanism == row.mechanism]
     if not same:
         return max((s.index for s in ours), default=-1) + 1
@@ -295,7 +296,7 @@ def _index(row: PaperRow, ours: Sequence[Series]) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Equal for what means the same: lists of names resolved, no difference between list and tuple."""
+    """Normalise an option so that equivalent values are equal: resolve names of lists, and turn lists into tuples."""
     if isinstance(value, list | tuple):
         names = tuple(value)
         return CONFIGURATIONS.get(names[0], names) if len(names) == 1 else names
@@ -307,8 +308,7 @@ def _disagreements(series: Series, options: Mapping[str, Any]) -> int:
 
 
 def differences(series: Series, own: Setting) -> list[str]:
-    """Return what of a series' options a user's own setting has otherwise, in words. Options not given have their
-    default."""
+    """Return how a user's setting differs from a series, as text. Omitted options have their defaults."""
     try:
         defaults, have = Setting(own.mechanism).full(), own.full()
     except ConfigError:
@@ -326,7 +326,7 @@ def nearest_series(
     metric: str = "accuracy",
     x: str = "epsilon",
 ) -> list[Series]:
-    """Return the series of a mechanism that differ least from a user's own setting; ``differences`` says in what."""
+    """Return the series of a mechanism that differ least from a user's setting (see ``differences``)."""
     found = [s for s in series(results, data, metric, [own.mechanism], x) if s.points]
     least = min((len(differences(s, own)) for s in found), default=0)
     return [s for s in found if len(differences(s, own)) == least]
@@ -368,7 +368,7 @@ def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
 
 
 def table(all_series: Sequence[Series]) -> list[Shown]:
-    """Return one line a point: what it is of, its value with its interval, and how to measure it again."""
+    """Return one row per point: its setting, its value with the interval, and the command that repeats it."""
     return [
         {
             "source": s.paper or "ours",
@@ -392,13 +392,13 @@ def table(all_series: Sequence[Series]) -> list[Shown]:
 
 
 def flat(results: Results) -> list[Shown]:
-    """Return all rows with their options as text, for a file of one line a row."""
+    """Return all rows with their options as text, for a flat file."""
     shown = [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
     return [{k: v for k, v in row.items() if k not in ("runs", "texts")} for row in shown]
 
 
 def score_text(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """Return a value with its interval, as short as can be read."""
+    """Return a short text of a value with its interval."""
     if value is None:
         return "none"
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
@@ -406,8 +406,7 @@ def score_text(value: float | None, low: float | None = None, high: float | None
 
 
 def points_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
-    """Return everything that was measured of the setting of a row, at its ε and on its data: title of the measure,
-    value."""
+    """Return titles and values of all measures of a row's setting, at its ε and on its data."""
     wanted = row.setting.key()
     same = [
         r
@@ -421,5 +420,5 @@ def points_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
 
 
 def name_of(point: CurvePoint, label: str) -> str:
-    """Return a point in words: its series and its ε."""
+    """Return the label of a point: its series and its ε."""
     return f"{label}, ε = {number(float(point.row.epsilon or 0))}"

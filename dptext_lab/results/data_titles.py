@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Name → title.
+#: Titles by name.
 TITLES = {
     "sst2": "SST-2",
     "cola": "CoLA",
@@ -19,5 +19,5 @@ TITLES = {
 
 
 def title(name: str) -> str:
-    """Return the title of a data set; its name where it is unknown."""
+    """Return the title of a data set, or its name if it is unknown."""
     return TITLES.get(name, name)

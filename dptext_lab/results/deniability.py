@@ -18,7 +18,7 @@ from .measurement import Measurement
 
 @dataclass(frozen=True)
 class DeniabilityCurve:
-    """Means over words at every ε. n_w_interval, s_w_interval: 95% of the mean over words, (m, 2)."""
+    """Means over words at every ε. n_w_interval, s_w_interval: 95% intervals of the mean, (m, 2)."""
 
     epsilons: np.ndarray
     n_w: np.ndarray
@@ -44,7 +44,7 @@ class MeasuredCurve(SettingFields):
         return cls(Setting(row["mechanism"], row["options"]), curve)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON has: ε to four digits, chances to four places, numbers of words to two."""
+        """Return the JSON object: ε to four digits, probabilities to four decimals, numbers of words to two."""
         c = self.curve
         curves = {name: getattr(c, name).round(4 if "n_w" in name else 2).tolist() for name in _CURVES}
         epsilons = [float(f"{e:.4g}") for e in c.epsilons]
@@ -63,8 +63,10 @@ def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, n
 
 
 def bundled_curve(mechanism: Mechanism) -> DeniabilityCurve | None:
-    """Return the bundled curve of a mechanism at its default options (space, noise and lists may differ, and the few
-    words of the program's list may be left out, which were measured with), else None."""
+    """Return the bundled curve of a mechanism at its default options, or None.
+
+    Space, noise and lists may differ. The mechanism may also use the blocklist, without which the curve was
+    measured."""
     config = mechanism.config
     for found in bundled_curves():
         if found.mechanism == mechanism.name:

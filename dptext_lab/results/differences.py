@@ -1,4 +1,4 @@
-"""Compare rows of results: the difference of two rows, its interval, and the names that distinguish settings."""
+"""Compare rows of results: the difference of two rows, its interval, and distinguishing names of settings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from .paired_comparison import PairedComparison as Pair
 from .paired_comparison import compare_rows
 from .rows import Row
 
-#: p-value at which a comparison is significant, for all of a claim's comparisons together; and the statistical power
-#: at which the number of texts is stated.
+#: Significance level for all comparisons of a claim together, and the statistical power for numbers of texts.
 LEVEL, POWER = 0.05, 0.8
 
 
-#: Differences too small to matter, by metric; of other metrics any difference matters.
+#: Smallest differences that matter, by metric. For other metrics, any difference matters.
 LEAST = {
     "n_w": 0.01,
     "s_w": 1.0,
@@ -35,11 +34,11 @@ LEAST = {
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference that a claim stands on: above 0 where it is as the claim says.
+    """One difference that a claim depends on, positive if it supports the claim.
 
-    half: of its 95% interval, 0 where it is exact. p: of no difference, from paired outcomes; None where there are
-    none, and then it follows from the interval, taken as that of a normal distribution. least: what matters. n: test
-    texts behind it, words where it is measured of words; 0 where that is not known.
+    half: of its 95% interval, 0 if exact. p: of no difference, from paired outcomes; None if there are none, and then
+    the interval gives it by the normal approximation. least: the smallest difference that matters. n: number of test
+    texts (or of words); 0 if unknown.
     """
 
     difference: float
@@ -51,7 +50,7 @@ class Difference:
 
     @property
     def chance(self) -> float:
-        """p, given or by the normal approximation."""
+        """Return p as given, or by the normal approximation."""
         if self.p is not None:
             return self.p
         if self.half <= 0:
@@ -60,15 +59,15 @@ class Difference:
 
     @property
     def small(self) -> bool:
-        """Shown to be too small to matter: all of the interval is."""
+        """Return whether the whole interval is too small to matter."""
         return abs(self.difference) + self.half <= self.least
 
 
-#: The paired comparison of two rows whose outcomes are known text by text; None for others.
+#: A paired comparison of two rows, or None if their outcomes per text are unknown.
 Paired = Callable[[Row, Row], Pair | None]
 
 
-#: What compares rows here, where nothing else is given; rows without the outcomes of their texts have None.
+#: The default paired comparison.
 PAIRED: Paired = compare_rows
 
 
@@ -81,15 +80,15 @@ def difference_text(difference: float, metric: str = "") -> str:
 
 
 def half(row: Row) -> float:
-    """Return the longer side of a row's 95% interval, which a bound may cut on the other; 0 where it has none."""
+    """Return the longer half of a row's 95% interval, which a bound may cut, or 0 without one."""
     return 0.0 if row.low is None or row.high is None else max(row.value - row.low, row.high - row.value)
 
 
 def full_options(row: Row) -> dict[str, Any]:
-    """Return the options of a row with the defaults of its mechanism filled in, where that is registered here."""
+    """Return the options of a row, with the defaults of its mechanism if that is registered."""
     try:
         return row.setting.full()
-    except ConfigError:  # unprotected text, and somebody's own, whose rows were merged
+    except ConfigError:  # unprotected text, or a user's mechanism with merged rows
         return dict(row.options)
 
 
@@ -101,7 +100,7 @@ def value_text(row: Row) -> str:
 
 
 def labels(rows: Sequence[Row]) -> dict[str, str]:
-    """Return configuration → its mechanism's title, with what tells it from the others of that mechanism here."""
+    """Return the mechanism's title by configuration, with the options that distinguish it from others in the rows."""
     out = {}
     for row in rows:
         rest = [r.options for r in rows if r.mechanism == row.mechanism]

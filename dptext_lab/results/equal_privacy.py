@@ -1,4 +1,4 @@
-"""Points where systems are equally private, and those of single lists: their files and how to measure them again."""
+"""Points at equal privacy and points with single lists: their files, and the commands that repeat them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import summary as store
 from .rows import Row, make_record
 from .summary import Results
 
-#: Of each space of L0 its first list.
+#: The first list of each space in L0.
 SINGLE = tuple((name,) for name in CONFIGURATIONS["L0"])
 CHOICES = (("L0",), ("L1",), ("L2",), *SINGLE)
 VOCABULARY = "vocabulary"
@@ -21,7 +21,7 @@ VOCABULARY = "vocabulary"
 
 @dataclass(frozen=True)
 class Crossing(SettingFields):
-    """A setting whose N_w is ``n_w``; its ε is None where it does not get there. exact: by a closed form."""
+    """A setting with N_w equal to ``n_w``. Its ε is None if it never has this N_w. exact: whether by a closed form."""
 
     setting: Setting
     n_w: float
@@ -29,18 +29,18 @@ class Crossing(SettingFields):
 
 
 def bundled(what: str) -> Results | None:
-    """Return what comes with the program of ``equal`` or ``lists``; None where it is missing."""
+    """Return the bundled results of ``equal`` or ``lists``, or None if missing."""
     return assets.bundled(f"benchmarks/{what}.json", store.read, None)
 
 
 def bundled_crossings() -> tuple[Crossing, ...]:
-    """Return the crossings that ``equal`` was measured at."""
+    """Return the settings at which ``equal`` was measured."""
     points = bundled("equal")
     return () if points is None else tuple(make_record(Crossing, c) for c in points.about.get("crossings", ()))
 
 
 def file_of_point(point: str) -> str | None:
-    """Return which of the two measured this point; None for neither."""
+    """Return which of the two contains this point, or None."""
     for what in ("equal", "lists"):
         if point and any(r.point == point for r in getattr(bundled(what), "rows", ())):
             return what
@@ -48,7 +48,7 @@ def file_of_point(point: str) -> str | None:
 
 
 def command(row: Row) -> str:
-    """Return what measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
+    """Return the command that repeats the point of a row, or "" if no grid has it."""
     if (what := file_of_point(row.point)) is not None:
         return f"python -m dptext_core bench equal-privacy {what} --point {row.point} --data DIR --stopwords FILE"
     return curves.command(row)

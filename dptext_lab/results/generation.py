@@ -1,4 +1,4 @@
-"""Rows of `bench generators`: mechanisms that write, next to DP-MLM."""
+"""Rows of `bench generators`: generators compared with DP-MLM."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from .measurement import Measurement
 
 @dataclass(frozen=True)
 class GenerationRow:
-    """One system at one ε. Means over texts, and half of their 95% intervals, None where too few texts tell them;
-    ``log_perplexity`` is of a word, None without a judge. tokens: drawn in all; seconds: what that took."""
+    """One system at one ε, with means over texts and half of their 95% intervals (None: too few texts).
+
+    log_perplexity: per word, None without a judge. tokens: number of sampled tokens. seconds: their time."""
 
     data: str
     system: str

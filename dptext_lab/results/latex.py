@@ -1,4 +1,4 @@
-"""Text and tables as LaTeX prints them."""
+"""Convert text and tables to LaTeX."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LATEX = {
 
 
 def latex(text: str) -> str:
-    """Return text as LaTeX prints it."""
+    """Return text as LaTeX."""
     return "".join(_LATEX.get(c, c) for c in text)
 
 
 def tabular(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
-    """Return a table in the form that a paper prints, with booktabs. columns: heading and alignment."""
+    """Return a LaTeX table with booktabs. columns: heading and alignment."""
     body = [" & ".join(latex(cell) for cell in row) + r" \\" for row in rows]
     heading = " & ".join(latex(c) for c, _ in columns) + r" \\"
     return "\n".join(

@@ -1,10 +1,10 @@
-"""A leaderboard for each data set, judge and level of measured privacy: which mechanism keeps the most utility.
+"""A leaderboard for each data set, judge and level of measured privacy: which mechanism preserves the most utility.
 
-Equal ε is not equal privacy. So settings are compared where a measured probability is the same: by default that the
-strongest attacker names a replaced word, else that a word is unchanged (N_w), or that one attacker succeeds. A setting
-with a point there is shown with it; one with points on both sides is interpolated, and says so. Only settings that
-replace the same words are compared: those that keep stop words, or those that replace them too. Comparisons with the
-first hold whichever setting is first (:mod:`.selection`).
+Equal ε is not equal privacy. So settings are compared at the same measured probability: by default that the strongest
+attacker recovers a replaced word, else that a word is unchanged (N_w) or that one attacker succeeds. A setting with a
+point at the level shows it. One with points on both sides is interpolated, and marked so. Only settings that replace
+the same words are compared: those that keep stop words, or those that replace them too. Comparisons with the first are
+valid whichever setting is first (:mod:`.selection`).
 """
 
 from __future__ import annotations
@@ -26,33 +26,31 @@ from .rows import BASELINE, Row
 from .selection import LevelPoint, Versus, at_level, smallest_detectable, versus_first
 from .summary import Results
 
-#: Levels of the measures of privacy that a page offers; of others the quarters of the way between their ends.
+#: Levels of privacy metrics that a page offers. Other metrics use the quartiles of their range.
 LEVELS = {
     "attack_best": (0.3, 0.5, 0.7),
     belief.METRIC: belief.LEVELS,
     "n_w": (0.1, 0.3, 0.5),
     "s_w": (50.0, 20.0, 10.0),
 }
-#: What a judge may be: what is useful, and how near the texts are.
+#: Kinds of metrics for judges: utility and similarity.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
-#: Options that make no setting another than its defaults here: a board says what becomes of stop words and of unknown
-#: words.
+#: Options that do not distinguish settings, because a board has one policy for stop words and unknown words.
 _ALIKE: dict[str, None] = {"keep_stopwords": None, "oov": None}
-#: What is the same where nothing else is asked for, the first that is known of the data set: what the best of all
-#: attackers finds, or the best of those that the grid was measured by.
+#: Default privacy metrics in order of preference: success of the strongest attacker, or of the strongest in the grid.
 FIRST = ("attack_best", "attack_best_few", "attack_two_texts", "n_w", "attack_bayes", "s_w")
 
 
 @dataclass(frozen=True)
 class BoardEntry:
-    """One setting on a board. low, high: the 95% interval, with the error of equal privacy where that is known.
-    privacy: the measured value of the point, or the level.
+    """One setting on a board.
 
-    between: the two ε that it lies between, () where it was measured there. p: of no difference to the first
-    (Tukey); None for the first, and where an error is not known. is_significant: whether the difference is significant
-    and large enough to matter. different_words: in 100 draws of a word. strongest: the strongest attacker at this
-    point, where it was measured. unknown_words: the option ``oov``, "" for a mechanism that knows every word.
+    low, high: the 95% interval, with the error of equal privacy if known. privacy: the measured value of the point, or
+    the level. between: the two ε of an interpolated value, () if measured. p: of no difference from the first (Tukey);
+    None for the first, and if an error is unknown. is_significant: whether the difference is significant and large
+    enough to matter. different_words: in 100 draws of a word. strongest: the strongest attacker at this point, if
+    measured. unknown_words: the option ``oov``, or "" if every word is known.
     """
 
     place: int
@@ -77,10 +75,11 @@ class BoardEntry:
 
 @dataclass(frozen=True)
 class Board:
-    """The settings in their order. stop_words: whether they keep stop words; None: some do. left_out: settings without
-    points near. detectable: the difference to the first that would be significant with a probability of 80%; None where
-    no error is known. refused: settings that were measured under other conditions, with the reason. unknown_words: the
-    policy that was asked for; "" for the default one, where there are rows of it."""
+    """The ranked settings.
+
+    stop_words: whether they keep stop words; None: some do. left_out: settings without points near the level.
+    detectable: the difference from the first that is detected with 80% power; None without known errors. refused:
+    settings with other conditions, with the reason. unknown_words: the requested policy; "" for the default."""
 
     data: str
     judge: str
@@ -101,14 +100,15 @@ class Board:
 
     @property
     def together(self) -> tuple[BoardEntry, ...]:
-        """Those that are not significantly different from the first."""
+        """Return the settings that are not significantly different from the first."""
         return tuple(e for e in self.entries[1:] if not e.is_significant)
 
 
 class Rows:
-    """The rows of several summaries by data set and metric; of one setting and metric the first counts. Options that a
-    row leaves out are filled in, so that a setting has one name; of unprotected text the last one with most seeds
-    counts, which of what is bundled is that of the page of benchmarks."""
+    """The rows of several summaries by data set and metric. The first row of a setting and metric counts.
+
+    Omitted options are filled in, so a setting has one name. Of unprotected text, the last row with the most seeds
+    counts, which is also the one on the Benchmarks page."""
 
     def __init__(self, results: Iterable[Results | None]):
         self.whole: dict[tuple[str, str], Row] = {}
@@ -130,34 +130,34 @@ class Rows:
         return self._found.get((data, metric), {})
 
     def conditions(self, row: Row) -> Conditions:
-        """Return how a row of these was measured."""
+        """Return the conditions of a row."""
         return self._conditions[row.data, row.metric, row.setting]
 
     def metrics(self, data: str, kinds: Sequence[str]) -> list[str]:
-        """Return metrics of these kinds that have a direction, in no other unit than their own."""
+        """Return metrics of these kinds that have a direction, without duplicates in other units."""
         found = [m for d, m in self._found if d == data]
         return [m for m in found if measure(m).kind in kinds and measure(m).better and not measure(m).of]
 
     def data_sets(self) -> list[str]:
-        """Return data sets with a judge and a measure of privacy."""
+        """Return data sets with a judge and a privacy metric."""
         return [d for d in dict.fromkeys(d for d, _ in self._found) if self.judges(d) and self.measures(d)]
 
     def unknown(self, data: str) -> list[str]:
-        """Return mechanisms that have rows of this data set and are not registered."""
+        """Return unregistered mechanisms with rows of this data set."""
         known = {spec.name for spec in mechanisms()}
         found = dict.fromkeys(s.mechanism for (d, _), rows in self._found.items() if d == data for s in rows)
         return [name for name in found if name not in known]
 
     def judges(self, data: str) -> list[str]:
-        """Return metrics that say what is kept, useful ones first."""
+        """Return the judges: metrics of utility, then of similarity."""
         return sorted(self.metrics(data, JUDGED), key=lambda m: JUDGED.index(measure(m).kind))
 
     def measures(self, data: str) -> list[str]:
-        """Return metrics that say what is hidden: first those of ``FIRST``."""
+        """Return the privacy metrics, those of ``FIRST`` first."""
         return sorted(self.metrics(data, HIDES), key=lambda m: FIRST.index(m) if m in FIRST else len(FIRST))
 
     def levels(self, data: str, privacy: str) -> tuple[float, ...]:
-        """Return three levels at which settings can be compared."""
+        """Return three levels to compare settings at."""
         if privacy in LEVELS:
             return LEVELS[privacy]
         found = [r.value for r in self.of(data, privacy).values()]
@@ -168,12 +168,12 @@ class Rows:
 
 
 def bundled() -> Rows:
-    """Return what the page shows: the points at equal privacy, and the results, with your own."""
+    """Return the rows of the page: points at equal privacy and results, including your own."""
     return Rows(bundled_summaries())
 
 
 def at_equal_belief() -> Rows:
-    """Return what was measured at the same certainty of the optimal reader: other texts than those of the grid."""
+    """Return the rows for equal certainty of the optimal reader, which has other texts than the grid."""
     return Rows((belief.as_results(belief.bundled()),))
 
 
@@ -185,7 +185,7 @@ def bundled_summaries() -> Iterator[Results]:
 
 
 def _keeps_stop_words(row: Row) -> bool:
-    """Return whether stop words stay: a mechanism without that option draws all that it writes."""
+    """Return whether stop words are kept. A mechanism without that option samples all words."""
     return bool(full_options(row).get("keep_stopwords", False))
 
 
@@ -199,15 +199,15 @@ def board(
     every: bool = True,
     unknown_words: str = "",
 ) -> Board:
-    """Return the leaderboard of a data set by one judge, where ``privacy`` is ``at``.
+    """Return the leaderboard of a data set by one judge at a level ``at`` of ``privacy``.
 
-    stop_words: only settings that keep them, or only others; None: all of them.
+    stop_words: only settings that keep them, or only others (None: all).
 
-    every: all settings; else of each mechanism those that were measured there, and where none was, of those that can be
-    read between two points the one with most.
+    every: all settings. By default, each mechanism has its measured settings, or else the interpolated one with the
+    most points.
 
-    unknown_words: only settings with this policy for words that a vocabulary lacks, "random" or "keep"; by default
-    "random" where there are such rows, else the policy of most.
+    unknown_words: only settings with this policy for unknown words, "random" or "keep". The default is "random" if
+    there are such rows, else the most frequent policy.
     """
     words = rows.of(data, "s_w") if privacy == "n_w" else {}
     span = _span(privacy, list(rows.of(data, privacy).values()))
@@ -220,11 +220,11 @@ def board(
         if found is None:
             out.append(names[name])
         else:
-            # Of one pair of texts it is not known how much another pair would differ.
+            # One pair of texts does not show how much another pair would differ.
             placed.append(replace(found, error=None) if privacy == attacker_rows.TWO_TEXTS else found)
     if not every:
         placed = _one_each(placed, lines)
-        # Of a mechanism's one setting its own name says what it is, where nothing else than its defaults is asked for.
+        # A single setting with default options needs only the mechanism's name.
         unlike = {x.score.setting.key() for x in placed if x.between and not _has_default_options(x.score)}
         names = labels([x.score for x in placed]) | {key: names[key] for key in unlike}
         stand = {x.score.mechanism for x in placed}
@@ -261,7 +261,7 @@ def board(
 def _lines(
     rows: Rows, data: str, judge: str, privacy: str, stop_words: bool | None
 ) -> dict[str, list[tuple[Row, Row]]]:
-    """Return the rows of privacy and of the judge at each ε, by setting."""
+    """Return the rows of the privacy metric and of the judge at each ε, by setting."""
     hidden = rows.of(data, privacy)
     found: dict[str, list[tuple[Row, Row]]] = {}
     for setting, row in rows.of(data, judge).items():
@@ -273,8 +273,9 @@ def _lines(
 def _comparable(
     rows: Rows, lines: Mapping[str, list[tuple[Row, Row]]], unknown_words: str
 ) -> tuple[dict[str, list[tuple[Row, Row]]], dict[str, Conditions], tuple[str, ...]]:
-    """Return the settings that were measured with this policy for unknown words, else under the conditions of most; the
-    conditions of each; and the mechanisms of the others, by the reason."""
+    """Return comparable settings, the conditions of each, and the other mechanisms by reason.
+
+    Comparable settings have this policy for unknown words and the most frequent other conditions."""
     conditions = {name: usual(rows.conditions(row) for _, row in pairs) for name, pairs in lines.items()}
     most = usual(conditions.values())
     if policy := unknown_words or (POLICY if any(c.unknown_words == POLICY for c in conditions.values()) else ""):
@@ -289,7 +290,7 @@ def _comparable(
 
 
 def points_at_belief(rows: Rows, data: str, judge: str, at: float = belief.LEVEL) -> dict[str, LevelPoint]:
-    """Return each mechanism at one certainty of the optimal reader, where it was measured around it."""
+    """Return each mechanism at one certainty of the optimal reader, if its points surround it."""
     lines = _lines(rows, data, judge, belief.METRIC, None)
     found = {pairs[0][1].mechanism: at_level(pairs, at, 1.0) for pairs in lines.values()}
     return {name: point for name, point in found.items() if point is not None}
@@ -333,7 +334,7 @@ def _entry(
 
 
 def _one_each(placed: Sequence[LevelPoint], lines: Mapping[str, Sequence[object]]) -> list[LevelPoint]:
-    """Return of each mechanism the settings that were measured at the level, else the interpolated one with most
+    """Return the settings of each mechanism that are measured at the level, else the interpolated one with most
     points."""
     measured = {x.score.mechanism for x in placed if not x.between}
     most: dict[str, Row] = {}
@@ -347,13 +348,12 @@ def _one_each(placed: Sequence[LevelPoint], lines: Mapping[str, Sequence[object]
 
 
 def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]:
-    """Return the key by which one setting of a mechanism is chosen: its number of points, then whether it has the
-    default options."""
+    """Return the key that selects one setting of a mechanism: its number of points, then default options."""
     return len(lines[row.setting.key()]), _has_default_options(row)
 
 
 def _has_default_options(row: Row) -> bool:
-    """Return whether the options of a row are its mechanism's own."""
+    """Return whether a row has its mechanism's default options."""
     own = full_options(replace(row, setting=Setting.of(row.mechanism)))
     return full_options(row) | _ALIKE == own | _ALIKE
 

@@ -1,4 +1,4 @@
-"""A leaderboard in words and as tables."""
+"""Leaderboards as sentences and tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_interval(entry: BoardEntry, metric: str) -> str:
     return f"{score_text(entry.value, metric)} ± {score_text((entry.high - entry.low) / 2, metric)}"
 
 
-#: Levels of privacy in plain words.
+#: Descriptions of privacy levels.
 _LEVELS = {
     "attack_best": "the strongest attacker recovers {}% of the replaced words",
     "belief": "the optimal reader is {}% certain of a word",
@@ -44,12 +44,12 @@ _LEVELS = {
     "attack_bayes": "the Bayes-optimal guess is right for {}% of the replaced words",
     "attack_nearest": "{}% of the originals are among the ten nearest words of the release",
     "attack_mask": "a language model recovers {}% of the replaced words",
-    "attack_query": "100 answers give away {}% of the replaced words",
+    "attack_query": "100 answers reveal {}% of the replaced words",
 }
 
 
 def level_text(privacy: str, at: float) -> str:
-    """Return a level of privacy in plain words."""
+    """Return a description of a privacy level."""
     if privacy in _LEVELS:
         return _LEVELS[privacy].format(round(100 * at))
     if privacy == "s_w":
@@ -58,7 +58,7 @@ def level_text(privacy: str, at: float) -> str:
 
 
 def join_names(names: Sequence[str], among: Sequence[str] = ()) -> str:
-    """Return names in a row, parted by semicolons where one of them (or of ``among``) has a comma of its own."""
+    """Join names by commas, or by semicolons if one of them (or of ``among``) contains a comma."""
     return ("; " if any("," in name for name in (*names, *among)) else ", ").join(names)
 
 
@@ -67,14 +67,14 @@ def _beaten_text(n: int) -> str:
 
 
 def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
-    """Return which keeps most, in a sentence made from the rows; and how sure that is."""
+    """Return a sentence on the first setting, and sentences on its uncertainty."""
     first = ranking.first
     where = f"When {level_text(ranking.privacy, ranking.at)}"
     if first is None and ranking.left_out:
-        off = "The measured points are too far away: choose another level or judge, or measure more ε."
+        off = "The measured points are too far away. Choose another level or judge, or measure more ε."
         return f"{where}, no setting has points near on {title_of_data}.", off
     if first is None:
-        return f"{where}, no setting was measured on {title_of_data}.", "Choose another level, or another judge."
+        return f"{where}, no setting was measured on {title_of_data}.", "Choose another level or judge."
     if not ranking.entries[1:]:
         return f"{where}, only {first.label} was measured on {title_of_data}.", "There is nothing to compare it with."
     name = measure(ranking.judge).title
@@ -86,7 +86,7 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     told = [e for e in ranking.entries[1:] if e.is_significant]
     near = ranking.together
     if ranking.detectable is None:
-        doubt = "The error of equal privacy is not known here, so no difference is called significant."
+        doubt = "The error of equal privacy is unknown here, so no difference is called significant."
     elif not near:
         doubt = f"{_beaten_text(len(told))}."
     else:
@@ -113,14 +113,14 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
 
 
 def _alike(rows: Rows, ranking: Board, judge: str, privacy: str, at: float) -> Board:
-    """Return the board of the same settings by another judge or measure of privacy."""
+    """Return the board of the same settings by another judge or privacy metric."""
     ways = ranking.stop_words, ranking.every, ranking.unknown_words
     return board(rows, ranking.data, judge, privacy, at, *ways)
 
 
 def other_judges(rows: Rows, ranking: Board) -> list[tuple[str, str]]:
-    """Return (judge, first by it) for every other judge of the data set that saw at least half of the settings, at the
-    same privacy."""
+    """Return (judge, its first setting) for every other judge with at least half of the settings, at the same
+    privacy."""
     out = []
     for judge in rows.judges(ranking.data):
         if judge != ranking.judge:
@@ -132,7 +132,7 @@ def other_judges(rows: Rows, ranking: Board) -> list[tuple[str, str]]:
 
 
 def unknown_words_text(ranking: Board) -> str:
-    """Return what the settings of a board do with unknown words, where they differ; "" where they do not."""
+    """Return a sentence on unknown words if the settings of a board treat them differently, else ""."""
     groups: dict[str, list[str]] = {}
     for e in ranking.entries:
         groups.setdefault(e.unknown_words, []).append(e.label)
@@ -143,12 +143,12 @@ def unknown_words_text(ranking: Board) -> str:
 
 
 def refused_text(ranking: Board) -> str:
-    """Return which settings are not compared, with the reason; "" for none."""
+    """Return a sentence on settings that are not compared, with the reason, or ""."""
     return f"Not compared: {'; '.join(ranking.refused)}." if ranking.refused else ""
 
 
 def agreement(rows: Rows, ranking: Board) -> str:
-    """Return whether the other judges name the same one."""
+    """Return a sentence on whether other judges rank the same setting first."""
     first, others = ranking.first, other_judges(rows, ranking)
     if first is None or not others:
         return ""
@@ -164,8 +164,9 @@ def agreement(rows: Rows, ranking: Board) -> str:
 
 
 def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """Return one line a setting with its place by every judge, at the same privacy; and the rank correlation (Kendall's
-    τ-b) of every other judge's values with those of the board's own, over the settings that both have, three at least.
+    """Return each setting's rank by every judge at the same privacy, and Kendall's τ-b of each judge with the board's.
+
+    The correlation is over the settings that both judges have, if there are at least three.
     """
     from scipy.stats import kendalltau
 
@@ -190,7 +191,7 @@ def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str
 
 
 def correlation_text(ranking: Board, alike: Mapping[str, float]) -> str:
-    """Return the rank correlations in a sentence; "" where there are none."""
+    """Return a sentence on the rank correlations, or ""."""
     if not alike:
         return ""
     others = join_names([f"{name} {tau:+.2f}" for name, tau in alike.items()])
@@ -198,8 +199,9 @@ def correlation_text(ranking: Board, alike: Mapping[str, float]) -> str:
 
 
 def elsewhere(rows: Rows, ranking: Board) -> tuple[str, ...]:
-    """Return which is first where another measure of privacy is the same, if it is another mechanism, a sentence for
-    each: of boards that have at least half as many settings."""
+    """Return a sentence for each other privacy metric that ranks another mechanism first.
+
+    Only boards with at least half as many settings count."""
     out = []
     for privacy in rows.measures(ranking.data):
         steps = rows.levels(ranking.data, privacy)
@@ -217,7 +219,7 @@ def elsewhere(rows: Rows, ranking: Board) -> tuple[str, ...]:
 
 
 def table(ranking: Board) -> list[dict[str, Any]]:
-    """Return one line a setting, as a file has it."""
+    """Return one row per setting, for a file."""
     return [
         {
             "place": e.place,
@@ -233,19 +235,19 @@ def table(ranking: Board) -> list[dict[str, Any]]:
             "epsilon": None if e.between else e.epsilon,
             "between": " and ".join(f"{x:g}" for x in e.between),
             "p to the first (Tukey)": e.p,
-            "told from the first": e.is_significant,
+            "significantly different from the first": e.is_significant,
             "unknown words": e.unknown_words,
             "n": e.n,
             "seeds": e.seeds,
             "point": e.point,
         }
-        | ({"best attacker": e.strongest} if e.strongest else {})
+        | ({"strongest attacker": e.strongest} if e.strongest else {})
         for e in ranking.entries
     ]
 
 
 def display_rows(ranking: Board) -> list[dict[str, Any]]:
-    """Return one line a setting, as it is read, without columns in which nothing would stand."""
+    """Return one row per setting for display, without empty columns."""
     table = [
         {
             "place": e.place,
@@ -268,7 +270,7 @@ def display_rows(ranking: Board) -> list[dict[str, Any]]:
 
 
 def to_markdown(ranking: Board) -> str:
-    """Return the board as a document has it."""
+    """Return the board as a Markdown table."""
     name = measure(ranking.judge).title
     rows = [
         (
@@ -285,7 +287,7 @@ def to_markdown(ranking: Board) -> str:
 
 
 def to_latex(ranking: Board, title_of_data: str) -> str:
-    """Return the board as a paper prints it."""
+    """Return the board as a LaTeX table."""
     name = measure(ranking.judge).title
     columns = (("", "r"), ("Mechanism", "l"), ("ε", "r"), (name, "r"), ("S_w", "r"), ("p", "r"))
     rows = [

@@ -1,4 +1,4 @@
-"""Rows of `bench mappings`: words that are alone in their group."""
+"""Rows of `bench mappings`: words with a unique set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .measurement import Measurement
 
 @dataclass(frozen=True, slots=True)
 class MappingRow:
-    """Of ``n`` words under a mapping: the share of them, and of their occurrences, whose set is no other word's."""
+    """The shares of ``n`` words, and of their occurrences, that have a unique set under a mapping."""
 
     k: int
     mapping: str

@@ -1,13 +1,13 @@
-"""Comparisons on the same test texts: tests of their differences, how large these are, and how many were looked at.
+"""Paired comparisons on the same test texts: their tests and effect sizes.
 
-Two settings are measured on the same texts, and with the same training sample at each seed, so that what the texts have
-in common cancels: of two accuracies whose intervals overlap widely, the difference may still be certain.
+Two settings are measured on the same texts, and with the same training sample at each seed, so effects of the texts
+cancel. A difference can be significant even if the intervals of the two accuracies overlap widely.
 
-* ``compare``: of any score that each text has, over seeds. A text's difference is that of its means over the seeds; the
-  interval has the sampling of texts (texts are the clusters) and the spread of the differences of the seeds that both
-  have, as the root of the sum of their squares. With one seed and right or wrong it is McNemar's test.
+* ``compare`` takes any score per text, over seeds. A text's difference is that of its means over the seeds. The
+  interval combines the sampling of texts (as clusters) and the spread over the seeds that both have, as the root of the
+  sum of squares. With one seed and binary outcomes, it is McNemar's test.
 
-``pack`` writes what each text has into a short text, which lines and rows of a benchmark hold.
+``pack`` encodes the scores of texts in a short string, which lines and rows of a benchmark store.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from .rows import Row
 
 _SIGNS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
-#: The finest steps of what a text has.
+#: The largest number of steps for a text's score.
 STEPS = len(_SIGNS) - 1
 
 
-# --- what each text has ---------------------------------------------------------------------------------------------
+# --- scores of texts -----------------------------------------------------------------------------------------------
 
 
 def pack(values: ArrayLike, low: float = 0.0, high: float = 1.0, steps: int = STEPS, short: bool = False) -> str:
-    """Return one value a text as a text: "low high steps signs", values rounded to so many steps from low to high.
+    """Encode one value per text as the string "low high steps signs", rounded to this many steps from low to high.
 
-    Right and wrong with 1 step, and shares of n seeds with n, are exact. short: the signs are compressed.
+    Binary outcomes with 1 step, and shares of n seeds with n steps, are exact. short: compress the signs.
     """
     x = np.clip((np.asarray(values, float) - low) / (high - low), 0.0, 1.0)
     if not 1 <= steps <= STEPS or not np.isfinite(x).all():
@@ -55,7 +55,7 @@ def pack(values: ArrayLike, low: float = 0.0, high: float = 1.0, steps: int = ST
 
 
 def unpack(packed: str) -> NDArray[np.float64]:
-    """Return what ``pack`` was given, float64 (texts,), rounded. Raises InputError for anything else."""
+    """Decode a string from ``pack`` to rounded values, float64 (texts,). Raises InputError for any other string."""
     try:
         low, high, steps, signs = packed.split(" ")
         if signs.startswith("."):
@@ -66,14 +66,14 @@ def unpack(packed: str) -> NDArray[np.float64]:
             raise ValueError
         return float(low) + levels / int(steps) * (float(high) - float(low))
     except (ValueError, zlib.error) as error:
-        raise InputError("what the texts have is no packed text") from error
+        raise InputError("the scores of the texts are not in the packed format") from error
 
 
 def mean_outcomes(packed: Sequence[str]) -> str:
-    """Return the mean of each text over seeds, of what ``pack`` wrote for each seed; compressed."""
+    """Return the packed means of texts over seeds, from the packed values of each seed."""
     low, high, steps, _ = packed[0].split(" ")
     values = np.array([unpack(p) for p in packed])
-    # Of right and wrong the mean over few seeds is kept as it is.
+    # The mean of binary outcomes over few seeds stays exact.
     fine = len(packed) if steps == "1" and len(packed) <= STEPS else STEPS
     return pack(values.mean(axis=0), float(low), float(high), fine, short=True)
 
@@ -85,9 +85,8 @@ def mean_outcomes(packed: Sequence[str]) -> str:
 class PairedComparison:
     """The difference of two settings, a − b, with its 95% interval.
 
-    p: two-sided, of no difference. texts, seeds: behind it; seeds is 1 where the two have no seeds in common. g:
-    Cohen's g of the texts where they differ: how far the share of a in what separates them lies from one half; for any
-    score, by the size of the differences.
+    p: two-sided, of no difference. texts, seeds: their numbers; seeds is 1 if the two have no seeds in common. g:
+    Cohen's g, the distance of a's share of the differences from 0.5, weighted by their size.
     """
 
     difference: float
@@ -119,7 +118,7 @@ def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Se
     difference = float(d.mean()) if between is None else between
     of_texts = standard_error(d)
     half = math.inf if of_texts is None else NORMAL * math.hypot(of_texts, spread)
-    # Under no difference the spread is that around 0.
+    # Under the null hypothesis, the spread is around 0.
     error = math.hypot(math.sqrt(float((d**2).sum())) / n, spread)
     p = two_sided(difference / error) if error > 0 else (1.0 if difference == 0 else 0.0)
     apart = float(np.abs(d).sum())
@@ -131,8 +130,7 @@ def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float |
     """Return the mean difference of the seeds that both have (the first ones of each), None for fewer than two; what
     seeds add to its standard error, as wide as Student's t makes it; and how many seeds both have, at least 1.
 
-    Where one side has a single seed, its spread is taken to be that of the other's seeds; of two single ones nothing
-    is known, and 0 is added.
+    If one side has a single seed, its spread is assumed equal to the other's. With two single seeds, 0 is added.
     """
     both = min(len(runs_a), len(runs_b))
     if both > 1:
@@ -146,7 +144,7 @@ def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float |
 
 
 def _t(n: int) -> float:
-    """Return how much wider Student's t makes an interval than the normal distribution does."""
+    """Return the ratio of interval widths of Student's t and the normal distribution."""
     return student(n) / NORMAL
 
 

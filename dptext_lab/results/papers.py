@@ -1,10 +1,10 @@
-"""What the papers report: their tables as rows beside our own, typed into ``assets/papers``, one file a paper.
+"""The papers' results: their tables as rows, transcribed in ``assets/papers``, one file per paper.
 
-A file is a list of tables: paper, title, authors, venue, file (its text extraction), table, caption (in our words,
-with what is uncertain), units (of each metric) and rows. A row has mechanism, options (our names), epsilon (None where
-there is none, or no noise), data, task, metric, value, spread (a standard deviation, or None) and note. Numbers are
-as printed: percent in one paper, shares in another. ``best_of`` and ``mean_of`` among the options mark a score that
-the paper picked from, or averaged over, several settings; ``mechanism`` is "baseline" for unprotected text.
+A file is a list of tables: paper, title, authors, venue, file (its text extraction), table, caption (in our words, with
+uncertainties), units (of each metric) and rows. A row has mechanism, options (our names), epsilon (None if there is
+none, or no noise), data, task, metric, value, spread (a standard deviation, or None) and note. Numbers are as printed:
+percent in one paper, shares in another. The options ``best_of`` and ``mean_of`` mark a score that the paper selected
+from, or averaged over, several settings. ``mechanism`` is "baseline" for unprotected text.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ ABOUT = frozenset(("paper", "title", "authors", "venue", "file", "table", "capti
 
 @dataclass(frozen=True, slots=True)
 class PaperRow(SettingFields):
-    """One number of a paper. unit: as printed. ``value`` and ``spread`` times ``scale`` are in this project's units
-    (shares of 1, BLEU in points). value: None where the paper prints infinity. spread: a standard deviation or None.
+    """One number of a paper. value: None if the paper prints infinity. spread: a standard deviation or None.
 
-    n, seeds, point: what a ``Row`` has beside these; no paper gives them in its tables.
+    unit: as printed. ``value`` and ``spread`` times ``scale`` are in this project's units (shares of 1, BLEU in
+    points). n, seeds, point: fields of a ``Row`` that no paper gives in its tables.
     """
 
     setting: Setting
@@ -55,9 +55,9 @@ class PaperRow(SettingFields):
 
 
 def paper_rows(data: str | None = None, mechanism: str | None = None, metric: str | None = None) -> list[PaperRow]:
-    """Return the papers' numbers for this data set, mechanism and metric (None: all); an unknown name gives no row.
+    """Return the papers' numbers for this data set, mechanism and metric (None: all). An unknown name gives no rows.
 
-    Raises ModelUnavailable where the files are missing, InputError where one breaks the format.
+    Raises ModelUnavailable if the files are missing, and InputError if one is invalid.
     """
     return [
         row
@@ -69,13 +69,12 @@ def paper_rows(data: str | None = None, mechanism: str | None = None, metric: st
 def _all_rows(folder: Path) -> tuple[PaperRow, ...]:
     files = sorted(folder.glob("*.json"))
     if not files:
-        raise ModelUnavailable(f"The papers' tables are missing. Take {folder} from the repository again.")
+        raise ModelUnavailable(f"The papers' tables are missing. Restore {folder} from the repository.")
     return tuple(row for file in files for row in bundled(f"papers/{file.name}", read_tables, []))
 
 
 def read_tables(path: Path) -> list[PaperRow]:
-    """Return the checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the
-    fault."""
+    """Return the checked rows of one file. Raises InputError that names the table and the problem."""
     tables = read_json(path)
     if not isinstance(tables, list) or not all(isinstance(t, dict) and set(t) == ABOUT for t in tables):
         raise InputError(f"{path.name} must be a list of tables with exactly: {', '.join(sorted(ABOUT))}.")
@@ -88,7 +87,7 @@ def read_tables(path: Path) -> list[PaperRow]:
             fault = _fault(row, table["units"])
             key = fault or json.dumps([row[c] for c in ("mechanism", "options", "epsilon", "data", "metric")])
             if fault or key in seen:
-                raise InputError(f"{path.name}, {table['table']}: {fault or 'this row is there twice'}: {row}")
+                raise InputError(f"{path.name}, {table['table']}: {fault or 'this row is repeated'}: {row}")
             seen.add(key)
             unit = table["units"][row["metric"]]
             scale = (
@@ -109,7 +108,7 @@ def _fault(row: Any, units: dict[str, str]) -> str | None:
     if not all(isinstance(row[c], str) for c in COLUMNS - {"options", *NUMBERS}) or not isinstance(
         row["options"], dict
     ):
-        return "options must be an object, the other columns without numbers texts"
+        return "options must be an object, and other columns without numbers must be strings"
     if row["mechanism"] not in MECHANISMS or row["task"] not in TASKS or row["metric"] not in units:
         return "unknown mechanism or task, or a metric without a unit"
     for column in NUMBERS:

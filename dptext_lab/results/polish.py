@@ -10,12 +10,13 @@ from .measurement import Measurement
 
 @dataclass(frozen=True, slots=True)
 class PolishRow:
-    """A mechanism at one ε on a data set. texts: measured. reads_before, reads_after: geometric mean of the perplexity
-    of a word under the judge, and how often the former the latter is, with its 95% interval (ratio, ratio_low,
-    ratio_high); None without a judge. cosine_before, cosine_after: mean similarity to the original, and what the polish
-    adds to it, with its 95% interval (gain, low, high). kept_before, kept_after: the share of the drawn words that are
-    the original, as a mean over texts; None where no word answers to one of the original. found: the shares of the
-    original's words, without stop words, that each attacker names before and after, as means over texts."""
+    """A mechanism at one ε on a data set, before and after post-processing.
+
+    reads_before, reads_after: geometric mean of the perplexity per word under the judge. ratio, ratio_low, ratio_high:
+    the second divided by the first, with its 95% interval; None without a judge. cosine_before, cosine_after: mean
+    similarity to the original. gain, low, high: their difference with its 95% interval. kept_before, kept_after: mean
+    share of sampled words that are unchanged; None without aligned words. found: mean shares of the original's content
+    words that each attacker recovers before and after."""
 
     data: str
     mechanism: str

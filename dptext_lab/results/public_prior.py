@@ -1,4 +1,4 @@
-"""Rows of `bench prior`: what a public prior is worth."""
+"""Rows of `bench prior`: the value of a public prior."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from .measurement import Measurement
 
-#: Means of logarithms, whose exponential is shown.
+#: Measures that store means of logarithms and show their exponentials.
 LOGARITHMS = ("judge_perplexity",)
-#: Of the attackers the one that finds most, by its mean at each ε.
+#: The attacker with the largest mean success at each ε.
 STRONGEST = "best_attacker"
 
 
@@ -16,8 +16,8 @@ STRONGEST = "best_attacker"
 class PriorRow:
     """A measure of a system at one ε, over texts and seeds. half: of the 95% interval over texts.
 
-    difference, difference_half: to ``beside`` on the same texts; None where nothing is beside it. p: of the difference,
-    corrected for all cells of this system and measure. Of a perplexity all of these are of its logarithm.
+    difference, difference_half: from the system ``beside`` on the same texts, or None without one. p: of the
+    difference, corrected over all cells of this system and measure. For a perplexity, all values are logarithms.
     """
 
     data: str
@@ -35,7 +35,7 @@ class PriorRow:
 
     @property
     def significance(self) -> int:
-        """1 where it has more than what is beside it, −1 where it has less, 0 where that may be chance (5%)."""
+        """Return 1 if it is significantly larger than the compared system (5%), −1 if smaller, else 0."""
         if self.p is None or self.difference is None or self.p >= 0.05:
             return 0
         return 1 if self.difference > 0 else -1

@@ -1,4 +1,4 @@
-"""Rows of `bench queries`: how many answers give a word away."""
+"""Rows of `bench queries`: how many answers reveal a word."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from .measurement import Measurement
 
-#: The paper's, as far as they differ: Table 7 has one word, Table 8 all of these.
+#: The paper's words: Table 7 has the first, Table 8 all of them.
 WORDS = ("happy", "car", "she", "mary")
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRow:
-    """One word at one setting. k: the size of the set. n: answers that give the word away, None where no number does.
-    p: the chance that it stays."""
+    """One word at one setting. k: size of the set. n: answers that reveal the word (None: no number does). p: the
+    probability that it is unchanged."""
 
     word: str
     k: int

@@ -1,4 +1,4 @@
-"""Rows of `bench reader`: what each attacker finds in a release."""
+"""Rows of `bench reader`: what each attacker recovers from a release."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from .measurement import Measurement
 
 @dataclass(frozen=True, slots=True)
 class ReaderRow:
-    """A mechanism at one ε on a data set. texts: those in which a word was drawn; words: drawn in all. reader, alone,
-    same, nearest, mask: the mean over texts of the share that is found by the reader, by the best guess, by guessing
-    that nothing was changed, by the nearest other word, and by the language model; chance: without the output. gain:
-    reader − alone, with its 95% interval (low, high). best: who finds most, with the interval that is corrected for
-    that choice (best_low, best_high). exact: whether p(z | w) is. seconds: of processor time, for one text."""
+    """A mechanism at one ε on a data set.
+
+    texts, words: numbers of texts with sampled words, and of these words. The success of attackers is a mean share over
+    texts. reader: contextual Bayes attacker. alone: Bayes-optimal guess. same: the released word itself. nearest: the
+    nearest other word. mask: language model. chance: without the output. gain: reader − alone, with its 95% interval
+    (low, high). best: the strongest attacker, with an interval that is corrected for the choice (best_low, best_high).
+    exact: whether p(z | w) is exact. seconds: CPU time per text."""
 
     data: str
     mechanism: str

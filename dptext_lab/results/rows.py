@@ -1,7 +1,7 @@
-"""The records of a benchmark from the runner to the chart, and the one way between them and JSON.
+"""The records of a benchmark from the runner to the chart, and their conversion from and to JSON.
 
-A ``RunLine`` is a point as the runner writes it, a ``Row`` one metric of one setting over its seeds. ``read`` takes
-what JSON gave and raises InputError, which says what is wrong without saying where; who reads a file adds its name.
+A ``RunLine`` is a point as the runner writes it. A ``Row`` is one metric of one setting over its seeds. ``read`` takes
+a JSON object and raises InputError with the problem; the caller adds the file name.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ R = TypeVar("R")
 BASELINE = "baseline"
 #: The columns of a setting.
 COLUMNS = ("mechanism", "options", "epsilon")
-#: What a metric can belong to.
+#: The possible tasks of a metric.
 TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
 
 
 def column_names(cls: type) -> tuple[str, ...]:
-    """Return the columns of a record; its setting takes three."""
+    """Return the columns of a record, of which its setting takes three."""
     return tuple(name for f in fields(cls) for name in (COLUMNS if f.name == "setting" else (f.name,)))
 
 
 def plain(record: Any) -> dict[str, Any]:
-    """Return a record as JSON has it, its columns in order."""
+    """Return a record as a JSON object with its columns in order."""
     out: dict[str, Any] = {}
     for f in fields(record):
         value = getattr(record, f.name)
@@ -44,13 +44,13 @@ def plain(record: Any) -> dict[str, Any]:
 
 
 def make_record(cls: Callable[..., R], content: Mapping[str, Any]) -> R:
-    """Return the record of these columns, which were checked."""
+    """Return the record of these checked columns."""
     rest = {name: value for name, value in content.items() if name not in COLUMNS}
     return cls(setting=Setting(*(content[name] for name in COLUMNS)), **rest)
 
 
 def is_finite(x: Any) -> bool:
-    """Return whether it is a number that JSON has: no bool, no NaN, no infinity."""
+    """Return whether this is a finite number and no bool."""
     return not isinstance(x, bool) and isinstance(x, int | float) and math.isfinite(x)
 
 
@@ -59,25 +59,27 @@ def is_whole(x: Any) -> bool:
 
 
 def check_columns(cls: type, content: Any, what: str) -> None:
-    """Raise InputError unless ``content`` has the columns of ``cls`` and no others; those with a default may lack."""
+    """Raise InputError unless ``content`` has exactly the columns of ``cls``. Those with a default may be missing."""
     needed = set(column_names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
     if not isinstance(content, dict) or not needed <= set(content) <= set(column_names(cls)):
         raise InputError(f"{what} needs exactly {', '.join(column_names(cls))}")
 
 
 def check_texts(content: Mapping[str, Any], *columns: str) -> None:
-    """Raise InputError unless these columns are texts."""
+    """Raise InputError unless these columns are strings."""
     for column in columns:
         if not isinstance(content[column], str):
-            raise InputError(f"{column} must be a text")
+            raise InputError(f"{column} must be a string")
 
 
 @dataclass(frozen=True, slots=True)
 class Row(SettingFields):
-    """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
-    most. n: texts or words behind it. seeds: how many measured it, 1 of what is measured of words. point: the id of its
-    first seed's point, "" where the grid has none. runs: the value of each seed, () where it is not known. texts: what
-    each test text has, the mean over the seeds, as ``paired_comparison.pack`` writes it; "" where that is not known."""
+    """One metric of one setting.
+
+    low, high: the 95% interval (None: unknown); for speed, the smallest and largest value. n: number of texts or words.
+    seeds: their number, 1 for metrics of words. point: id of the first seed's point, or "" if the grid has none. runs:
+    the value of each seed, or (). texts: mean over the seeds for each test text, packed by ``paired_comparison.pack``,
+    or ""."""
 
     setting: Setting
     data: str
@@ -97,7 +99,7 @@ class Row(SettingFields):
         """Read from JSON. Raises InputError."""
         check_columns(cls, content, "a row")
         if content["task"] not in TASKS or not isinstance(content["options"], dict):
-            raise InputError("unknown task, or options that are no object")
+            raise InputError("unknown task, or options that are not an object")
         check_texts(content, "mechanism", "data", "metric", "point")
         for column in ("epsilon", "value", "low", "high"):
             if content[column] is None and column != "value":
@@ -107,35 +109,35 @@ class Row(SettingFields):
         if not is_whole(content["seeds"]) or not (content["n"] is None or is_whole(content["n"])):
             raise InputError("n and seeds must be whole numbers")
         if (content["low"] is None) != (content["high"] is None):
-            raise InputError("an interval has two ends or none")
+            raise InputError("an interval needs both ends or none")
         if content["low"] is not None and not content["low"] - 1e-9 <= content["value"] <= content["high"] + 1e-9:
             raise InputError("the value lies outside its interval")
         runs, of_texts = content.get("runs", []), content.get("texts", "")
         if not isinstance(runs, list) or not all(is_finite(x) for x in runs) or not isinstance(of_texts, str):
-            raise InputError("runs must be a list of finite numbers, and texts a text")
+            raise InputError("runs must be a list of finite numbers, and texts a string")
         if of_texts:
             unpack(of_texts)
         return make_record(cls, content | {"runs": tuple(runs)})
 
     @property
     def measured(self) -> str:
-        """How often it was measured, in words."""
+        """Return how often it was measured, as text."""
         if self.seeds == 1:
             return "measured once" if measure(self.metric).once else "one seed"
         return f"{self.seeds} seeds"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON has; what is not known is left out."""
+        """Return the JSON object without unknown values."""
         out = plain(self) | {"runs": list(self.runs)}
         return {k: v for k, v in out.items() if v or k not in ("runs", "texts")}
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Whether the classifier can do a task on original texts at all: what it cannot, rewriting cannot harm.
+    """Whether the classifier can do a task on original texts. If not, rewriting cannot harm it.
 
-    A task enters where score - majority > 3 standard errors of the score. With macro-F1 the accuracy must pass that
-    too: any spread of blind guesses has a higher macro-F1 than one label for all.
+    A task counts if score - majority > 3 standard errors of the score. With macro F1, the accuracy must also pass,
+    because random guesses of all labels have a higher macro F1 than the majority class.
     """
 
     data: str
@@ -165,7 +167,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What made a line: the program, the command without this machine's paths, the files read, the machine, when."""
+    """The origin of a line: program version, command without local paths, files, machine and time."""
 
     version: str
     command: str
@@ -176,17 +178,16 @@ class Provenance:
     finished: str
 
 
-#: What names a point, in the order of a line.
+#: The columns that identify a point, in the order of a line.
 NAMED = (*COLUMNS, "data", "seed", "n_train", "n_test", "max_words")
 
 
 @dataclass(frozen=True, slots=True)
 class RunLine(SettingFields):
-    """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
+    """A finished point. errors: standard errors over the test texts or words (None: unknown).
 
-    outcomes: of some metrics what each test text has, as ``paired_comparison.pack`` writes it; of a classifier,
-    whether it is right. dataset and gates are of unprotected text only: what was read, and which tasks can be done on
-    it.
+    outcomes: values of each test text for some metrics, packed by ``paired_comparison.pack``; for a classifier, whether
+    it is right. dataset and gates: only for unprotected text, a description of the data and the possible tasks.
     """
 
     id: str
@@ -208,13 +209,13 @@ class RunLine(SettingFields):
 
     @property
     def named(self) -> dict[str, Any]:
-        """What names the point, with plain JSON values."""
+        """Return the identifying columns as JSON values."""
         columns = plain(self)
         return {name: columns[name] for name in NAMED}
 
     @classmethod
     def read(cls, content: Any) -> Self:
-        """Read from JSON; columns that are not known are left out. Raises InputError."""
+        """Read from JSON without unknown columns. Raises InputError."""
         if not isinstance(content, dict) or not set(LINE) <= set(content):
             raise InputError(f"it needs {', '.join(LINE)}")
         check_texts(content, "id", "mechanism", "data")
@@ -223,7 +224,7 @@ class RunLine(SettingFields):
         ):
             raise InputError("options, scores, errors, counts, outcomes and provenance must be objects")
         if point_id({name: content[name] for name in NAMED}) != content["id"]:
-            raise InputError("its id is not that of its setting")
+            raise InputError("its id does not match its setting")
         if not all(is_finite(x) for x in (*content["scores"].values(), content["seconds"])):
             raise InputError("scores and seconds must be finite numbers")
         if not all(x is None or is_finite(x) for x in content["errors"].values()):
@@ -255,11 +256,11 @@ LINE = tuple(name for name in column_names(RunLine) if name not in ("dataset", "
 
 
 def point_id(named: Mapping[str, Any]) -> str:
-    """Return the id of a point by what names it (see ``NAMED``): 12 hexadecimal digits of the SHA-256 of that."""
+    """Return the id of a point: 12 hexadecimal digits of the SHA-256 of its identifying columns (see ``NAMED``)."""
     text = json.dumps(named, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 
 def six_digits(x: float) -> float:
-    """Six digits, as files have them."""
+    """Round to six digits, as in files."""
     return float(f"{x:.6g}")

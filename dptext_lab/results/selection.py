@@ -1,12 +1,12 @@
 """Settings at one level of privacy, and which of them differ significantly from the best.
 
-The best of several settings is chosen by looking at their scores, so a comparison with it must hold for whichever is
-first. Tukey's method does that: with k equal settings, the probability that any difference to the first is called
-significant is at most 5%. Hsu's comparison with the best has narrower limits, but it says of ties that one of them is
-not the best. Differences are paired by texts, and their errors differ, so the limits are those of Tukey and Kramer.
+The scores select the best of several settings, so a comparison with it must be valid whichever setting is first.
+Tukey's method ensures this: with k equal settings, the probability that any difference from the first is significant is
+at most 5%. Hsu's comparison with the best has narrower limits, but it declares one of two tied settings not the best.
+Differences are paired by texts and their errors differ, so the limits are those of Tukey and Kramer.
 
-Equal privacy is itself measured. Its error, times the slope of the score over privacy, is part of every interval:
-text by text where both are known for the same texts, else as an independent error.
+Equal privacy is itself measured. Its error, times the slope of the score over privacy, is part of every interval: text
+by text if both are known for the same texts, else as an independent error.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .differences import LEVEL, POWER, half
 from .paired_comparison import compare, unpack
 from .rows import Row
 
-#: As near to a level as a point counts as being there, as a share of the measure's own range.
+#: Largest distance of a point that counts as being at a level, as a share of the metric's range.
 NEAR = 0.02
-#: As far apart as two points may be for what lies between them to be said, as a share of the range.
+#: Largest distance of two points for interpolation between them, as a share of the range.
 APART = 0.35
-#: So near to the level, as a share of the range, privacy needs no slope of the score.
+#: Distance to the level below which no slope of the score is needed, as a share of the range.
 _EXACT = 1e-3
-#: Standard normal values over which the range's distribution is integrated.
+#: Standard normal values for the integration of the range distribution.
 _GRID = np.linspace(-8.0, 8.0, 641)
 
 
 def range_tail(z: float, k: int) -> float:
-    """Return Tukey's p of a difference of z standard errors, of the largest among k equal settings."""
+    """Return Tukey's p-value of a difference of z standard errors among k settings."""
     from scipy.special import ndtr
 
     if k < 2 or z <= 0:
@@ -46,7 +46,7 @@ def range_tail(z: float, k: int) -> float:
 
 
 def critical(k: int, level: float = LEVEL) -> float:
-    """Return how many standard errors a significant difference has, among k settings."""
+    """Return the smallest significant difference among k settings, in standard errors."""
     return boundary(lambda z: range_tail(z, k) <= level, 0.0, 20.0, steps=40)[1]
 
 
@@ -54,9 +54,9 @@ def critical(k: int, level: float = LEVEL) -> float:
 class LevelPoint:
     """One setting at a level of privacy.
 
-    privacy, score: its rows there; where ``between`` names two ε, both are interpolated between them. error: the
-    standard error that equal privacy adds to the score; None where it is not known. outcomes: what each text has, less
-    what its privacy differs from the level times the slope; None where that is not known. runs: the score of each seed.
+    privacy, score: its rows at the level; if ``between`` has two ε, both are interpolated. error: standard error that
+    equal privacy adds to the score (None: unknown). outcomes: score of each text, corrected to the level by the slope
+    (None: unknown). runs: the score of each seed.
     """
 
     privacy: Row
@@ -68,7 +68,7 @@ class LevelPoint:
 
     @property
     def half(self) -> float | None:
-        """Half of the 95% interval of the score at the level; None where it is not known."""
+        """Return half of the 95% interval of the score at the level, or None if unknown."""
         if self.score.low is None or self.score.high is None or self.error is None:
             return None
         own = half(self.score)
@@ -78,9 +78,9 @@ class LevelPoint:
 
 
 def at_level(pairs: Sequence[tuple[Row, Row]], at: float, span: float) -> LevelPoint | None:
-    """Return a setting at a level of privacy, from its rows of privacy and score at each ε; None without points near.
+    """Return a setting at a level of privacy from its rows at each ε, or None without points near.
 
-    span: the range of the measure of privacy.
+    span: the range of the privacy metric.
     """
     ordered = sorted(pairs, key=lambda pair: pair[0].value)
     slopes = [
@@ -141,7 +141,7 @@ def _alike(x: Row, y: Row) -> bool:
 
 
 def _mixed(x: Row, y: Row, share: float) -> np.ndarray | None:
-    """Return what each text has between two rows; None where they do not say it, or of other texts."""
+    """Return interpolated scores of the texts of two rows, or None if unknown or of different texts."""
     if not x.texts or not y.texts:
         return None
     one, other = unpack(x.texts), unpack(y.texts)
@@ -153,8 +153,8 @@ def _mixed(x: Row, y: Row, share: float) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Versus:
-    """A setting against the first. difference: how much higher the first is, in the direction that is better. error:
-    its standard error. p: Tukey's, of no difference; None where an error is not known."""
+    """The comparison of a setting with the first. difference: how much better the first is. p: Tukey's p-value (None:
+    unknown error)."""
 
     difference: float
     error: float
@@ -162,7 +162,7 @@ class Versus:
 
 
 def versus_first(points: Sequence[LevelPoint], sign: int = 1) -> list[Versus]:
-    """Return every setting after the first against it. sign: −1 where less is better."""
+    """Compare every setting with the first. sign: −1 if less is better."""
     found = []
     for other in points[1:]:
         difference, error = _difference(points[0], other)
@@ -189,8 +189,7 @@ def _difference(a: LevelPoint, b: LevelPoint) -> tuple[float, float | None]:
 
 
 def smallest_detectable(versus: Sequence[Versus], power: float = POWER) -> float | None:
-    """Return the difference to the first that is called significant with this probability, the median over the
-    settings; None where no error is known."""
+    """Return the difference from the first that is detected with this power: the median over settings, or None."""
     from scipy.special import ndtri
 
     errors = [v.error for v in versus if v.p is not None and v.error > 0]

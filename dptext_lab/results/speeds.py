@@ -1,10 +1,10 @@
-"""Rows of `bench words --out`: tokens a second of each mechanism."""
+"""Rows of `bench words --out`: tokens per second of each mechanism."""
 
 from __future__ import annotations
 
 from .measurement import Measurement
 from .rows import Row
 
-#: The file of what :func:`rates` measures.
+#: The file of tokens per second.
 MEASUREMENT = Measurement("words", Row, "words.json")
 bundled = MEASUREMENT.bundled

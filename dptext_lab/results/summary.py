@@ -1,7 +1,7 @@
-"""The summary of a benchmark run over its seeds, which the pages read, and the lines that it is made of.
+"""The summary of a benchmark run over its seeds, which the pages read, and the lines behind it.
 
-A line is one point as JSON. It is self-contained, so that a run that was killed continues where it stopped; a last line
-that was cut off is dropped and its point run again. ``runner.merging`` makes the summary of any number of such files.
+A line is one point as JSON. It is self-contained, so an interrupted run can continue: an incomplete last line is
+dropped and its point runs again. ``runner.merging`` combines any number of such files into a summary.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ ABOUT = (
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """A summary: about (see ABOUT), gates and rows. It equals itself alone, so that what is made of it can be kept."""
+    """A summary: about (see ABOUT), gates and rows. It is compared by identity, so results can be cached by it."""
 
     about: dict[str, Any]
     gates: tuple[Gate, ...]
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the summary as a JSON object."""
         return {
             "about": self.about,
             "gates": [g.to_dict() for g in self.gates],
@@ -56,9 +56,9 @@ class Results:
 
 
 def read_lines(path: Path) -> list[RunLine]:
-    """Return the points in a file; [] where there is none. A last line without its end is left out.
+    """Return the points in a file, or [] if it is missing. An incomplete last line is omitted.
 
-    Raises InputError where another line cannot be read, or is not what its id says.
+    Raises InputError if another line cannot be read, or does not match its id.
     """
     if not path.exists():
         return []
@@ -72,11 +72,11 @@ def read_lines(path: Path) -> list[RunLine]:
             found.append(RunLine.read(json.loads(part)))
         except InputError as error:
             raise InputError(
-                f"{path.name}, line {number}, is no point that can be used: {error}. Delete that line and run again."
+                f"{path.name}, line {number}, is not a valid point: {error}. Delete that line and run again."
             ) from error
         except ValueError as error:
             raise InputError(
-                f"{path.name}, line {number}, is no JSON: {error}. Delete that line and run again."
+                f"{path.name}, line {number}, is not JSON: {error}. Delete that line and run again."
             ) from error
     return found
 
@@ -85,7 +85,7 @@ def read_lines(path: Path) -> list[RunLine]:
 
 
 def write(results: Results, path: Path) -> None:
-    """One gate and one row a line, so that changes are easy to read."""
+    """Write one gate or row per line, for readable diffs."""
 
     def block(records: Sequence[Gate | Row]) -> str:
         return "[" + ",".join("\n" + json.dumps(r.to_dict(), ensure_ascii=False) for r in records) + "\n]"
@@ -97,7 +97,7 @@ def write(results: Results, path: Path) -> None:
 
 
 def read(path: Path) -> Results:
-    """Return a summary, checked. Raises InputError that says what is wrong with it."""
+    """Return a checked summary. Raises InputError with the problem."""
     again = "Make it again with: python -m dptext_core bench run --grid full --merge FILES --summary FILE"
     try:
         content = assets.read_json(path)
@@ -118,12 +118,12 @@ def read(path: Path) -> Results:
 
 
 def bundled() -> Results | None:
-    """Return the results that come with the program; None where there are none."""
+    """Return the bundled results, or None."""
     return assets.bundled("benchmarks/results.json", read, None)
 
 
 def added_summaries() -> list[Results]:
-    """Return the summaries that DPTEXT_RESULTS names. Raises InputError that names the file which cannot be read."""
+    """Return the summaries in DPTEXT_RESULTS. Raises InputError with the name of an unreadable file."""
     found = []
     for path in hosting.results():
         try:
@@ -141,7 +141,7 @@ def _read_cached(path: Path, _changed: int) -> Results:
 
 
 def displayed_results() -> Results | None:
-    """Return what pages show: the bundled results and your own. Raises InputError."""
+    """Return the results for the pages: the bundled ones and your own. Raises InputError."""
     whole = bundled()
     return _combine_all(whole, tuple(added)) if (added := added_summaries()) else whole
 
@@ -155,8 +155,9 @@ def _combine_all(whole: Results | None, added: tuple[Results, ...]) -> Results:
 
 
 def combine(old: Results, new: Results) -> Results:
-    """Return two summaries to be looked at together; what is said about the whole is of the first one. Raises
-    InputError where they share a data set and were not made alike."""
+    """Combine two summaries, with the description of the first.
+
+    Raises InputError if they share a data set but not its conditions."""
     shared = [name for name in new.about["data"] if name in old.about["data"]]
     for what in ("version", "stopwords"):
         if shared and old.about[what] != new.about[what]:
@@ -174,18 +175,18 @@ def combine(old: Results, new: Results) -> Results:
     )
 
 
-#: SHA-256 of the weights of the training that the bundled results were measured with. They were measured before its
-#: weights were rounded to 8 bits, which changes cosine at N_w by 0.002 (assets/models/masked_lm/README.md).
+#: SHA-256 of the model's weights behind the bundled results. They were measured before the weights were rounded to
+#: 8 bits, which changes the cosine at equal N_w by 0.002 (assets/models/masked_lm/README.md).
 MEASURED_WITH = "fa94a97419cae2e8718d0038ad0fe4b6963a663a4fbc657edc8813b70129f039"
 
 
 @cache
 def other_model() -> str:
-    """Return a sentence where today's bundled language model is not the one of the bundled results; else empty."""
+    """Return a warning if the bundled language model differs from that of the bundled results, else ""."""
     spec = masked_lm_spec()
     if assets.sha256_of(spec.folder / WEIGHTS_FILE) == MEASURED_WITH:
         return ""
     return (
-        "DP-MLM and the attacker that fills masks were measured with another training of the bundled language model. "
+        "DP-MLM and the language model attacker were measured with an earlier version of the bundled language model. "
         "Measured again, they come out a little different."
     )

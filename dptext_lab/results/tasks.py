@@ -1,4 +1,4 @@
-"""What is guessed from each data set, and the metric of each guess."""
+"""The classification tasks of each data set and their metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class BenchTask:
-    """One target of one data set, what telling it means ("utility" or "privacy"), and the metric of it."""
+    """A classification task: one target of one data set, its role ("utility" or "privacy") and its metric."""
 
     name: str
     data: str
@@ -34,5 +34,5 @@ TASKS: tuple[BenchTask, ...] = (
 
 
 def tasks_of(data: str) -> tuple[BenchTask, ...]:
-    """Return the tasks of the data set of this name; none for an unknown one."""
+    """Return the tasks of a data set, or none if it is unknown."""
     return tuple(task for task in TASKS if task.data == data)

@@ -1,4 +1,4 @@
-"""Rows of `bench two-texts`: how well two texts are distinguished by their rewrites."""
+"""Rows of `bench two-texts`: how well rewrites distinguish two texts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .measurement import Measurement
 @dataclass(frozen=True, slots=True)
 class TwoTextsRow:
     """A mechanism at one ε on a bundled pair. draws: rewrites of each text. advantage: of the best classifier, with its
-    95% interval (low, high); by: its title. epsilon_least: the lower bound of ε between the two (95%); most: the
-    largest that so many draws can show. promised: what may be lost between them, None where nothing is promised.
-    seconds: of processor time."""
+    95% interval (low, high). by: its title. epsilon_least: lower bound on ε between the two (95%). most: the largest
+    bound that these draws can show. promised: guaranteed ε between the texts (None: no guarantee). seconds: CPU
+    time."""
 
     mechanism: str
     epsilon: float
