@@ -1,4 +1,4 @@
-"""The command ``bench peers``: compares row by row and prints the report."""
+"""The command ``bench peers``: compare row by row and print the report."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .table import PEERS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compare, print the table and the deviations; 0 when done. Raises DPTextError."""
-    takes = parser("peers", "Our word-level mechanisms beside released ones.")
+    """Compare, and print the table and the deviations. Raises DPTextError."""
+    takes = parser("peers", "Compare our word-level mechanisms with released ones.")
     takes.add_argument("--peers-python", required=True, metavar="PATH", help=f"Python with the packages: {INSTALL}")
     takes.add_argument("--space", default="minilm", help="a word space: a bundled one, glove-840b, or a path")
+    takes.add_argument("--vocabulary", type=int, default=5000, help="number of most frequent words (default 5000)")
+    takes.add_argument("--words", type=int, default=5, help="number of test words for the distributions (default 5)")
+    takes.add_argument("--draws", type=int, default=1000, help="largest number of draws per test word (default 1000)")
     takes.add_argument(
-        "--vocabulary", type=int, default=5000, help="how many of its most frequent words (default 5000)"
+        "--seconds", type=float, default=4.0, help="most seconds for their draws per mechanism (default 4)"
     )
-    takes.add_argument("--words", type=int, default=5, help="test words for the distributions (default 5)")
-    takes.add_argument("--draws", type=int, default=1000, help="most draws a test word (default 1000)")
-    takes.add_argument("--seconds", type=float, default=4.0, help="most seconds of their draws a mechanism (default 4)")
-    takes.add_argument("--threads", type=int, default=1, help="threads of both sides (default 1)")
-    takes.add_argument("--only", default="", help="only rows whose package or mechanism has this in its name")
+    takes.add_argument("--threads", type=int, default=1, help="threads on each side (default 1)")
+    takes.add_argument("--only", default="", help="only rows with this text in the name of the package or mechanism")
     args = takes.parse_args(argv)
     if min(args.words, args.draws, args.threads) < 1 or args.seconds <= 0:
-        takes.error("numbers must be at least 1")
+        takes.error("All numbers must be at least 1.")
     peers = [p for p in PEERS if args.only.lower() in f"{p.package} {p.title}".lower()]
     if not peers:
         raise InputError(f"No row has {args.only!r} in its name. Rows: {', '.join(p.title for p in PEERS)}.")
@@ -51,18 +51,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         prepare_folder(folder, space)
         versions = installed(folder, args.peers_python)
         print("; ".join(f"{name} {version}" for name, version in versions.items()), end="; ")
-        print(f"{args.threads} thread(s) a side")
+        print(f"{args.threads} thread(s) per side")
         for what, some in (("Speed and memory", space), ("Distributions", space.part)):
             print(
-                f"{what}: {args.space}, {len(some.words):,} words of {some.vectors.shape[1]} numbers, distances from "
-                f"{some.extremes[0]:.3g} to {some.extremes[1]:.3g}, to the nearest word {some.gap:.3g}"
+                f"{what}: {args.space}, {len(some.words):,} words with {some.vectors.shape[1]} dimensions, distances "
+                f"from {some.extremes[0]:.3g} to {some.extremes[1]:.3g}, to the nearest word {some.gap:.3g}"
             )
         rows = []
         for peer in peers:
             speed: Speed | str
             match: Match | str
             try:
-                # A fresh process each: a second mechanism in one process of theirs can wait forever.
+                # Each mechanism has a fresh process, because a second one in their process can hang.
                 with pair(folder, args.threads, args.peers_python) as (ours, theirs):
                     speed = compare_speed(peer, space, ours, theirs, args.seconds / 8)
             except PeerFailed as error:

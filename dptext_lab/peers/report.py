@@ -13,7 +13,7 @@ def _number(x: float) -> str:
 
 
 def report(rows: Sequence[PeerComparison]) -> Iterator[str]:
-    """Markdown: the table of speed and memory, the table of distributions, what the differences are."""
+    """Return Markdown with tables of speed, memory and distributions, and explanations of the differences."""
     yield markdown(
         ["package", "mechanism", "ε", "words/s ours", "theirs", "ratio", "MB ours", "theirs"], map(_speed, rows)
     )
@@ -22,7 +22,7 @@ def report(rows: Sequence[PeerComparison]) -> Iterator[str]:
     yield markdown(heading, map(_match, rows))
     yield ""
     if told := list(_differences(rows)):
-        yield from ("Where theirs differs:", "", *told)
+        yield from ("Differences of theirs:", "", *told)
 
 
 def _speed(c: PeerComparison) -> list[str]:
@@ -63,4 +63,4 @@ def _differences(rows: Sequence[PeerComparison]) -> Iterator[str]:
                 )
             yield line
         elif not m.difference.same:
-            yield f"{name}: for a reason that is not known (so large in {m.difference.p:.2g} of equal pairs)."
+            yield f"{name}: unknown reason (p = {m.difference.p:.2g} for equal distributions)."

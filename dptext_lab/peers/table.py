@@ -1,4 +1,4 @@
-"""The released mechanisms and what of ours stands beside each."""
+"""The released mechanisms and our counterparts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PACKAGES = ("mldp-text", "pypantera", "dp-diffractor")
 
 @dataclass(frozen=True)
 class Peer:
-    """One released mechanism beside ours.
+    """One released mechanism and its counterpart.
 
-    ours: name and options of our mechanism. theirs: name of the adapter. scale: what ``epsilon`` is multiplied by:
-    "gap", 1 over the usual distance to the nearest word; "noise", √dimension over that distance; "gumbel", the ε from
-    which on the Gumbel scale is positive; empty, nothing. by_place: words are compared by their place on each side's
-    own list. reason: how their formula differs. reference: the name of that formula in `CHANNELS` or `DRAWS`.
+    ours: name and options of our mechanism. theirs: name of the adapter. scale: factor on ``epsilon``: "gap", 1 over
+    the median distance to the nearest word; "noise", √dimension over that distance; "gumbel", the smallest ε with a
+    positive Gumbel scale; empty, 1. by_place: whether words are compared by position on each side's list. reason: how
+    their formula differs. reference: the name of that formula in `CHANNELS` or `DRAWS`.
     """
 
     package: str
@@ -49,12 +49,12 @@ PEERS = (
     Peer("mldp-text", "MVC, exact search", "mldp-mvc", "mvc", 3, scale="noise"),
     Peer(
         "mldp-text",
-        "MVC, as by default",
+        "MVC, default",
         "mldp-mvc-faiss",
         "mvc",
         3,
         scale="noise",
-        reason="searches 50 of 100 cells only, so the word found need not be the nearest one",
+        reason="searches only 50 of 100 cells, so its result may not be the nearest word",
         reference="cells",
     ),
     Peer(
@@ -104,7 +104,7 @@ PEERS = (
         epsilon=3,
         options={"lam": LAM},
         scale="noise",
-        reason="brings the direction back to length 1 after the root, so the noise has the same length in every "
+        reason="normalises the direction after the root, so the noise has the same length in every "
         "direction",
         reference="mahalanobis-unit",
     ),
@@ -143,7 +143,7 @@ PEERS = (
         ours="custext",
         epsilon=8,
         options={"k": K, "mapping": "aggressive", "metric": "cosine"},
-        reason="sorts similarities upwards, so a word's output set holds the K words least like it",
+        reason="sorts similarities in ascending order, so a word's output set has the K least similar words",
         reference="custext-far",
     ),
     Peer("pypantera", "SanText", "pypantera-santext", "santext", 11, scale="gap"),
@@ -155,7 +155,7 @@ PEERS = (
         epsilon=10.5,
         options={"beta": BETA},
         scale="gap",
-        reason="where a far word is due, its draw fails and the original word is released",
+        reason="if it selects a far word, its draw fails and it releases the original word",
         reference="tem-original",
     ),
     Peer(

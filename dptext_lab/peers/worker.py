@@ -1,6 +1,6 @@
 """One side of the comparison: a process that makes one mechanism and answers requests about it.
 
-Theirs runs this in an environment that has NumPy and the packages, and none of ours.
+Their environment, which also runs this module, has NumPy and the packages, but none of ours.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import numpy as np
 from .formulas import BETA, CHANNELS, DRAWS, LAM, VICKREY_T, K, Vectors, reference_draws, root_of
 
 TEXT_WORDS = 20
-#: Texts that one call of ours gets; theirs take one at a time.
+#: Texts per call on our side; their packages take one at a time.
 TEXTS_AT_ONCE = 20
-#: The name under which dp-diffractor looks for its vectors.
+#: The file name of dp-diffractor's vectors.
 DIFFRACTOR_FILE = "glove-wiki-gigaword-300"
 
 
 def peak_bytes() -> int | None:
-    """Return the most memory this process has held; None where the system does not tell."""
+    """Return the peak memory of this process in bytes, or None if unknown."""
     try:
-        # Unlike getrusage, this does not count what the process that started us held.
+        # Unlike getrusage, this does not count memory of the parent process.
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
     except (OSError, StopIteration):
@@ -43,7 +43,7 @@ def peak_bytes() -> int | None:
 
 
 class Side:
-    """What a worker can do. texts: the words of some texts."""
+    """The operations of a worker. texts: the words of some texts."""
 
     texts_at_once = 1
 
@@ -51,11 +51,11 @@ class Side:
         raise NotImplementedError
 
     def draw(self, word: str, n: int) -> list[str]:
-        """n draws for one word."""
+        """Return n draws for one word."""
         raise NotImplementedError
 
     def channel(self, word: str) -> tuple[Sequence[str], np.ndarray] | None:
-        """Return candidates and probabilities where there is a closed form."""
+        """Return candidates and probabilities, if there is a closed form."""
         return None
 
     def order(self) -> list[str] | None:
@@ -63,7 +63,7 @@ class Side:
         return None
 
     def close(self) -> None:
-        """End what was started."""
+        """End all started processes."""
 
 
 class Ours(Side):
@@ -172,7 +172,7 @@ class Pypantera(Side):
 class Diffractor(Side):
     def __init__(self, job: dict[str, Any], path: Path):
         package = importlib.import_module("diffractor")
-        # Its tokenizer needs data that NLTK downloads; the texts here are words with blanks between them.
+        # Its tokenizer needs data from NLTK. The texts here are words separated by spaces.
         setattr(importlib.import_module("nltk"), "word_tokenize", str.split)  # noqa: B010
         folder = Path.home() / ".cache" / "diffractor"
         folder.mkdir(parents=True, exist_ok=True)
@@ -196,7 +196,7 @@ class Diffractor(Side):
 
 
 def write_text(space: Vectors, path: Path, header: bool) -> None:
-    """Write the vectors as text, a word a line, every float32 exactly."""
+    """Write the vectors as text, one word per line, with exact float32 values."""
     with path.open("w", encoding="utf-8") as file:
         if header:
             file.write(f"{len(space.words)} {space.vectors.shape[1]}\n")
@@ -212,8 +212,7 @@ SIDES: dict[str, Callable[[dict[str, Any], Path], Side]] = {
 
 
 def timed(side: Side, texts: Sequence[Sequence[str]], limit: float) -> tuple[int, float]:
-    """Return words rewritten and the seconds it took: texts in turn, until they are done or `limit` seconds are
-    over."""
+    """Rewrite texts until `limit` seconds have passed, and return the number of words and the seconds."""
     done, start = 0, time.perf_counter()
     for i in range(0, len(texts), side.texts_at_once):
         some = texts[i : i + side.texts_at_once]
@@ -225,7 +224,7 @@ def timed(side: Side, texts: Sequence[Sequence[str]], limit: float) -> tuple[int
 
 
 def drawn(draw: Callable[[int], Sequence[Any]], n: int, limit: float) -> list[Any]:
-    """Return at most n draws, fewer where `limit` seconds are over."""
+    """Return at most n draws, fewer if `limit` seconds have passed."""
     out: list[Any] = []
     start = time.perf_counter()
     step = 20
@@ -236,7 +235,7 @@ def drawn(draw: Callable[[int], Sequence[Any]], n: int, limit: float) -> list[An
 
 
 def answer(side: Side, space: Vectors, job: dict[str, Any], ask: dict[str, Any]) -> Any:
-    """Return what a worker answers to one request."""
+    """Return a worker's answer to one request."""
     if ask["do"] == "time":
         return timed(side, ask["texts"], ask["limit"])
     if ask["do"] == "peak":
@@ -267,13 +266,13 @@ def answer(side: Side, space: Vectors, job: dict[str, Any], ask: dict[str, Any])
     else:
         for word in ask["words"]:
             found = drawn(lambda n, word=word: side.draw(word, n), ask["n"], share)  # type: ignore[misc]
-            # A released word that is not in the vocabulary would be an error of the comparison: row −1 fails loudly.
+            # A released word outside the vocabulary is an error of the comparison, so row −1 fails.
             out.append([rows[w] for w in found])
     return out
 
 
 def _end_with(parent: int) -> None:
-    """End when the command has ended, also where a package waits for ever, and with the processes that it started."""
+    """End this process and its helpers when the command has ended, even if a package hangs."""
     while os.getppid() == parent:
         time.sleep(1.0)
     if os.name == "posix" and os.getpgid(0) == os.getpid():
@@ -282,9 +281,9 @@ def _end_with(parent: int) -> None:
 
 
 def worker(side: str, folder: str) -> int:
-    """Answer requests on standard input, a line of JSON each, until it closes."""
+    """Answer requests on standard input, one JSON object per line, until it closes."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    # Packages print while they load: what they print goes to standard error, answers keep the pipe for themselves.
+    # Packages print while they load, so their output goes to standard error, and the pipe has only answers.
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     job: dict[str, Any] = {}

@@ -1,11 +1,10 @@
-"""Whether points that somebody else measured can join the results: what each line must be, and some measured again.
+"""Check contributed points: validate each line, and repeat some points.
 
-A line says itself what made it. Checked are its id, which is a hash of its setting; that the mechanism takes its
-options; that scores lie in their metric's bounds and belong to as many texts as it names; the program's version, the
-stop words and the hashes of the data, which must be those of the bundled results; that a setting has three seeds or
-more, which an interval needs; and that nothing stands there twice. What a file cannot show is that somebody ran it:
-points measured again have to fall inside the interval of their setting. Which ones follows from the file's own hash, so
-that who made it could not choose.
+Each line has its own provenance. The checks cover its id, which is a hash of its setting; the mechanism's options; the
+bounds of scores and their numbers of texts; and the program version, stop words and data hashes, which must match the
+bundled results. A setting needs at least three seeds for an interval, and no point may occur twice. A file cannot prove
+that its points were measured, so some are repeated and must fall inside the interval of their setting. The file's hash
+selects them, so the contributor cannot choose.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from ..results.summary import Results
 from . import group_run, merging
 from .grid import GridPoint, Size
 
-#: Fewer seeds tell nothing of how far a mean over seeds can be off.
+#: Fewer seeds cannot show the error of a mean over seeds.
 LEAST_SEEDS = 3
-#: What only the machine decides.
+#: Metrics that depend on the machine.
 SPEED = "speed"
 
 
 @dataclass(frozen=True)
 class RepeatedScore:
-    """A point that was measured again: a score, the interval of its setting, and whether it lies inside."""
+    """A repeated score with the interval of its setting."""
 
     point: str
     metric: str
@@ -51,14 +50,14 @@ class RepeatedScore:
 
 
 def check(lines: Sequence[RunLine], against: Results) -> list[str]:
-    """Return what is wrong with these points, in sentences; none where nothing is."""
+    """Return sentences on all problems of these points."""
     if not lines:
-        return ["The file holds no points. Run bench run with --out first."]
+        return ["The file has no points. Run bench run with --out first."]
     faults: list[str] = []
     known = {s.name for s in mechanisms()}
     twice = [i for i, n in _count(line.id for line in lines).items() if n > 1]
     if twice:
-        faults.append(f"{len(twice)} points stand there twice, such as {twice[0]}. Leave one of each.")
+        faults.append(f"{len(twice)} points occur twice, such as {twice[0]}. Remove the duplicates.")
     for line in lines:
         faults += [f"Point {line.id}: {fault}" for fault in _line(line, known)]
     faults += _provenance(lines, against)
@@ -78,28 +77,28 @@ def _line(line: RunLine, known: set[str]) -> list[str]:
     faults = []
     if line.mechanism != BASELINE:
         if line.mechanism not in known:
-            return [f"there is no mechanism {line.mechanism!r} here. Install its package, or add it, and check again."]
+            return [f"the mechanism {line.mechanism!r} is unknown. Install its package or add it, and check again."]
         if line.epsilon is None or line.epsilon <= 0:
             faults.append("its ε is not above 0.")
         try:
             line.setting.at(line.epsilon or 1.0).make()
         except DPTextError as error:
-            faults.append(f"its options do not make the mechanism: {error}")
+            faults.append(f"its options are invalid: {error}")
     if line.seconds < 0 or line.tokens < 1:
-        faults.append("seconds or tokens are not those of a run.")
+        faults.append("seconds and tokens must be positive.")
     for metric, value in line.scores.items():
         m = measure(metric)
         if m.kind == "other":
-            faults.append(f"{metric} is no metric that is known here.")
+            faults.append(f"{metric} is an unknown metric.")
         elif not m.low - 1e-9 <= value <= m.high + 1e-9:
             faults.append(f"{metric} is {value:g}, which is not between {m.low:g} and {m.high:g}.")
         off, n = line.errors.get(metric), line.counts.get(metric)
         if off is not None and off < 0:
             faults.append(f"the standard error of {metric} is negative.")
         if n is None or n < 1:
-            faults.append(f"it does not say how many texts or words {metric} is of.")
+            faults.append(f"it has no number of texts or words for {metric}.")
         elif m.kind in ("utility", "privacy") and line.n_test is not None and n > line.n_test:
-            faults.append(f"{metric} is of {n} texts, more than the {line.n_test} that were tested.")
+            faults.append(f"{metric} has {n} texts, but only {line.n_test} were tested.")
     if not line.scores:
         faults.append("it has no scores.")
     return faults
@@ -119,7 +118,7 @@ def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
         hashes = {line.provenance.data_sha256 for line in lines if line.data == name}
         if name in data and hashes != {data[name].get("sha256")}:
             faults.append(
-                f"The files of {name} are others than those of the results. Take those with the hash "
+                f"The files of {name} differ from those of the results. Use those with the hash "
                 f"{data[name].get('sha256')}."
             )
     now = datetime.now(UTC)
@@ -127,12 +126,12 @@ def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
         try:
             finished = datetime.strptime(line.provenance.finished, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         except ValueError:
-            faults.append(f"Point {line.id}: when it was finished is no time such as 2026-01-31T12:00:00Z.")
+            faults.append(f"Point {line.id}: its finishing time must look like 2026-01-31T12:00:00Z.")
             continue
         if finished > now:
-            faults.append(f"Point {line.id}: it says that it was finished in the future.")
+            faults.append(f"Point {line.id}: its finishing time is in the future.")
         if not line.provenance.command.strip() or not line.provenance.machine.strip():
-            faults.append(f"Point {line.id}: it names no command or no machine.")
+            faults.append(f"Point {line.id}: it has no command or no machine.")
     return faults
 
 
@@ -153,7 +152,7 @@ def _setting(line: RunLine) -> tuple[Setting, str]:
 
 
 def _check_baseline(lines: Sequence[RunLine], against: Results) -> list[str]:
-    """Check that unprotected text is there, and scores as in the results: the same texts, the same classifier."""
+    """Check that unprotected text is present and has the bundled scores, so texts and classifier are the same."""
     faults = []
     for name in sorted({line.data for line in lines}):
         base = next((line for line in lines if (line.data, line.mechanism) == (name, BASELINE)), None)
@@ -166,7 +165,7 @@ def _check_baseline(lines: Sequence[RunLine], against: Results) -> list[str]:
             if not _is_inside(row, base.scores[row.metric]):
                 faults.append(
                     f"Unprotected text of {name} has {row.metric} {base.scores[row.metric]:.4g} here, and "
-                    f"{row.value:.4g} in the results, outside its interval. Was it another classifier, or other texts?"
+                    f"{row.value:.4g} in the results, outside its interval. Check the classifier and the texts."
                 )
     return faults
 
@@ -178,8 +177,9 @@ def _is_inside(row: Row, value: float) -> bool:
 
 
 def choose_points(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine]:
-    """n points by the hash of the file, none of unprotected text; each setting at most once as long as there are
-    others."""
+    """Return n points selected by the file's hash, without unprotected text.
+
+    No setting occurs twice while there are others."""
     some = [line for line in lines if line.mechanism != BASELINE]
     ordered = sorted(some, key=lambda line: hashlib.sha256(f"{digest} {line.id}".encode()).hexdigest())
     first = list({_setting(line): line for line in reversed(ordered)}.values())[::-1]
@@ -187,7 +187,7 @@ def choose_points(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine
 
 
 def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: group_run.RunConfig) -> list[RepeatedScore]:
-    """Return these points, run here: every score but speed beside the interval that the file's own seeds give."""
+    """Run these points, and return every score except speed with the interval from the file's own seeds."""
     found = []
     for line in some:
         size = Size(line.n_train, line.n_test, line.max_words, 14.0)
@@ -205,20 +205,20 @@ def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: grou
 
 
 def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> int:
-    """Return ``bench leaderboard --check``: prints what is wrong; 1 where something is."""
+    """Run ``bench leaderboard --check``: print all problems, and return 1 if there are any."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
     lines = store.read_lines(path)
     against = store.bundled()
     if against is None:
-        raise InputError("There are no bundled results to hold the points against: assets/benchmarks/results.json.")
+        raise InputError("The bundled results to compare with are missing: assets/benchmarks/results.json.")
     faults = check(lines, against)
     for fault in faults:
         print(fault)
     answer = "refused" if faults else "accepted"
     kept = sum(line.mechanism != BASELINE for line in lines)
     print(
-        f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} faults."
+        f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} problems."
     )
     if reruns and not faults:
         setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
@@ -228,8 +228,8 @@ def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> i
             where = "inside" if a.inside else "OUTSIDE"
             print(f"{a.point} {a.metric:18s} {a.value:10.5g}  {where} {a.low:.5g} to {a.high:.5g}")
         outside = sum(not a.inside for a in found)
-        print(f"{reruns} points measured again: {len(found) - outside} of {len(found)} scores inside.")
+        print(f"{reruns} points repeated: {len(found) - outside} of {len(found)} scores inside their intervals.")
         return int(outside > 0)
     if reruns:
-        print("No point was measured again: mend the faults first.", file=sys.stderr)
+        print("No point was repeated. Fix the problems first.", file=sys.stderr)
     return int(bool(faults))

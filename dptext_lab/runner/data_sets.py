@@ -1,8 +1,8 @@
-"""Public data sets as the benchmarks read them: texts, what is to be told from them, and a fixed split.
+"""Public data sets of the benchmarks: texts, targets and a fixed split.
 
-GLUE's tests have no labels, so its official validation sets are the tests here; the other sets have their own. Where
-fewer texts are wanted they are drawn by a hash, not a random generator, so a sample is the same on every machine.
-"builtin" is a small set of invented sentences and needs no files.
+GLUE's test sets have no labels, so its official validation sets are the test sets here. Other data sets have their own.
+Smaller samples are drawn by a hash instead of a random generator, so they are the same on every machine. "builtin" is a
+small set of invented sentences and needs no files.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ..results.data_titles import title
 
 @dataclass(frozen=True)
 class Data:
-    """Texts (one part each; two for pairs), their targets, and which texts are to train and which to test.
+    """Texts (one part each; two for pairs), their targets, and the training and test texts.
 
-    The first target is the one by which samples are stratified. ``sha256`` is of the bytes of the files read, one
-    after the other; ``file`` names them, relative to the data folder.
+    Samples are stratified by the first target. ``sha256`` is the hash of the concatenated files; ``file`` has their
+    names, relative to the data folder.
     """
 
     name: str
@@ -74,12 +74,12 @@ def load(
     max_words: int | None = None,
     sample: int = 1,
 ) -> Data:
-    """Return the data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
+    """Return the data set ``name`` from ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
 
-    Samples have the labels' shares of the whole. The one to train depends on ``sample`` alone; the one to test is
-    always the same. ``max_words`` cuts each part of a text to its first words. A text that is also in the test is left
-    out of the training. Raises ConfigError for an unknown name or a number below 1, InputError for a file that is
-    missing or has other columns.
+    Samples preserve the shares of labels. The training sample depends on ``sample`` alone; the test sample is always
+    the same. ``max_words`` cuts each part of a text to its first words. Training texts that are also in the test are
+    excluded. Raises ConfigError for an unknown name or a number below 1, and InputError for a file that is missing or
+    has wrong columns.
     """
     for option, value in (("n_train", n_train), ("n_test", n_test), ("max_words", max_words)):
         if value is not None and value < 1:
@@ -94,7 +94,7 @@ def load(
         test = [row for i, row in enumerate(rows) if i in chosen]
     elif name in _SOURCES:
         if folder is None:
-            raise InputError(f"{name} is read from files: name the folder with the data sets (--data FOLDER).")
+            raise InputError(f"{name} needs files. Name the folder of the data sets with --data FOLDER.")
         source = _SOURCES[name]
         called, file = title(name), " + ".join(f"{name}/{part}" for part in source.files)
         contents = [_bytes(Path(folder) / name / part) for part in source.files]
@@ -136,7 +136,7 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read ({error.strerror}). Name the folder that has {path.parent.name}/{path.name} in it."
+            f"{path} cannot be read ({error.strerror}). Name the folder that contains {path.parent.name}/{path.name}."
         ) from error
 
 
@@ -178,7 +178,7 @@ def _truncate(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
 
 
 def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> list[int]:
-    """Return rows of a stratified sample, ascending: shares by largest remainder, within a label by the rows'
+    """Return rows of a stratified sample, ascending: shares by largest remainder, rows within a label by their
     hashes."""
     if n is None or n >= len(labels):
         return list(range(len(labels)))
@@ -219,7 +219,7 @@ _ENDS = {
     "praise": ("we would happily come back", "it made our whole week", "the price was fair"),
     "complaint": ("we want our money back", "it ruined our whole week", "the price was shameful"),
 }
-# Each invented writer has habits of style: openings, joints and marks.
+# Each invented writer has a style: openings, connectives and punctuation.
 _WRITERS = {
     "Ada": (
         "Honestly, the {thing} was really {word}, and {end}!",

@@ -1,4 +1,4 @@
-"""The command of measurements of mechanisms at some ε each, over the test texts of a data set."""
+"""The command of measurements that run each mechanism at several ε on the test texts of a data set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .options import options_in, parser, which_stop_words
 
 
 class AtEpsilon(Protocol):
-    """A row of such a measurement. data: the data set, by its name."""
+    """A row of such a measurement. data: name of the data set."""
 
     @property
     def data(self) -> str: ...
@@ -45,24 +45,26 @@ def command(
     takes_judge: bool = False,
     **about: Any,
 ) -> int:
-    """Measure, and print and write each row when it is there. With ``--add`` the rows of the file stay that are not
-    measured anew.
+    """Measure, and print and write each row as soon as it is finished. ``--add`` keeps other rows of the file.
 
-    epsilons: of each mechanism that is measured by default; otherwise: those of another one. texts: how many by
-    default; fewer: of mechanisms that take long. options: of mechanisms that are measured with other ones than the
-    defaults. measure: a row of a data set (by its name) and a mechanism over texts, each rewritten by its number as the
-    seed; takes_judge: and with ``judge``, a causal language model that the command names. row_text: a row in words.
-    about: what the file says besides.
+    epsilons: of each default mechanism. otherwise: for any other mechanism. texts: default number. fewer: number for
+    slow mechanisms. options: of mechanisms that do not use their defaults. measure: returns the row of a data set (by
+    name) and a mechanism over texts, with each text's number as its seed. takes_judge: whether it also takes ``judge``,
+    a causal language model. row_text: formats a row. about: additional description in the file.
     """
     takes = parser(name, doc, "data", "set", "stopwords", "out")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help=f"default: {', '.join(epsilons)}")
-    takes.add_argument("--epsilon", action="append", type=float, metavar="E", help="default: some for each mechanism")
     takes.add_argument(
-        "--texts", type=int, metavar="N", help=f"test texts (default {texts}, fewer where it takes long)"
+        "--epsilon", action="append", type=float, metavar="E", help="default: several for each mechanism"
     )
-    takes.add_argument("--add", action="store_true", help="keep what the file has, and measure more")
+    takes.add_argument(
+        "--texts", type=int, metavar="N", help=f"number of test texts (default {texts}, fewer for slow mechanisms)"
+    )
+    takes.add_argument("--add", action="store_true", help="keep the rows of the file, and measure the missing ones")
     if takes_judge:
-        takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
+        takes.add_argument(
+            "--judge", metavar="NAME", help=f"causal language model for perplexity: a folder, or {causal.JUDGE}"
+        )
     args = takes.parse_args(argv)
     if takes_judge and args.judge:
         judge = causal.judge(args.judge)
@@ -70,7 +72,7 @@ def command(
         about["judge"] = judge.title
     data = data_sets.load(args.set, args.data, n_test=args.texts or texts)
     given = [" ".join(data.texts[i]) for i in data.test]
-    whole = measurement.about(**about, stopwords=which_stop_words(args), seeds="the number of each text")
+    whole = measurement.about(**about, stopwords=which_stop_words(args), seeds="the number of the text")
     kept = measurement.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
     found = {_key(row): row for row in kept}
     for mechanism in args.mechanism or epsilons:

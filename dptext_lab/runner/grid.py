@@ -1,10 +1,9 @@
-"""What the benchmark runs, as data: mechanisms with their options and ε, data sets with their sizes, seeds.
+"""The benchmark's grids as data: mechanisms with options and ε, data sets with sizes, and seeds.
 
-A point is one mechanism with its options at one ε, on one data set, with one seed: of the noise, and of the texts that
-are trained on. Points that share data and a preparation are a group: its texts are prepared once and serve every ε and
-seed. A mechanism that is built in needs an entry in ``_entries`` and a line in ``COST``, nothing else; `of_settings`
-makes a grid of any other. Entries stand in the order in which they are run, what answers most first, so that a run that
-is cut off leaves whole ones.
+A point is one mechanism with its options at one ε, on one data set, with one seed of the noise and of the training
+sample. Points with the same data and preparation form a group, whose texts are prepared once for every ε and seed. A
+built-in mechanism needs only an entry in ``_entries`` and a line in ``COST``; `of_settings` makes a grid for any other.
+Entries run in order, the most informative first, so an interrupted run has complete entries.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from dptext_core.words.lists import CONFIGURATIONS
 from ..results.rows import BASELINE, point_id
 
 SEEDS = (1, 2, 3)
-#: Where a rewrite costs little: with five, Student's t leaves half the interval of three.
+#: Seeds of cheap mechanisms: Student's t makes intervals with five seeds half as wide as with three.
 MORE_SEEDS = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much of a data set is used: texts (None: all) and the first words of each. words: mean words of a text."""
+    """The used part of a data set: texts (None: all) and the first words of each. words: mean words per text."""
 
     n_train: int | None
     n_test: int | None
@@ -41,7 +40,7 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class GridPoint(SettingFields):
-    """One thing to run. ``epsilon`` is None for unprotected text."""
+    """One point of a grid. ``epsilon`` is None for unprotected text."""
 
     setting: Setting
     data: str
@@ -50,13 +49,13 @@ class GridPoint(SettingFields):
 
     @cached_property
     def named(self) -> dict[str, Any]:
-        """What names the point, with plain JSON values."""
+        """Return the identifying columns as JSON values."""
         size = {"n_train": self.size.n_train, "n_test": self.size.n_test, "max_words": self.size.max_words}
         return {**self.setting.to_dict(), "data": self.data, "seed": self.seed, **size}
 
     @cached_property
     def id(self) -> str:
-        """12 hexadecimal digits of the SHA-256 of that."""
+        """Return 12 hexadecimal digits of the SHA-256 of the identifying columns."""
         return point_id(self.named)
 
 
@@ -82,9 +81,9 @@ def entry(
 
 @dataclass(frozen=True)
 class Grid:
-    """Entries and sizes. baselines: the seeds of unprotected text on each data set. cut: what the grid leaves out, and
-    why, in words. extra: metrics on the first seed's points, with the number of test texts of each. attackers: metrics
-    of attackers on words."""
+    """Entries and sizes. baselines: seeds of unprotected text on each data set. cut: a description of what the grid
+    omits. extra: metrics for the first seed, with their numbers of test texts. attackers: metrics of attackers on
+    words."""
 
     name: str
     entries: tuple[GridEntry, ...]
@@ -95,13 +94,12 @@ class Grid:
     attackers: tuple[str, ...] = ()
 
     def points(self) -> list[GridPoint]:
-        """Return all points in the order in which they are run; before the first ones of a data set its unprotected
-        text."""
+        """Return all points in the order of the run. Unprotected text of a data set comes before its other points."""
         return list(self.by_id.values())
 
     @cached_property
     def by_id(self) -> dict[str, GridPoint]:
-        """All points by their ids, in their order."""
+        """Return all points by id, in their order."""
         found: list[GridPoint] = []
         plain_text = {
             name: [GridPoint(Setting(BASELINE), name, seed, self.sizes[name]) for seed in seeds]
@@ -117,7 +115,7 @@ class Grid:
         return {p.id: p for p in found}
 
     def smaller(self, n: int) -> Grid:
-        """Return the same grid on at most ``n`` texts to train and ``n`` to test."""
+        """Return the grid with at most ``n`` training and ``n`` test texts."""
         if n < 1:
             raise ConfigError(f"--max-texts must be at least 1, not {n}.")
 
@@ -154,9 +152,9 @@ COST: dict[str, tuple[float, float]] = {
     "redact": (0.0, 0.3),
     "surrogates": (0.0, 0.3),
 }
-#: To embed 1,000 words (of texts that are not all as they were) and to score 1,000 texts, whatever the mechanism.
+#: Seconds to embed 1,000 words and to score 1,000 texts, for any mechanism.
 EMBED, SCORE = 0.2, 0.5
-#: To let the attackers on words loose, once at each ε.
+#: Seconds to run the attackers on words, once at each ε.
 ATTACK = 9.0
 
 
@@ -174,7 +172,7 @@ def cost(points: Sequence[GridPoint]) -> float:
 
 
 def _preparation(p: GridPoint) -> Setting:
-    """Return what a preparation depends on: all options, where preparing takes no time."""
+    """Return the options that a preparation depends on (all options if it takes no time)."""
     if p.mechanism == BASELINE or not mechanism_class(p.mechanism).slow_to_prepare:
         return p.setting.at(None)
     live = {name for name, field in fields_of(p.mechanism).items() if option_meta(field).live}
@@ -191,7 +189,7 @@ def groups(points: Iterable[GridPoint]) -> list[list[GridPoint]]:
 
 
 def shard(points: Sequence[GridPoint], i: int, n: int) -> list[GridPoint]:
-    """Return the points of shard ``i`` of ``n`` (1 to n): whole groups, about the same cost in each."""
+    """Return the points of shard ``i`` of ``n`` (1 to n): whole groups with about the same cost in each shard."""
     if not 1 <= i <= n:
         raise ConfigError(f"A shard is I/N with I from 1 to N, not {i}/{n}.")
     load = [0.0] * n
@@ -213,7 +211,7 @@ SIZES = {
     "reviews": Size(1000, 501, 40, 40.0),
     "authors": Size(1500, 274, 25, 25.0),
 }
-#: Data on which the first classifier does not beat guessing: unprotected text only, so that the gates say so.
+#: Data on which the first classifier does not beat guessing. Only unprotected text runs, to record this in the gates.
 CLOSED = {
     "cola": Size(2000, 1043, 40, 7.8),
     "mrpc": Size(2000, 408, 40, 44.0),
@@ -221,22 +219,22 @@ CLOSED = {
     "wnli": Size(518, 71, 40, 27.1),
 }
 
-#: The papers' variant: words that the vocabulary lacks are released in clear. By default they are replaced at random.
+#: The papers' variant releases unknown words in clear. By default they are replaced at random.
 KEEP = {"oov": "keep"}
-#: One list of each word space, by itself: between these and L0 only the number of lists differs.
+#: A single list of each word space. These differ from L0 only in the number of lists.
 SINGLE = CONFIGURATIONS["L0"]
-#: CusText's main line: K = 50, balanced, one draw for each distinct word of a text, stop words replaced too.
+#: CusText's main setting: K = 50, balanced, one draw for each distinct word of a text, stop words also replaced.
 CUSTEXT = {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": False}
-#: 1-Diffractor's main line.
+#: 1-Diffractor's main setting.
 GEOMETRIC = {**KEEP, "noise": "geometric", "lists": ("L2",)}
 SANTEXT = {**KEEP, "keep_stopwords": False}
 
-#: The paper's clipping range, beside the tuned one that is the default.
+#: The paper's clipping range, in addition to the tuned default.
 PAPER_CLIP = {"clip": "paper"}
 DPMLM = (10.0, 25.0, 50.0, 100.0, 250.0)
 GENERATED = (25.0, 50.0, 100.0)
 DIFFRACTOR = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0)
-#: On to where nine words in ten stay (N_w 0.9), which Vickrey and Gumbel do not reach at the largest ε here.
+#: Up to N_w 0.9, which Vickrey and Gumbel do not reach at the largest ε here.
 NOISE = (10.0, 50.0, 100.0, 150.0)
 EXPONENTIAL = (10.0, 14.0, 17.0, 25.0)
 
@@ -260,10 +258,10 @@ def _entries() -> tuple[GridEntry, ...]:
 
 
 def _main_entries() -> tuple[GridEntry, ...]:
-    """Every system on one data set, and who wrote its rewrites."""
+    """Return the entries of every system on one data set, and of author attacks."""
     sst2 = ("sst2",)
     return (
-        # What every system keeps, on one data set.
+        # The utility of every system on one data set.
         entry("diffractor", GEOMETRIC, DIFFRACTOR, sst2, MORE_SEEDS),
         entry("custext", CUSTEXT, (1.0, 2.0, 3.0, 5.0, 10.0, 20.0), sst2, MORE_SEEDS),
         entry("dp-mlm", PAPER_CLIP, DPMLM, sst2, MORE_SEEDS),
@@ -278,16 +276,16 @@ def _main_entries() -> tuple[GridEntry, ...]:
         entry("vickrey", KEEP, (10.0, 50.0, 200.0, 1400.0), sst2, MORE_SEEDS),
         entry("mvc", KEEP, NOISE, sst2, MORE_SEEDS),
         entry("santext-plus", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
-        # Both ranges of both sides: only like ranges are set beside each other.
+        # Both ranges for both sides, because only equal ranges are compared.
         entry("dp-paraphrase", {}, GENERATED, sst2, (1,)),
         entry("dp-prompt", {}, GENERATED, sst2, (1,)),
         entry("dp-paraphrase", PAPER_CLIP, GENERATED, sst2, (1,)),
         entry("dp-prompt", PAPER_CLIP, GENERATED, sst2, (1,)),
         entry("dp-sentence", {}, GENERATED, sst2),
-        # What people use today: ε has no effect.
+        # Current practice, without any effect of ε.
         entry("redact", {}, (1.0,), (*sst2, "reviews")),
         entry("surrogates", {}, (1.0,), (*sst2, "reviews")),
-        # What it hides: who wrote it.
+        # Privacy: the author.
         entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("authors",), MORE_SEEDS),
         entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("authors",), MORE_SEEDS),
         entry("dp-mlm", PAPER_CLIP, DPMLM, ("authors",), MORE_SEEDS),
@@ -299,7 +297,7 @@ def _main_entries() -> tuple[GridEntry, ...]:
 
 
 def _ablation_entries() -> tuple[GridEntry, ...]:
-    """One factor at a time around a main line."""
+    """Return entries that vary one factor at a time around a main setting."""
     sst2 = ("sst2",)
     lists = [{**KEEP, **NOISES[0], "lists": (name,)} for name in ("L0", "L1")]
     single = [{**KEEP, **NOISES[0], "lists": (name,)} for name in SINGLE]
@@ -310,7 +308,7 @@ def _ablation_entries() -> tuple[GridEntry, ...]:
         *(entry("diffractor", o, (1.0,), sst2, MORE_SEEDS) for o in single),
         entry("diffractor", {**KEEP, **NOISES[2], "lists": ("L2",)}, (0.5, 1.0, 3.0), sst2, MORE_SEEDS),
         entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L0",)}, (0.1, 1.0), sst2, MORE_SEEDS),
-        # CusText: one factor at a time around its main line.
+        # CusText: one factor at a time around its main setting.
         *(entry("custext", {**CUSTEXT, "k": k}, (1.0, 10.0), sst2, MORE_SEEDS) for k in (5, 20, 100, 500)),
         *(
             entry("custext", {**CUSTEXT, "mapping": m}, (1.0, 5.0), sst2, MORE_SEEDS)
@@ -352,11 +350,11 @@ def _quick(data: str, size: Size) -> Grid:
         entry("tem", KEEP, (14.0, 20.0), at, (1,)),
     )
     return Grid(
-        "quick", entries, {data: size}, {data: (1,)}, "A few mechanisms at two ε on few texts: shows that it runs."
+        "quick", entries, {data: size}, {data: (1,)}, "A few mechanisms at two ε on few texts, as a quick test."
     )
 
 
-#: Whether a trained encoder can do the tasks that the first classifier cannot, and what rewriting leaves of them.
+#: Tests whether a trained encoder can do tasks that the first classifier cannot, and how rewriting affects them.
 _TUNED = Grid(
     "tuned",
     (
@@ -366,7 +364,7 @@ _TUNED = Grid(
     ),
     SIZES | CLOSED,
     dict.fromkeys(("reviews", "cola", "mrpc", "rte"), (1,)),
-    "For --finetune: a few mechanisms on film reviews, one seed; of other tasks unprotected text.",
+    "For --finetune: a few mechanisms on film reviews with one seed; other tasks with unprotected text only.",
 )
 #: Attackers on words.
 ATTACKERS = ("attack_bayes", "attack_nearest", "attack_mask", "attack_query")
@@ -412,7 +410,7 @@ GRIDS: dict[str, Grid] = {
 }
 
 
-#: How many ε of its own axis a setting is run at, where none are named.
+#: Default number of ε on a setting's own axis.
 LEVELS = 5
 
 
@@ -422,9 +420,10 @@ def of_settings(
     epsilons: Sequence[Sequence[float]] = (),
     seeds: Sequence[int] = SEEDS,
 ) -> Grid:
-    """Return a grid of your own settings, plugins among them, on texts of the sizes of the full one, so that its
-    points stand beside the bundled ones. epsilons: one list for all settings, or one for each; without it each is run
-    at `LEVELS` ε of its own axis. Raises ConfigError."""
+    """Return a grid of your own settings, including plugins. Raises ConfigError.
+
+    Its texts have the sizes of the full grid, so its points are comparable with the bundled ones. epsilons: one list
+    for all settings, or one for each; the default is `LEVELS` ε on each setting's own axis."""
     if len(epsilons) > 1 and len(epsilons) != len(settings):
         raise ConfigError(
             f"Give one list of ε for all settings, or one for each: got {len(epsilons)} lists for {len(settings)}."
@@ -439,16 +438,24 @@ def of_settings(
         levels = given or trade_off.grid(setting.make(), LEVELS)
         made = tuple(setting.ordered().at(e) for e in levels)
         for one in made:
-            one.make()  # what is wrong with an ε is said before anything is measured
+            one.make()  # an invalid ε fails before any measurement
         entries.append(GridEntry(made, tuple(data), tuple(seeds)))
     return Grid(
-        "own", tuple(entries), sizes, dict.fromkeys(data, tuple(seeds)), "Settings that somebody named.", {}, ATTACKERS
+        "own",
+        tuple(entries),
+        sizes,
+        dict.fromkeys(data, tuple(seeds)),
+        "Settings from the command line.",
+        {},
+        ATTACKERS,
     )
 
 
 def grid_by_name(name: str, data: bool) -> Grid:
-    """Return the grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has
-    the points of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
+    """Return the grid of this name. Raises ConfigError.
+
+    The quick grid uses SST-2 if there is a folder of data sets. "full+tuned" has the points of both, with the extra
+    metrics and the attackers of the first."""
     first, plus, rest = name.partition("+")
     if first not in GRIDS:
         raise ConfigError(f"Unknown grid {first!r}: use one of {', '.join(GRIDS)}.")

@@ -28,15 +28,16 @@ from .original_texts import Originals, load_originals
 from .scores import Scores, add_finetuned, add_similarity, add_slow_metrics, add_task_scores
 from .word_attacks import TEXTS, Words
 
-#: Test texts whose perplexity a language model tells.
+#: Number of test texts for a language model's perplexity.
 PERPLEXITY_TEXTS = 50
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What a run is given beside its points. extra: more metrics, with the number of test texts of each: at every point
-    where ``everywhere`` names them, else at the first seed's. attackers: metrics of attackers on words. words: only
-    what is told of words is measured."""
+    """The configuration of a run. attackers: metrics of attackers on words. words: run only these attackers.
+
+    extra: additional metrics, with their numbers of test texts, for the first seed, or at every point if in
+    ``everywhere``."""
 
     folder: str | None = None
     stopwords: str | None = None
@@ -50,14 +51,14 @@ class RunConfig:
 
 
 def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine]:
-    """Yield the lines of points that share data and a preparation, each as soon as it is done. Each seed has a sample
-    of its own to train on, and the test texts of all others.
+    """Yield the lines of points with the same data and preparation, each as soon as it is finished.
 
-    Seconds are those of the processor, so that other load on the machine does not count.
+    Each seed has its own training sample, and all share the test texts. Seconds are CPU time, so other load on the
+    machine does not count.
     """
     began = time.process_time()
     first = points[0]
-    # Unprotected text of the first edition has seed 0, and the first sample.
+    # Unprotected text in older files has seed 0 and the first sample.
     bases = {p.seed: load_originals(p.data, p.size, setup.folder, max(1, p.seed)) for p in points}
     if first.mechanism == BASELINE:
         for point in points:
@@ -66,7 +67,7 @@ def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine
         return
     at = [_make_mechanism(p, setup) for p in points]
     base = bases[first.seed]
-    at[0].rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # loads what it needs, off the clock
+    at[0].rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # warms up before the timing
     words: dict[Setting, Words] = {}
     for point in points:
         same = {
@@ -94,7 +95,7 @@ def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine
 
 
 def _text_scores(out: Scores, base: Originals, rewrites: Sequence[str], point: GridPoint, setup: RunConfig) -> None:
-    """Score the attackers of whole texts."""
+    """Add the scores of attackers on whole texts."""
     embedded = original_texts.embed(rewrites)
     add_task_scores(out, base, rewrites, embedded)
     add_similarity(out, base, embedded, rewrites)
@@ -108,13 +109,13 @@ def _text_scores(out: Scores, base: Originals, rewrites: Sequence[str], point: G
 
 
 def words_of(base: Originals, at: Mapping[float, Mechanism], attackers: Sequence[str] = ()) -> Words:
-    """Return the words of the data set that are looked at: those of some test texts, the same for every mechanism."""
+    """Return the attacked words of the data set: those of some test texts, the same for every mechanism."""
     order = np.random.default_rng(0).permutation(len(base.test))[:TEXTS]
     return Words(at, {base.test[i]: base.flat[base.test[i]] for i in order}, attackers)
 
 
 def _without_epsilon(point: GridPoint) -> Setting:
-    """Return a point without its ε: what is measured of single words depends on that and on ε."""
+    """Return a point without its ε, as the key for measures of single words."""
     return point.setting.at(None)
 
 
@@ -132,15 +133,16 @@ def _unprotected(point: GridPoint, base: Originals, setup: RunConfig, began: flo
     return replace(line, dataset=_dataset(base, point.size), gates=gates)
 
 
-#: What encoders that were trained on unprotected text guess, kept for the process: by the originals, model and seed.
+#: Predictions of encoders trained on unprotected text, cached for the process by originals, model and seed.
 _encoder_guesses: dict[tuple[Any, ...], tuple[Originals, Scores, dict[BenchTask, list[str]]]] = {}
 
 
 def _guesses_of_finetuned(
     base: Originals, model: str, seed: int, out: Scores | None = None
 ) -> dict[BenchTask, list[str]]:
-    """Return the guesses of the encoder trained on unprotected text, which takes minutes once; out: takes its
-    scores."""
+    """Return the predictions of an encoder trained on unprotected text. out: receives its scores.
+
+    The first call takes minutes."""
     key = (id(base), model, seed)
     if key not in _encoder_guesses:
         scores = Scores()
@@ -148,7 +150,7 @@ def _guesses_of_finetuned(
             base,
             scores,
             add_finetuned(scores, base, base.flat, model, seed, {}),
-        )  # so that the id stays its own
+        )  # keep the id of the point
     if out is not None:
         out.take(_encoder_guesses[key][1])
     return _encoder_guesses[key][2]
@@ -159,7 +161,7 @@ def _make_mechanism(point: GridPoint, setup: RunConfig) -> Mechanism:
 
 
 def with_stop_words(setting: Setting, file: str | None) -> Setting:
-    """Return the same with this file of stop words, where the mechanism takes one and a file is named."""
+    """Return the setting with this file of stop words, if there is one and the mechanism takes it."""
     named = [name for name, f in fields_of(setting.mechanism).items() if option_meta(f).is_stop_word_file]
     return setting if file is None else replace(setting, options={**setting.options, **dict.fromkeys(named, file)})
 
@@ -173,7 +175,7 @@ def _rewrites(
 ) -> Iterator[tuple[GridPoint, list[str]]]:
     """Yield each point with the rewrites of all parts of all its texts.
 
-    only_words: "" of those whose words no one looks at.
+    only_words: replaces texts without attacked words by "".
     """
     streams = [NoiseStream(p.seed) for p in points]
     if not at[0].slow_to_prepare:
@@ -187,7 +189,7 @@ def _rewrites(
                 taker.take(point.epsilon, point.seed, i, done[i])
             yield point, [done[i].text if i in done else "" for i in range(len(flat))]
         return
-    # A model reads each text once for all ε and seeds. What it says of all texts together would not fit in memory.
+    # A model reads each text once for all ε and seeds. The scores of all texts together would not fit in memory.
     texts = [[""] * len(bases[p.seed].flat) for p in points]
     places: dict[str, list[tuple[int, int]]] = {}
     for j, point in enumerate(points):
@@ -233,7 +235,7 @@ def _line(point: GridPoint, out: Scores, base: Originals, setup: RunConfig, seco
 
 
 def _dataset(base: Originals, size: Size) -> dict[str, Any]:
-    """Return what a line of unprotected text says of its data set."""
+    """Return the description of the data set in a line of unprotected text."""
     d = base.data
     note = f"the first {size.max_words} words of each text" if size.max_words else ""
     return {
@@ -249,7 +251,7 @@ def _dataset(base: Originals, size: Size) -> dict[str, Any]:
 
 
 def _first_gates(base: Originals) -> tuple[Gate, ...]:
-    """Return the gates, those of the first classifier first."""
+    """Return the gates, beginning with those of the first classifier."""
     found = [tasks.gate(base.data, task, guessed, judge) for (task, judge), guessed in base.guessed.items()]
     return tuple(sorted(found, key=lambda gate: split_judge(gate.metric)[1]))
 

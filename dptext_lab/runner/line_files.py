@@ -1,4 +1,4 @@
-"""Write the points of a run to a file, a line each."""
+"""Write the points of a run to a file, one per line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..results.rows import RunLine
 
 
 class LineWriter:
-    """Appends points to a file, each flushed to the disk. A last line that was cut off goes first.
+    """Appends points to a file and flushes each to the disk. It first removes an incomplete last line.
 
-    Raises InputError where the file ends in something else: it is another's.
+    Raises InputError if the file ends with anything else, because it is another program's.
     """
 
     def __init__(self, path: Path):
@@ -25,7 +25,7 @@ class LineWriter:
         before, line_end, cut_off = self._file.read().rpartition(b"\n")
         if not b'{"id": "'.startswith(cut_off[:8]):
             self._file.close()
-            raise InputError(f"{path.name} is there and holds no points. Name another file for --out.")
+            raise InputError(f"{path.name} exists and has no points. Name another file with --out.")
         self._file.truncate(len(before + line_end))
 
     def write(self, line: RunLine) -> None:

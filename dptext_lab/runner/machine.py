@@ -1,4 +1,4 @@
-"""The machine that a run is on: its description, and how many threads are used."""
+"""The machine of a run: its description and number of threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @cache
 def describe_machine() -> str:
-    """Return the processor, its cores, and the versions of Python and, where it is installed, torch."""
+    """Return the processor, its cores, and the versions of Python and (if installed) torch."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():

@@ -1,10 +1,9 @@
-"""Make one summary of the lines of a run over its seeds, and join summaries.
+"""Combine the lines of a run into a summary over seeds, and join summaries.
 
-Intervals are 95%: 1.96 standard errors over the test texts (or words) and Student's t over the seeds, as the root of
-the sum of their squares. All seeds have the same test texts, so their mean is no surer of the texts than one seed is.
-Each seed trains on a sample of texts of its own, so that the choice of these is in the interval too. Where neither is
-known they are None. Rows keep each seed's value and what each test text has, so that two of them can be compared on the
-same texts (``paired_comparison.compare_rows``).
+Intervals are 95%: the root of the sum of squares of 1.96 standard errors over the test texts (or words) and Student's t
+over the seeds. All seeds share the test texts, so averaging does not reduce the error over texts. Each seed has its own
+training sample, so the interval includes its choice. If neither is known, the interval is None. Rows store each seed's
+value and each test text's score, so two rows can be compared on the same texts (``paired_comparison.compare_rows``).
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ from ..results.rows import Gate, Row, RunLine, six_digits
 from ..results.summary import Results
 from .grid import BASELINE, GridPoint
 
-_MISSING = " Declared and not measured yet: "
+_MISSING = " Not measured yet: "
 
 
 def interval(metric: str, values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float] | None:
-    """Return 95% interval of the mean of one score a seed, with their standard errors over the test texts; None: not
-    known."""
+    """Return the 95% interval of the mean of scores per seed, with standard errors over test texts (None: unknown)."""
     mean, n = sum(values) / len(values), len(values)
     known = [e for e in errors if e is not None]
     halves = [NORMAL * sum(known) / len(known)] if known else []
@@ -45,12 +43,11 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
 
 
 def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, cut: str) -> tuple[Results, list[str]]:
-    """Return the summary over seeds of those lines that belong to ``points``, and what has to be said about it.
+    """Return the summary over seeds of the lines of ``points``, and notes on it.
 
-    Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
-    of one point the newer counts, and the older one for the scores that the newer lacks. Raises InputError where none
-    belongs, where unprotected text is missing for a data set, or where lines were made from other files or with other
-    stop words.
+    Tasks that the classifier cannot do on unprotected text have no rows, because they would be noise. Of two lines of
+    one point, the newer counts, and the older one for missing scores. Raises InputError if no line belongs to the
+    points, if unprotected text is missing for a data set, or if lines differ in files or stop words.
     """
     declared = {p.id: p for p in points}
     newest: dict[str, RunLine] = {}
@@ -61,22 +58,20 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
             extra.add(line.id)
             continue
         if line in read.setdefault(line.id, []):
-            continue  # of a file that is named twice
+            continue  # from a file that is named twice
         read[line.id].append(line)
         twice += line.id in newest
         newest[line.id] = _both(newest[line.id], line) if line.id in newest else line
     if not newest:
-        raise InputError(
-            "None of these lines is a point of this grid. Name the grid they were run for, and its --max-texts."
-        )
+        raise InputError("None of these lines is a point of this grid. Name their grid and --max-texts.")
     missing = [p for p in points if p.id not in newest]
     if missing:
         notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
         cut += f"{_MISSING}{_named(missing)}."
     if extra:
-        notes.append(f"{len(extra)} points are not in the grid and are left out.")
+        notes.append(f"{len(extra)} points are not in the grid and are excluded.")
     if twice:
-        notes.append(f"{twice} lines repeat a point; the newest score of each counts.")
+        notes.append(f"{twice} lines repeat a point. The newest score of each counts.")
     ordered = [newest[p.id] for p in points if p.id in newest]
     # The gates are those of the first seed.
     bases = {line.data: line for line in reversed(ordered) if line.mechanism == BASELINE}
@@ -89,8 +84,7 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
 
 
 def _both(one: RunLine, other: RunLine) -> RunLine:
-    """Return two lines of one point: the newer one, with the scores that only the older has, such as a trained
-    encoder's."""
+    """Combine two lines of one point: the newer one, with scores that only the older has."""
     old, new = sorted((one, other), key=lambda line: line.provenance.finished)
     gates = None
     if new.gates is not None:
@@ -109,11 +103,11 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
 
 
 def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Results:
-    """Return a summary with the settings of another one, for what was added to a grid later or measured again.
+    """Add the settings of a newer summary to an older one.
 
-    A setting that both have is the newer one's: seeds cannot be added up. declared: how many points the grid has; cut:
-    what it leaves out. core_minutes counts what is replaced, too. Raises InputError where the two were made by
-    different versions, with other stop words or from other files, and where fewer seeds would replace more.
+    If both have a setting, the newer one counts, because seeds cannot be combined. declared: number of points in the
+    grid. cut: what it omits. core_minutes also counts replaced points. Raises InputError if the two differ in version,
+    stop words or files, and if fewer seeds would replace more.
     """
     for what in ("version", "stopwords"):
         if old.about[what] != new.about[what]:
@@ -126,7 +120,7 @@ def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Resul
     before, after = _seeds(old.rows), _seeds(added)
     if fewer := [key for key in before.keys() & after.keys() if after[key] < before[key]]:
         raise InputError(
-            f"{len(fewer)} settings would be replaced by fewer seeds than they have. Leave them out of the new summary."
+            f"{len(fewer)} settings would be replaced by fewer seeds than they have. Remove them from the new summary."
         )
     kept = [r for r in old.rows if (r.setting, r.data) not in after]
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())
@@ -145,14 +139,12 @@ def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Resul
 
 
 def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[str] = ()) -> Results:
-    """Return a summary with what these lines say of words, in the place of what it says there; all else stays. metrics:
-    which of it, all without them.
+    """Replace a summary's rows of attackers on words by those of these lines. metrics: only these (default: all).
 
-    Raises InputError where it lacks a setting of theirs, or was made by another version, with other stop words or from
-    other files.
+    Raises InputError if a setting is missing, or if version, stop words or files differ.
     """
     if not lines:
-        raise InputError("These files hold no points.")
+        raise InputError("These files have no points. Name files from bench run.")
     _check_alike(lines)
     told = lines[0].provenance
     for what in ("version", "stopwords"):
@@ -178,7 +170,7 @@ def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[
 
 
 def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
-    """Return how many seeds each setting has on each data set."""
+    """Return the number of seeds of each setting on each data set."""
     found: dict[tuple[Setting, str], int] = {}
     for r in rows:
         key = r.setting, r.data
@@ -187,7 +179,7 @@ def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
 
 
 def _named(points: Sequence[GridPoint]) -> str:
-    """Return points by mechanism and options, with how many there are of each."""
+    """Return a text of the numbers of points by mechanism and options."""
     count: dict[str, int] = {}
     for p in points:
         options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.named["options"].items())
@@ -197,9 +189,9 @@ def _named(points: Sequence[GridPoint]) -> str:
 
 
 def _enters(row: Row, gates: Sequence[Gate]) -> bool:
-    """Return whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates.
+    """Return whether the classifier can do the tasks behind a score, according to the gates.
 
-    Each classifier has gates of its own; one without any, those of the first one."""
+    Each classifier has its own gates, or else those of the first classifier."""
     needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
     found = [g for g in gates if g.data == row.data and g.role in needs]
     own = [g for g in found if split_judge(g.metric)[1] == split_judge(row.metric)[1]]
@@ -243,7 +235,7 @@ def _rows(lines: Sequence[RunLine]) -> list[Row]:
         same = sorted(same, key=lambda line: line.seed)
         for metric in dict.fromkeys(m for line in same for m in line.scores):
             have = [line for line in same if metric in line.scores]
-            # Every seed's line repeats what was measured once: that is one measurement, and not as many as seeds.
+            # Every seed's line repeats measures of words, which count as one measurement.
             have = have[:1] if measure(metric).once else have
             values = [line.scores[metric] for line in have]
             if metric == "n_w":
@@ -276,8 +268,7 @@ def _row(lines: Sequence[RunLine], metric: str, values: Sequence[float], errors:
 
 
 def _with_shared(line: RunLine) -> float | None:
-    """Return the standard error of N_w. Estimates share their draws among all words: at most, words are fully
-    dependent."""
+    """Return the standard error of N_w. Estimates share their draws between words, so assume full dependence."""
     error, p = line.errors.get("n_w"), line.scores["n_w"]
     if error is None or mechanism_class(line.mechanism).closed_form:
         return error

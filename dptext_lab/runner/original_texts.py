@@ -1,4 +1,4 @@
-"""The original texts of a data set: labels, embeddings, and what each classifier guesses on them."""
+"""The original texts of a data set: labels, embeddings, and predictions of each classifier."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MOST_EMBEDDINGS = 30_000
 
 @dataclass(eq=False)
 class Originals:
-    """A loaded data set with the embeddings of its texts and what each task scores on them.
+    """A loaded data set with the embeddings of its texts and the scores of each task.
 
-    flat: all parts of all texts in order. test: of those the ones to test.
+    flat: all parts of all texts in order. test: the positions of test texts in it.
     """
 
     data: Data
@@ -35,12 +35,12 @@ class Originals:
 
     @cached_property
     def embedded(self) -> np.ndarray:
-        """(parts of all texts, 384)."""
+        """Return the embeddings (parts of all texts, 384)."""
         return embed(self.flat)
 
     @cached_property
     def guessed(self) -> dict[tuple[BenchTask, str], list[str]]:
-        """(task, classifier) → guesses on the test texts."""
+        """Return predictions on the test texts by (task, classifier)."""
         train, test = list(self.data.train), list(self.data.test)
         return {
             (task, judge): guess(judge, task, x[train], self.labels(task)[0], x[test])
@@ -50,32 +50,33 @@ class Originals:
 
     @property
     def test(self) -> list[int]:
-        """Places in ``flat`` of the texts to test: the same for every seed."""
+        """Return the positions of test texts in ``flat``, the same for every seed."""
         return [i * self.parts + j for i in self.data.test for j in range(self.parts)]
 
     def features(self, embedded: np.ndarray) -> np.ndarray:
-        """Return (texts, d) of the embeddings (parts of all texts, 384)."""
+        """Return features (texts, d) from the embeddings (parts of all texts, 384)."""
         return tasks.features([embedded[j :: self.parts] for j in range(self.parts)])
 
     def read(self, flat: Sequence[str], embedded: np.ndarray) -> dict[str, np.ndarray]:
-        """Return what each classifier reads of all texts, by its name behind a metric's: rows are texts."""
+        """Return the input of each classifier by its metric suffix, with one row per text."""
         return {"": self.features(embedded), BAG: np.array(flat, dtype=object).reshape(-1, self.parts)}
 
     def labels(self, task: BenchTask) -> tuple[list[str], list[str]]:
-        """Return of the texts to train and to test."""
+        """Return the labels of the training and test texts."""
         all_of = self.data.targets[task.target]
         return [all_of[i] for i in self.data.train], [all_of[i] for i in self.data.test]
 
 
 def guess(judge: str, task: BenchTask, train: np.ndarray, train_y: Sequence[str], test: np.ndarray) -> list[str]:
-    """Return guessed labels by the classifier of this name."""
+    """Return the labels predicted by this classifier."""
     return judges.classify(task.role, train, train_y, test) if judge else tasks.classify(train, train_y, test)
 
 
 @lru_cache(maxsize=12)
 def load_originals(name: str, size: Size, folder: str | None, sample: int = 1) -> Originals:
-    """Return the data set with everything that its rewrites are compared with; kept for the process. sample: which
-    texts are trained on."""
+    """Return the data set with everything to compare its rewrites with, cached for the process.
+
+    sample: selects the training texts."""
     place = None if folder is None else Path(folder)
     data = load(name, place, size.n_train, size.n_test, size.max_words, sample)
     flat = [part for text in data.texts for part in text]
@@ -86,7 +87,7 @@ _embeddings: dict[str, np.ndarray] = {}
 
 
 def embed(texts: Sequence[str]) -> np.ndarray:
-    """Return embeddings, float32 (n, 384); each different text once in a while."""
+    """Return embeddings, float32 (n, 384), with a cache of recent texts."""
     from dptext_core.models import sentence_encoder
 
     if len(_embeddings) > _MOST_EMBEDDINGS:

@@ -1,4 +1,4 @@
-"""Run groups of points in this process or in several, and say what machine did it."""
+"""Run groups of points in this process or in several."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _end_with_parent(process: Any) -> None:
 
 
 def _worker(work: Any, done: Any, setup: RunConfig) -> None:
-    """One process: groups from ``work`` until None, lines to ``done``. It ends with its parent, however that ends."""
+    """Run groups from ``work`` until None, and put their lines into ``done``. The process ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -63,7 +63,7 @@ def run_groups(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> 
             except queue.Empty as error:
                 if any(w.exitcode for w in workers):
                     raise DPTextError(
-                        "A process of the run ended on its own, perhaps for want of memory. The same command goes on."
+                        "A process of the run stopped, perhaps because memory ran out. Repeat the command to continue."
                     ) from error
                 continue
             if isinstance(got, DPTextError):
@@ -78,7 +78,8 @@ def run_groups(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> 
 
 
 def seconds_left(took: float, done: float, whole: float, jobs: int = 1) -> float:
-    """Return seconds until the end. took: seconds so far. done, whole: of one core, as estimated. What was estimated
-    counts like a tenth of the work: the first points, at which models are loaded, say little of those that follow."""
+    """Return the seconds until the end. took: seconds so far. done, whole: estimated seconds on one core.
+
+    The estimate has the weight of a tenth of the work, because the first points also load models."""
     trusted = max(0.1 * whole, 1e-9)
     return (took + trusted / jobs) / (done + trusted) * max(0.0, whole - done)

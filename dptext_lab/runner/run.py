@@ -1,6 +1,6 @@
 """Run the points of a grid that a file lacks.
 
-Each point is appended to the file when it is done, so that a stopped run continues. The grids are in
+Each finished point is appended to the file, so a stopped run continues. The grids are in
 ``runner/grid.py``, the command is ``commands/bench_run.py``.
 """
 
@@ -21,13 +21,17 @@ from .processes import run_groups, seconds_left
 
 
 def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1, say: Any = None) -> int:
-    """Run what is not in ``out`` yet; the number of points that were run. ``say`` takes lines of progress."""
+    """Run the points that are not in ``out``, and return their number. ``say`` receives lines of progress."""
     before = store.read_lines(out)
     for line in before:
         if line.provenance.stopwords != stop_list_name(setup.stopwords):
-            raise InputError(f"{out} was made with {line.provenance.stopwords}. Use the same list, or another file.")
+            raise InputError(
+                f"{out} has the stop words of {line.provenance.stopwords}. Use the same list, or another file."
+            )
         if line.provenance.command != setup.command:
-            raise InputError(f"{out} was made by: {line.provenance.command}. Use the same options, or another file.")
+            raise InputError(
+                f"{out} comes from the command {line.provenance.command}. Use the same options, or another file."
+            )
     have = {line.id for line in before}
     todo = [left for group in groups(points) if (left := [p for p in group if p.id not in have])]
     total = sum(map(len, todo))

@@ -1,4 +1,4 @@
-"""The scores of one point: tasks, similarity, and metrics that take long."""
+"""The scores of one point: tasks, similarity and slow metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..results.tasks import BenchTask, tasks_of
 from . import tasks
 from .original_texts import Originals, guess
 
-#: Test texts are split in so many parts to see how far corpus BLEU varies.
+#: Number of parts of the test texts for the standard error of corpus BLEU.
 _PARTS = 10
 
 
@@ -26,8 +26,9 @@ _RESAMPLES = 500
 
 @dataclass
 class Scores:
-    """Of one point: value, standard error over the test texts (None: not known) and number of texts or words; of some
-    metrics what each test text has."""
+    """The scores of one point: value, standard error over the test texts (None: unknown), and number of texts or words.
+
+    Some metrics also have the score of each test text."""
 
     scores: dict[str, float] = field(default_factory=dict)
     errors: dict[str, float | None] = field(default_factory=dict)
@@ -39,7 +40,7 @@ class Scores:
             self.scores[metric], self.errors[metric], self.counts[metric] = float(value), error, n
 
     def mean(self, metric: str, values: Sequence[float], keep: bool = False) -> None:
-        """keep: what each text has is told too."""
+        """Add the mean over texts. keep: whether to store the score of each text."""
         x = np.array([v for v in values if math.isfinite(v)])
         if len(x):
             self.add(metric, x.mean(), standard_error(x), len(x))
@@ -48,32 +49,32 @@ class Scores:
                 self.outcomes[metric] = pack(x, bounds.low, bounds.high)
 
     def geometric(self, metric: str, values: Sequence[float]) -> None:
-        """Add the geometric mean: a few texts that no one would write do not decide it."""
+        """Add the geometric mean, which a few extreme texts do not dominate."""
         x = np.log([v for v in values if math.isfinite(v) and v > 0])
         if len(x):
             mean, error = math.exp(x.mean()), standard_error(x)
             self.add(metric, mean, None if error is None else mean * error, len(x))
 
     def clustered(self, metric: str, values: Sequence[float], owners: Sequence[int], shared: float = 0.0) -> None:
-        """Add the mean over words, where those of one text belong together. shared: a standard error that all have."""
+        """Add the mean over words, clustered by text. shared: a common standard error."""
         x, places = np.array(values), np.unique(owners, return_inverse=True)[1]
         off = np.bincount(places, x - x.mean())
         error = float(np.sqrt((off**2).sum() * len(off) / max(1, len(off) - 1)) / len(x))
         self.add(metric, x.mean(), math.hypot(error, shared), len(x))
 
     def guesses(self, metric: str, plain: str, truth: Sequence[str], guessed: Sequence[str]) -> None:
-        """Add the score ``plain`` of guessed labels, under the name of ``metric``."""
+        """Add the score ``plain`` of predicted labels under the name ``metric``."""
         self.add(metric, tasks.score(plain, truth, guessed), tasks.standard_error(plain, truth, guessed), len(truth))
         self.outcomes[metric] = pack([a == b for a, b in zip(truth, guessed, strict=True)], steps=1)
 
     def over_guessing(self, metric: str, of: str, floor: float) -> None:
-        """PP+ of the score ``of``, whose always guessing has ``floor``."""
+        """Add PP+ of the score ``of`` with the majority class at ``floor``."""
         error = self.errors[of]
         value = tasks.pp_plus(self.scores[of], floor)
         self.add(metric, value, None if error is None else 10_000 * error, self.counts[of])
 
     def take(self, other: Scores) -> None:
-        """Everything of another one."""
+        """Add all scores of another object."""
         for name in ("scores", "errors", "counts", "outcomes"):
             getattr(self, name).update(getattr(other, name))
 
@@ -110,7 +111,7 @@ def _add_task_scores(out: Scores, base: Originals, judge: str, x: np.ndarray, x0
 
 
 def _add_gain(out: Scores, metric: str, four: list[np.ndarray]) -> None:
-    """γ = U_r/U_o − P_r/P_o of who is right on each text (n,): utility now and before, the attacker now and before."""
+    """Add γ = U_r/U_o − P_r/P_o from correctness per text (n,): utility now and before, attacker now and before."""
     if not all(part.any() for part in four[1::2]):
         return
     n = len(four[0])
@@ -124,7 +125,7 @@ def _add_gain(out: Scores, metric: str, four: list[np.ndarray]) -> None:
 
 
 def add_similarity(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence[str]) -> None:
-    """Similarity of the rewrites of the test texts with their originals."""
+    """Add the similarity of the rewrites of test texts to their originals."""
     from dptext_core.measure.metrics import bleu, bleu_uncased, chrf, unchanged
 
     test = base.test
@@ -142,7 +143,7 @@ def add_similarity(out: Scores, base: Originals, embedded: np.ndarray, rewrites:
 
 
 def add_slow_metrics(out: Scores, base: Originals, rewrites: Sequence[str], metrics: Sequence[tuple[str, int]]) -> None:
-    """Add the metrics that take long, on the first test texts."""
+    """Add the slow metrics, on the first test texts."""
     from dptext_core.measure.metrics import METRICS, score
 
     for metric, n in metrics:
@@ -163,10 +164,10 @@ def add_finetuned(
     seed: int,
     plain: dict[BenchTask, list[str]],
 ) -> dict[BenchTask, list[str]]:
-    """Return utility with the whole encoder trained on the rewrites; the guesses of each task.
+    """Add the utility of an encoder trained on the rewrites, and return its predictions for each task.
 
-    plain: the guesses of the encoder that was trained on unprotected text. With them there is a relative gain, in which
-    the attackers are the first classifier's; of unprotected text itself there is none.
+    plain: predictions of the encoder trained on unprotected text. They give a relative gain, with the first classifier
+    as attacker. Unprotected text itself has none.
     """
     k = base.parts
     texts = [tuple(rewrites[i * k : (i + 1) * k]) for i in range(len(base.data.texts))]
@@ -190,7 +191,7 @@ def add_finetuned(
 
 
 def _add_finetuned_gains(out: Scores, base: Originals, now: np.ndarray, before: np.ndarray) -> None:
-    """Relative gains of a trained encoder's utility, right or wrong of each text (n,), over the first classifier's
+    """Add relative gains of a trained encoder's utility (correctness per text) over the first classifier's
     attackers."""
     privacy = next((t for t in tasks_of(base.data.name) if t.role == "privacy"), None)
     if privacy is None:

@@ -1,10 +1,9 @@
-"""What is told from texts, and how well: the utility that a rewrite keeps and the attribute that it should hide.
+"""Classification of texts: the utility that a rewrite preserves, and the attribute that it should hide.
 
-The first classifier of the grids is logistic regression on frozen all-MiniLM-L6-v2 embeddings; ``judges`` has one that
-shares nothing with that model, and ``finetune`` trains the whole encoder. Utility: trained and tested on rewritten
-texts. Privacy: an attacker guesses the author; the static one is trained on original texts, the adaptive one on
-rewritten ones, both are tested on rewritten texts.
-Scores are shares of 1.
+The first classifier of the grids is logistic regression on frozen all-MiniLM-L6-v2 embeddings. ``judges`` has an
+independent one, and ``finetune`` trains the whole encoder. For utility, rewritten texts are used to train and to test.
+For privacy, an attacker predicts the author of rewritten texts: the static one is trained on original texts, the
+adaptive one on rewritten texts. Scores are shares of 1.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BOOTSTRAP = 1000
-# Of fine-tuning: texts of a step, and pieces of a text that are read.
+# Fine-tuning: texts per step, and word pieces read from a text.
 _BATCH, _PIECES = 32, 256
 
 
 def features(parts: Sequence[NDArray]) -> NDArray:
-    """Return what the classifier reads, (n, d), from the embeddings (n, 384) of each part of all texts.
+    """Return the classifier's input (n, d) from the embeddings (n, 384) of each part of all texts.
 
     One part: u. Two parts, u and v: [u, v, |u - v|, u * v], (n, 4 · 384).
     """
@@ -50,16 +49,16 @@ def features(parts: Sequence[NDArray]) -> NDArray:
 
 
 def classify(train_x: NDArray, train_y: Sequence[str], test_x: NDArray, seed: int = 0) -> list[str]:
-    """Return guessed labels of ``test_x`` by logistic regression (softmax, L2 with C = 10, lbfgs), not standardised.
+    """Return labels of ``test_x`` predicted by logistic regression (softmax, L2 with C = 10, lbfgs), not standardised.
 
-    The same input gives the same labels: lbfgs starts at zero and draws nothing, whatever the seed.
-    Training labels that are all one give that label.
+    The result is deterministic, because lbfgs starts at zero and is not random. If all training labels are equal, every
+    prediction is that label.
     """
     return trained(train_x, train_y, seed)(test_x)
 
 
 def trained(train_x: NDArray, train_y: Sequence[str], seed: int = 0) -> Callable[[NDArray], list[str]]:
-    """Return the classifier of :func:`classify`, trained once for any number of tests."""
+    """Return the trained classifier of :func:`classify`, for repeated use."""
     extras.require("sklearn")
 
     from sklearn.linear_model import LogisticRegression
@@ -78,16 +77,16 @@ def trained(train_x: NDArray, train_y: Sequence[str], seed: int = 0) -> Callable
 
 
 def score(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Return the score of guessed labels: shares of 1 ("matthews": a correlation, -1 to 1).
+    """Return the score of predicted labels: shares of 1 ("matthews": a correlation, -1 to 1).
 
-    "f1" is micro-averaged, so with one label a text it is the accuracy; "macro_f1" is the mean over the labels that are
-    true or guessed somewhere.
+    "f1" is micro-averaged, so it equals the accuracy with one label per text. "macro_f1" is the mean over labels that
+    are true or predicted at least once.
     """
     return float(_scores(metric, _confusion(truth, predicted)[None])[0])
 
 
 def _confusion(truth: Sequence[str], predicted: Sequence[str]) -> NDArray[np.int64]:
-    """Return counts (labels, labels): row the true one, column the guessed one."""
+    """Return counts (labels, labels): true labels in rows, predicted labels in columns."""
     if len(truth) != len(predicted) or not len(truth):
         raise InputError(f"A score needs a guess for each text: got {len(truth)} texts and {len(predicted)} guesses.")
     column = {label: i for i, label in enumerate(sorted({*truth, *predicted}))}
@@ -121,7 +120,7 @@ def _matthews(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> ND
     return np.where(spread > 0, covariance / np.where(spread > 0, spread, 1), 0.0)
 
 
-#: Scores of guessed labels, from texts (m,), and right, true and guessed ones of each label (m, labels).
+#: Scores of predictions from numbers of texts (m,), and of correct, true and predicted labels (m, labels).
 SCORES: dict[str, Callable[[NDArray, NDArray, NDArray, NDArray], NDArray[np.float64]]] = {
     "accuracy": _share,
     "macro_f1": _macro,
@@ -131,10 +130,10 @@ SCORES: dict[str, Callable[[NDArray, NDArray, NDArray, NDArray], NDArray[np.floa
 
 
 def majority(truth_train: Sequence[str], truth_test: Sequence[str], metric: str) -> float:
-    """Return the score on the test of always guessing the label that is most frequent in training (of equals, the
-    first)."""
+    """Return the test score of always predicting the most frequent training label (the first of equally frequent
+    ones)."""
     if not len(truth_train):
-        raise InputError("There is no most frequent label without a training text.")
+        raise InputError("The majority class needs at least one training text.")
     counts = Counter(truth_train)
     guess = min(counts, key=lambda label: (-counts[label], label))
     return score(metric, truth_test, [guess] * len(truth_test))
@@ -153,8 +152,8 @@ def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) 
 
 
 def gate(data: Data, task: BenchTask, predicted: Sequence[str], judge: str = "") -> Gate:
-    """Return the gate of a task of ``data`` from guessed labels of its test texts. judge: by which classifier, as the
-    registry of metrics names it."""
+    """Return the gate of a task of ``data`` from predicted labels of its test texts. judge: the classifier's metric
+    suffix."""
     labels = data.targets[task.target]
     train, test = [labels[i] for i in data.train], [labels[i] for i in data.test]
 
@@ -168,12 +167,12 @@ def gate(data: Data, task: BenchTask, predicted: Sequence[str], judge: str = "")
 
 
 def pp_plus(f1: float, majority: float) -> float:
-    """Return PP+: F1 above always guessing the most frequent label, in hundredths of a percentage point."""
+    """Return PP+: F1 above the majority class, in hundredths of a percentage point."""
     return (f1 - majority) * 10_000
 
 
 def relative_gain(u_r: float, u_o: float, p_r: float, p_o: float) -> float:
-    """γ = U_r / U_o - P_r / P_o: the utility kept less the attacker's success kept (r: rewritten, o: original)."""
+    """Return γ = U_r / U_o - P_r / P_o (r: rewritten, o: original): preserved utility minus the attacker's success."""
     if not (u_o > 0 and p_o > 0):
         raise InputError(f"The relative gain needs scores above 0 on the original texts: got {u_o} and {p_o}.")
     return u_r / u_o - p_r / p_o
@@ -191,22 +190,21 @@ def finetune(
     device: str | None = None,
     task: Task = UNWATCHED,
 ) -> list[str]:
-    """Return guessed labels of ``test_texts`` by a whole encoder trained for them: what papers do, for a GPU or much
-    time.
+    """Return labels of ``test_texts`` predicted by a fine-tuned encoder, as in papers. This needs a GPU or much time.
 
-    ``model``: "bundled" (all-MiniLM-L6-v2), a folder, or a hub id that is on this machine. Mean of the last layer's
-    pieces, a linear head that starts at zero, AdamW with weight decay 0.01, a tenth of the steps to warm up and then a
-    linear decay, batches of 32, no dropout. ``rate``: the encoder's learning rate (None: 1e-4 for the bundled model,
-    else 2e-5); the head's is 1e-3. ``seed`` gives the order of the texts; nothing else is drawn. Pairs are read as one
-    input of two segments. ``task`` is told of batches. Raises ConfigError, ModelUnavailable for a model that cannot be
-    used, Cancelled.
+    ``model``: "bundled" (all-MiniLM-L6-v2), a folder, or the hub id of a local model. The head is linear on the mean of
+    the last layer, starting at zero. Training uses AdamW with weight decay 0.01, warm-up over a tenth of the steps,
+    linear decay, batches of 32 and no dropout. ``rate``: learning rate of the encoder (None: 1e-4 for the bundled
+    model, else 2e-5); the head's is 1e-3. ``seed`` decides the order of the texts, and nothing else is random. Pairs
+    are one input of two segments. ``task`` receives progress by batches. Raises ConfigError, ModelUnavailable for an
+    unusable model, and Cancelled.
     """
     _check_training(train_texts, train_y, epochs)
     import torch
 
     encoder, tokenizer, longest = _encoder(model)
     device = resolve_device(device)
-    # eval() turns dropout off, which would draw from the global generator; gradients flow all the same.
+    # eval() disables dropout, which would use the global generator. Gradients are still computed.
     encoder = encoder.to(device).eval()
     labels = sorted(set(train_y))
     head = torch.nn.Linear(encoder.config.hidden_size, len(labels), device=device)

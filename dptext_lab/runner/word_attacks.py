@@ -1,11 +1,10 @@
-"""What is told of single words: N_w and S_w, and how often attackers name a word.
+"""Attackers on single words: N_w, S_w, and how often attackers recover a word.
 
-All of it is measured on the content words of some test texts, the same at every ε and for every mechanism: also on
-words that a vocabulary lacks. Replaced at random, such a word can be named by the attacker that reads what is around
-it. Released in clear, it counts as named by each attacker, with N_w and S_w 1. What a mechanism's chances say does not
-depend on the seed and is measured once for each ε; attackers who look at what was released are let loose on every
-seed's. Which of it a mechanism has, it says itself: one that states no distribution has no N_w, one that writes a new
-text has no word that could be named.
+All measures use the content words of some test texts, the same at every ε and for every mechanism, including unknown
+words. An attacker that reads the context can recover an unknown word that is replaced at random. An unknown word in
+clear counts as recovered by every attacker, with N_w and S_w 1. Measures of stated distributions do not depend on the
+seed and are computed once for each ε; attackers of releases run for every seed. A mechanism without stated
+distributions has no N_w, and one that writes a new text has no aligned words to recover.
 """
 
 from __future__ import annotations
@@ -23,24 +22,23 @@ from dptext_core.privacy.distribution import Channel
 from dptext_core.result import RewriteResult
 from dptext_core.support.statistics import NORMAL, clopper_pearson
 
-#: Words that are looked at: those of some test texts, all of each text.
+#: Smallest number of attacked words: all words of some test texts.
 WORDS = 200
 TEXTS = 60
-#: Answers that the attacker gets who asks again and again, words that it attacks, and repeats for each.
+#: Answers that the query attacker receives, words that it attacks, and repetitions for each.
 ANSWERS, ASKED, REPEATS = 100, 100, 100
-#: Guesses of the attacker who looks among neighbours, the released word counted.
+#: Guesses of the nearest-word attacker, including the released word.
 NEAR = 10
 
-#: Parts of the draws that an estimate is made from, each left out once.
+#: Parts of an estimate's draws for the jackknife.
 PARTS = 10
 
-#: Adds a metric: its name, a value for each word, the text that each word is of, and a standard error that all words
-#: share.
+#: Adds a metric: its name, a value for each word, the text of each word, and a common standard error.
 Add = Callable[[str, Sequence[float], Sequence[int], float], None]
 
 
 class ClearWord:
-    """The channel of a word that is released in clear: the word itself at every ε."""
+    """The channel of a word in clear: the word itself at every ε."""
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
         return 1.0, 1.0
@@ -50,8 +48,7 @@ class ClearWord:
 
 
 class Words:
-    """The content words of some texts under one mechanism with its options. attackers: which are let loose, of the
-    metrics' names."""
+    """The content words of some texts under one mechanism with its options. attackers: the metrics to compute."""
 
     def __init__(self, at: Mapping[float, Mechanism], texts: Mapping[int, str], attackers: Sequence[str] = ()):
         self.wanted = texts
@@ -64,8 +61,8 @@ class Words:
         self._best: tuple[list[int], dict[float, list[float]]] | None = None
 
     def take(self, epsilon: float, seed: int, i: int, result: RewriteResult) -> None:
-        """Take the rewrite of text i at this ε by this seed, in the order of the texts: attackers look at it, and it is
-        let go."""
+        """Run the attackers on the rewrite of text i at this ε and seed, in the order of the texts, without storing
+        it."""
         if i not in self.wanted:
             return
         if self._channels is None:
@@ -81,7 +78,7 @@ class Words:
                     owners += [i] * len(finding)
 
     def score(self, epsilon: float, add: Add) -> None:
-        """Score what no seed decides, of one ε."""
+        """Add the metrics of one ε that do not depend on a seed."""
         channels = self.channels()
         if channels:
             owners = [i for i, _ in channels]
@@ -97,8 +94,9 @@ class Words:
                 add("attack_bayes", best[epsilon], owners, 0.0)
 
     def score_released(self, epsilon: float, seed: int, add: Add) -> None:
-        """Score what attackers named of what this seed released, at one ε. Of all words or none: with the interval of
-        Clopper and Pearson, a trial a text."""
+        """Add the attackers' success on the releases of one ε and seed.
+
+        If all words or none are recovered, the interval is that of Clopper and Pearson with one trial per text."""
         for name in RELEASED:
             named, owners = self._named.pop((epsilon, seed, name), ([], []))
             if named:
@@ -106,7 +104,7 @@ class Words:
                 add(name, named, owners, clopper_pearson(0, len(set(owners)))[1] / NORMAL if alike else 0.0)
 
     def channels(self) -> list[tuple[int, Channel | ClearWord]]:
-        """Return the channels of the words, with the text of each."""
+        """Return the channels of the words and the text of each."""
         if self._channels is None:
             self._channels = []
             for i in self.wanted:
@@ -119,8 +117,9 @@ class Words:
         return self._channels
 
     def _best_guesses(self) -> tuple[list[int], dict[float, list[float]]]:
-        """Return the text of each word, and at each ε how often the best guess names it: of unknown words those in
-        clear."""
+        """Return the text of each word, and the success of the Bayes-optimal guess at each ε.
+
+        It recovers unknown words only in clear."""
         if self._best is None:
             first = next(iter(self._at.values()))
             self._best = ([], {})
@@ -148,8 +147,7 @@ class Words:
 
 
 def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.ndarray:
-    """Return the standard errors (2,) of the means of N_w and S_w from the noise that all words' estimates share, by a
-    jackknife; 0 for closed forms."""
+    """Return the jackknife standard errors (2,) of the means of N_w and S_w from shared noise; 0 for closed forms."""
     found = [channel.deniability_without(epsilon, PARTS) for _, channel in channels]
     estimated = [x for x in found if x is not None]
     if not estimated:
@@ -159,8 +157,7 @@ def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.nda
 
 
 def query_success(channel: Any, epsilon: float) -> float:
-    """Return how often the most frequent of some fresh answers is the word itself. What is simulated releases
-    nothing."""
+    """Return how often the most frequent of several simulated answers is the word itself."""
     if isinstance(channel, ClearWord):
         return 1.0
     d = channel.at(epsilon)
@@ -170,7 +167,7 @@ def query_success(channel: Any, epsilon: float) -> float:
         return 0.0
     others = np.delete(d.probs, own)
     others = np.sort(others[others > 0])[::-1]
-    with np.errstate(divide="ignore"):  # of a word that nearly always stays
+    with np.errstate(divide="ignore"):  # for a word that is almost always unchanged
         return success_rate(p0, others, ANSWERS, REPEATS, np.random.default_rng(0))
 
 
@@ -180,14 +177,15 @@ def _nearest(mechanism: Mechanism, result: RewriteResult) -> dict[int, bool]:
 
 
 def masked_guesses(mechanism: Mechanism, result: RewriteResult) -> dict[int, bool]:
-    """Return by step whether the language model's first guess is the replaced word: also of unknown words."""
+    """Return by step whether the language model's first guess is the replaced word, including unknown words."""
     places = [k for k, s in enumerate(result.steps) if s.is_content and s.action == "replace"]
     return {g.step: g.rank == 1 for g in mask_inference.attack(mechanism, result, only=places).guesses}
 
 
 def _words(attack: Callable[[Mechanism, RewriteResult], Mapping[int, bool]]) -> Callable[..., list[float]]:
-    """Return a function of a rewrite: whether the attacker names each content word; [] where no original word belongs
-    to a drawn one. A word in clear is named, and one of which the attacker says nothing is not."""
+    """Return a function of a rewrite: whether the attacker recovers each content word; [] without aligned words.
+
+    A word in clear counts as recovered; one without a guess does not."""
 
     def named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
         try:
@@ -200,7 +198,7 @@ def _words(attack: Callable[[Mechanism, RewriteResult], Mapping[int, bool]]) -> 
     return named
 
 
-#: Attackers who look at what was released, by their metrics.
+#: Attackers of releases, by metric.
 RELEASED: dict[str, Callable[[Mechanism, RewriteResult], list[float]]] = {
     "attack_nearest": _words(_nearest),
     "attack_mask": _words(masked_guesses),

@@ -1,1 +1,1 @@
-"""Our own speed and memory, beside plain loops timed in the same run."""
+"""Our own speed and memory, compared with plain loops in the same run."""

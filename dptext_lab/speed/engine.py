@@ -1,19 +1,22 @@
-"""How fast masks are scored here, as a ratio to a plain loop timed in the same run.
+"""The speed of scoring masked tokens, as a ratio to a plain loop in the same run.
 
-The plain loop is what one writes first: for each token one forward pass of the unchanged transformers model in
-float32, batch of one, logits of the whole vocabulary at every position. The engine computes the same scores. Ratios
-are comparable between machines, seconds are not.
+The plain loop is a naive implementation: for each token, one forward pass of the unchanged transformers model in
+float32 with a batch of one and logits of the whole vocabulary at every position. The engine computes the same scores.
+Ratios are comparable between machines, but seconds are not.
 
-A model that is asked by queries scores a text in one pass. Beside it stands the same engine asked by pairs, a pass of
-the text and its masked copy for each word, as every other model is. Of a text of 400 tokens the plain loop reads parts
-of 40, since twice the text does not fit into the model's window.
+A model with queries scores a text in one pass. For comparison, the same engine also runs in pairs, like every other
+model: one pass of the text and its masked copy for each word. For a text of 400 tokens, the plain loop reads parts of
+40, because twice the text does not fit into the model's window.
 
-A data set: rows of ten tokens, rewritten with the mechanism's own options as ``rewrite-data`` does it, 32 at a time.
+The data set has rows of ten tokens, rewritten with the mechanism's own options in batches of 32, as in
+``rewrite-data``.
 
-The sweep: one text at five ε, twenty rewrites with fresh noise each. The plain loop passes the model anew for each
-rewrite and each token; five of its hundred rewrites are timed and the time is multiplied by twenty.
+The sweep has one text at five ε and twenty rewrites with fresh noise each. The plain loop runs the model for each
+rewrite and each token. Five of its hundred rewrites are timed, and the time is multiplied by twenty.
 
-Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats 5]
+Run::
+
+    python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats 5]
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ _WHERE = ("Paris", "London", "Berlin", "Oslo")
 
 
 def short_texts() -> list[str]:
-    """Twenty texts of twenty tokens each, written for this purpose."""
+    """Return twenty texts of twenty tokens each, written for this purpose."""
     return [
         f"Last {day} the old {who} in {where} told my sister that she should move to another city next year."
         for who, day in zip(_WHO, ("week", "month", "winter", "Friday", "night"), strict=True)
@@ -43,13 +46,13 @@ def short_texts() -> list[str]:
 
 
 def short_rows() -> list[str]:
-    """Return Sixty-four rows of ten tokens each, six of which are drawn."""
+    """Return sixty-four rows of ten tokens each, six of which are sampled."""
     ends = ("yesterday", "today", "twice", "again")
     return [f"The {' '.join(text.split()[3:10])} {end}." for end in ends for text in short_texts()][:64]
 
 
 def rewrite_rows(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list[Any]:
-    """Return the rows, rewritten by a model in the engine's place."""
+    """Return the rows rewritten with this engine."""
     from dptext_core.data.records import rewrite_records
 
     before, engine._lm = engine._lm, lm
@@ -60,8 +63,8 @@ def rewrite_rows(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> l
 
 
 def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
-    """Return the plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as
-    context."""
+    """Return the plain loop's scores: for each token of `text`, the logits (vocabulary,) of its mask, given the
+    text."""
     import torch
 
     from dptext_core.text.document import Document
@@ -78,7 +81,7 @@ def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
 
 
 def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
-    """Return what the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    """Return the plain loop's scores for all tokens of `texts` in one call, as mechanisms do."""
     from dptext_core.models import MaskRequest
     from dptext_core.text.document import Document
 
@@ -96,7 +99,7 @@ def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[
 
 
 def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[float, float], text: str, epsilons) -> list:
-    """Return the plain loop's rewrite at every ε: new scores, softmax, one draw a token."""
+    """Return the plain loop's rewrite at every ε: new scores, softmax, one draw per token."""
     import torch
 
     low, high = clip
@@ -112,14 +115,14 @@ def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[floa
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how long `work` takes."""
+    """Return the seconds that `work` takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 class Ratio(NamedTuple):
-    """Median seconds of a slow and a fast way, and of CPU time, which other work on the machine changes little."""
+    """Median seconds of a slow and a fast implementation, also in CPU time, which depends less on other load."""
 
     slow: float
     fast: float
@@ -131,7 +134,7 @@ class Ratio(NamedTuple):
 
 
 def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> Ratio:
-    """Both timed in turns, so that other load on the machine meets both alike."""
+    """Time both in turns, so other load on the machine affects both equally."""
 
     def timed(work: Callable[[], object]) -> tuple[float, float]:
         start = time.process_time()
@@ -143,12 +146,12 @@ def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int
 
 
 def _parts(texts: Sequence[str]) -> list[str]:
-    """Return two texts at a time as one."""
+    """Return pairs of texts joined into one."""
     return [" ".join(texts[i : i + 2]) for i in range(0, len(texts), 2)]
 
 
 def _by_pairs(lm: Any) -> Any:
-    """Return an engine of the same weights that asks by pairs."""
+    """Return an engine with the same weights that runs in pairs."""
     from dptext_core.models.masked_lm import MaskedLM
     from dptext_core.models.worker import Engine
 
@@ -158,7 +161,7 @@ def _by_pairs(lm: Any) -> Any:
 
 
 def _compare_rows(args: argparse.Namespace, engine: Any, by_pairs: Any, lm: Any) -> None:
-    """Time the rows of a data set, against this engine asked by pairs."""
+    """Time the rows of a data set, against this engine in pairs."""
     from dptext_core import get_mechanism
 
     mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
@@ -168,11 +171,11 @@ def _compare_rows(args: argparse.Namespace, engine: Any, by_pairs: Any, lm: Any)
         f"{len(rows) / cpu:.0f} {how}"
         for cpu, how in ((comparison.slow_cpu, "by pairs"), (comparison.fast_cpu, "ours"))
     )
-    print(f"{len(rows)} rows of 10 tokens, a data set: {comparison}  (rows a CPU second: {rates})")
+    print(f"{len(rows)} rows of 10 tokens, a data set: {comparison}  (rows per CPU second: {rates})")
 
 
 def _compare_sweep(args: argparse.Namespace, lm: Any, plain: Any, tokenizer: Any, text: str) -> None:
-    """Time a sweep over ε with fresh draws, against the plain loop."""
+    """Time a sweep over ε with fresh noise, against the plain loop."""
     import torch
 
     from dptext_core import get_mechanism
@@ -189,11 +192,13 @@ def _compare_sweep(args: argparse.Namespace, lm: Any, plain: Any, tokenizer: Any
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Time both and print the ratios; 0 when done."""
+    """Time both and print the ratios."""
     takes = parser("speed", __doc__)
     takes.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
-    takes.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
-    takes.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
+    takes.add_argument("--device", help="cpu, cuda or mps (default: a GPU if there is one)")
+    takes.add_argument(
+        "--repeats", type=int, default=5, help="number of timings for one text; a third for twenty texts"
+    )
     args = takes.parse_args(argv)
     if args.repeats < 1:
         takes.error("--repeats must be at least 1")
@@ -209,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     texts = short_texts()
     n = threads()
     message = f"{lm.spec.id}, {n} thread{'' if n == 1 else 's'}, {lm.description}"
-    print(f"{message}; plain loop: float32, one token a pass")
+    print(f"{message}; plain loop: float32, one token per pass")
     plain_scores(plain, tokenizer, texts[0])
     engine_scores(engine, lm, texts[:1])
     by_pairs = _by_pairs(lm) if lm.spec.queries else None
@@ -224,7 +229,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: {comparison}  (plain {comparison.slow:.3f} s, engine {comparison.fast:.3f} s)")
         if by_pairs is not None:
             comparison = compare(partial(engine_scores, by_pairs, by_pairs._lm, whole), ours, repeats)
-            print(f"  beside this engine asked by pairs: {comparison}  (by pairs {comparison.slow:.3f} s)")
+            print(f"  this engine in pairs: {comparison}  (in pairs {comparison.slow:.3f} s)")
     if by_pairs is not None:
         _compare_rows(args, engine, by_pairs, lm)
         by_pairs.stop()

@@ -1,11 +1,12 @@
-"""How fast a 1-D word list is built here, as a ratio to the plain loop timed in the same run.
+"""The speed of building a 1-D word list, as a ratio to a plain loop in the same run.
 
-The plain loop is Algorithm 1 as one first writes it: at each step the distances to all words by
-``numpy.linalg.norm(V - x, axis=1)``, the words already taken set to infinity, the smallest. It takes minutes, so steps
-at evenly spaced places of the list are timed and the sum is scaled to all. Ratios are comparable between machines,
-seconds are not.
+The plain loop is a naive Algorithm 1: at each step, it computes the distances to all words by ``numpy.linalg.norm(V -
+x, axis=1)``, sets those of used words to infinity, and takes the smallest. It takes minutes, so only evenly spaced
+steps are timed, and the time is scaled to all. Ratios are comparable between machines, but seconds are not.
 
-Run:  python -m dptext_core bench lists [--space minilm] [--words N] [--steps 100]
+Run::
+
+    python -m dptext_core bench lists [--space minilm] [--words N] [--steps 100]
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def plain_step(vectors: NDArray, taken: NDArray[np.bool_], row: int) -> int:
-    """Return the nearest row to ``row`` that is not taken, by the distances to all rows."""
+    """Return the nearest unused row to ``row``, by the distances to all rows."""
     distances = np.linalg.norm(vectors - vectors[row], axis=1)
     distances[taken] = np.inf
     return int(distances.argmin())
@@ -33,10 +34,10 @@ def plain_step(vectors: NDArray, taken: NDArray[np.bool_], row: int) -> int:
 def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> dict[str, float]:
     """Build one list of the ``n`` most frequent words of a space (default: all) and time it against the plain loop.
 
-    words, dimensions; seconds: ours; plain_seconds: the plain loop's, scaled from ``steps`` steps; ratio;
-    same: how many of these steps chose our next word; searches: of our steps, how many searched all words left;
-    peak_mib: the most memory that NumPy and Python held for our list beside the vectors (tracemalloc, in a second,
-    untimed building).
+    The result has words, dimensions and ratio. seconds: ours. plain_seconds: the plain loop's, scaled from ``steps``
+    steps. same: how many of these steps agree with our list. searches: how many of our steps search all remaining
+    words. peak_mib: peak memory of NumPy and Python for our list without the vectors (tracemalloc, in a second, untimed
+    build).
     """
     from dptext_core.words.lists import build
     from dptext_core.words.space_loading import word_space
@@ -78,7 +79,7 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
 
 
 def line(timing: dict[str, float]) -> str:
-    """Return what ``measure`` found, in one line."""
+    """Return the result of ``measure`` as one line."""
     return (
         f"1-D list of {timing['words']} words × {timing['dimensions']}: {timing['ratio']:.0f}x  "
         f"(plain loop {timing['plain_seconds']:.0f} s, scaled from {timing['steps']} of its {timing['words'] - 1} "
@@ -88,11 +89,11 @@ def line(timing: dict[str, float]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Time both and print the ratio; 0 when done."""
+    """Time both and print the ratio."""
     takes = parser("lists", __doc__)
     takes.add_argument("--space", default="minilm", help="name or path of a word space")
-    takes.add_argument("--words", type=int, help="only so many of its most frequent words (default: all)")
-    takes.add_argument("--steps", type=int, default=100, help="timed steps of the plain loop")
+    takes.add_argument("--words", type=int, help="number of most frequent words (default: all)")
+    takes.add_argument("--steps", type=int, default=100, help="number of timed steps of the plain loop")
     args = takes.parse_args(argv)
     if args.steps < 1 or (args.words is not None and args.words < 2):
         takes.error("--steps must be at least 1, --words at least 2")

@@ -1,8 +1,8 @@
-"""Memory that 1,000 words take while they are rewritten: Table 5 of the 1-Diffractor paper, for every word mechanism.
+"""Peak memory of rewriting 1,000 words: Table 5 of the 1-Diffractor paper, for every word-level mechanism.
 
-The most that is held at one time beyond what is held before, by Python's tracemalloc, which sees NumPy's arrays. The
-tables of a mechanism (vectors, lists, groups) are loaded before, as in the paper, and do not count. The words are drawn
-from the vocabulary and stand in texts of 20. The paper has memory-profiler, which sees the whole process.
+Python's tracemalloc, which includes NumPy arrays, measures the peak above the memory before the rewrite. The tables of
+a mechanism (vectors, lists, groups) are loaded first, as in the paper, and do not count. The words are sampled from the
+vocabulary and form texts of 20. The paper uses memory-profiler, which measures the whole process.
 
     python -m dptext_core bench memory --out assets/benchmarks/memory.json
 """
@@ -30,7 +30,7 @@ MIB = 2**20
 
 
 def measure(setting: Setting, words: int = WORDS) -> tuple[float, float]:
-    """Return ε, and MiB of rewriting so many words at it."""
+    """Return ε, and the peak MiB of rewriting these words at it."""
     epsilon = mechanism_class(setting.mechanism).epsilon_range(setting.options)[2]
     mechanism = get_mechanism(setting.mechanism, epsilon=epsilon, keep_stopwords=False, **setting.options)
     vocabulary = by_word(mechanism).vocabulary.words

@@ -1,12 +1,12 @@
-"""How fast the word-level mechanisms are, as ratios to a plain loop over words timed in the same run.
+"""The speed of word-level mechanisms, as ratios to a plain loop over words in the same run.
 
-The plain loop is what one writes first, and what released code does: one word at a time, its distance to all words by
-``np.linalg.norm(V - x, axis=1)``, NumPy's own random generator. It is timed on fewer words and scaled; both figures are
-words a second of processor time. Ratios are comparable between machines, speeds are not.
+The plain loop is a naive implementation, similar to released code: one word at a time, its distance to all words by
+``np.linalg.norm(V - x, axis=1)``, and NumPy's random generator. It is timed on fewer words and scaled. Both figures are
+words per CPU second. Ratios are comparable between machines, but speeds are not.
 
     python -m dptext_core bench words
-    python -m dptext_core bench words --shares      where the time goes, text in and text out
-    python -m dptext_core bench words --out FILE    tokens a second of every mechanism, text in and text out, as rows
+    python -m dptext_core bench words --shares      time of each stage from text to text
+    python -m dptext_core bench words --out FILE    tokens per second of every mechanism from text to text, as rows
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .lists import measure as measure_list
 
 
 def plain_mvc(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Return spherical noise of a random length, then the nearest word."""
+    """Return the nearest word after spherical noise of random length."""
     x = space.vectors[row]
     direction = rng.normal(size=len(x))
     noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
@@ -49,7 +49,7 @@ def plain_mvc(space: WordSpace, row: int, epsilon: float, rng: np.random.Generat
 
 
 def plain_mahalanobis(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """As released: the root of the covariance is computed for every word."""
+    """Return Mahalanobis noise and the nearest word; as in released code, every word recomputes the root."""
     from scipy.linalg import sqrtm
 
     x, covariance = space.vectors[row], _covariance(space)
@@ -60,7 +60,7 @@ def plain_mahalanobis(space: WordSpace, row: int, epsilon: float, rng: np.random
 
 
 def plain_vickrey(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Return spherical noise, then the nearest or the second nearest word by a coin."""
+    """Return the nearest or second nearest word after spherical noise, at random."""
     x = space.vectors[row]
     direction = rng.normal(size=len(x))
     noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
@@ -71,13 +71,14 @@ def plain_vickrey(space: WordSpace, row: int, epsilon: float, rng: np.random.Gen
 
 
 def plain_santext(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Return the exponential mechanism over all words, from a table of probabilities."""
+    """Return a draw of the exponential mechanism over all words, from a table of probabilities."""
     weights = np.exp(-epsilon / 2 * np.linalg.norm(space.vectors - space.vectors[row], axis=1))
     return rng.choice(space.words, p=weights / weights.sum())
 
 
 def plain_tem(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Near words and one outcome for all others, each with Gumbel noise; the others are then drawn evenly."""
+    """Return the best of the near words and one outcome for all others, by Gumbel noise; others are sampled
+    uniformly."""
     distances = np.linalg.norm(space.vectors - space.vectors[row], axis=1)
     gamma = 2 / epsilon * np.log(0.999 * (len(space) - 1) / 0.001)
     near = np.flatnonzero(distances <= gamma)
@@ -90,13 +91,13 @@ def plain_tem(space: WordSpace, row: int, epsilon: float, rng: np.random.Generat
 
 
 def plain_diffractor(words: Sequence[str], place: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Return the chance of every place on the list, then one draw from the table."""
+    """Return one draw from the table of probabilities of all list positions."""
     weights = np.exp(-epsilon * np.abs(np.arange(len(words)) - place))
     return words[rng.choice(len(words), p=weights / weights.sum())]
 
 
 def plain_texts(texts: Sequence[str], words: Sequence[str], epsilon: float, rng: np.random.Generator) -> list[str]:
-    """Cut each text with NLTK, replace word by word, join with spaces."""
+    """Split each text with NLTK, replace it word by word, and join it with spaces."""
     from nltk.tokenize import NLTKWordTokenizer
 
     cut, stop, place = NLTKWordTokenizer(), stop_words(), {w: i for i, w in enumerate(words)}
@@ -112,7 +113,7 @@ def plain_texts(texts: Sequence[str], words: Sequence[str], epsilon: float, rng:
 
 
 def plain_custext_table(space: WordSpace, rows: np.ndarray, k: int) -> dict[int, list[int]]:
-    """Algorithm 1, balanced, one word at a time."""
+    """Return the balanced table of Algorithm 1, one word at a time."""
     vectors = space.vectors[rows]
     table: dict[int, list[int]] = {}
     for i in range(len(rows)):
@@ -124,7 +125,7 @@ def plain_custext_table(space: WordSpace, rows: np.ndarray, k: int) -> dict[int,
     return table
 
 
-#: The plain loop of a mechanism, and how many words of it are timed.
+#: The plain loop of each mechanism, and the number of timed words.
 _PLAIN: dict[str, tuple[Callable[[WordSpace, int, float, np.random.Generator], str], int]] = {
     "mvc": (plain_mvc, 40),
     "mahalanobis": (plain_mahalanobis, 6),
@@ -145,8 +146,8 @@ _covariances: dict[int, np.ndarray] = {}
 
 
 def _rate(work: Callable[[], int], repeats: int = 3) -> float:
-    """Return words a second of processor time, of all threads: the best of some repeats, as everything else that runs
-    can only make it slower."""
+    """Return words per CPU second of all threads: the best of several repeats, because other load only slows it
+    down."""
     best = 0.0
     for _ in range(repeats):
         began = time.process_time()
@@ -156,7 +157,7 @@ def _rate(work: Callable[[], int], repeats: int = 3) -> float:
 
 
 def _texts() -> list[str]:
-    """Paragraphs of the bundled examples that are plain English, many times over."""
+    """Return the plain English paragraphs of the bundled examples, repeated many times."""
     found = [
         line.strip()
         for file in sorted((assets_folder() / "examples").glob("*.txt"))
@@ -166,7 +167,7 @@ def _texts() -> list[str]:
     return (found * 400)[:1600]
 
 
-#: What is timed of a rewrite: the method of a word mechanism, and what it does.
+#: The timed stages of a rewrite: the method of a word-level mechanism, and a description.
 STAGES = {
     "document": "cut into tokens",
     "prepare_document": "look words up",
@@ -178,8 +179,9 @@ COLLECTOR, REST = "collector", "rest"
 
 
 def shares(name: str, texts: Sequence[str], **options: Any) -> tuple[float, dict[str, float], float]:
-    """Processor seconds of rewriting texts in one call; the share of each stage, of Python's garbage collector, and of
-    the rest; and how many times as long it takes where all steps are looked at too."""
+    """Return CPU seconds of rewriting texts in one call, the share of each stage, and the factor for reading all steps.
+
+    The shares include Python's garbage collector and the rest."""
     spent = dict.fromkeys([*STAGES.values(), COLLECTOR, REST], 0.0)
     began = 0.0
 
@@ -202,7 +204,7 @@ def shares(name: str, texts: Sequence[str], **options: Any) -> tuple[float, dict
 
     Timed: Any = type("Timed", (mechanism_class(name),), {m: timed(m, stage) for m, stage in STAGES.items()})
     mechanism = Timed.create(**options)
-    mechanism.rewrite(texts)  # what is computed once
+    mechanism.rewrite(texts)  # computed once
     spent.update(dict.fromkeys(spent, 0.0))
     gc.callbacks.append(collector)
     try:
@@ -220,9 +222,9 @@ def shares(name: str, texts: Sequence[str], **options: Any) -> tuple[float, dict
 
 
 def print_shares() -> None:
-    """Where the time of some mechanisms goes: the least of five runs, and medians of their shares."""
+    """Print the time of some mechanisms by stage: the smallest of five runs, and the median shares."""
     texts = _texts()
-    print("text in, text out, in one call: processor time of a text of 44 words and marks, and its shares in percent")
+    print("text to text in one call: CPU time of a text of 44 tokens, and the shares of stages in percent")
     stages = (*STAGES.values(), COLLECTOR, REST)
     print(f"{'':12s} {'texts':>6s} {'µs':>7s}  {'  '.join(stages)}  with all steps")
     for name, n in (("diffractor", 1600), ("custext", 1600), ("santext", 32), ("tem", 32), ("mvc", 32)):
@@ -237,7 +239,7 @@ def print_shares() -> None:
         )
 
 
-#: What is timed for the rows: mechanisms with options, and how many texts in one call.
+#: The timed mechanisms with options, and their numbers of texts in one call.
 RATED: tuple[tuple[str, dict[str, Any], int], ...] = (
     ("diffractor", {"noise": "geometric", "lists": ("L2",)}, 1600),
     ("diffractor", {"noise": "tem", "lists": ("L2",)}, 1600),
@@ -251,10 +253,10 @@ ROUNDS = 5
 
 
 def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int = ROUNDS) -> list[Row]:
-    """Return tokens that each mechanism reads in a processor second at its default ε, text in and text out in one call,
-    warm.
+    """Return the tokens per CPU second of each mechanism at its default ε, from text to text in one call, after
+    warm-up.
 
-    Medians of rounds that take turns, with the least and the most of them. Words that are not known stay as they are.
+    The values are medians of alternating rounds, with the smallest and largest. Unknown words are kept.
     """
     texts, rows = _texts(), []
     settings = [Setting(name, {**_keep(name), **options}) for name, options, _ in rated]
@@ -277,7 +279,7 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
 
 
 def _keep(name: str) -> dict[str, str]:
-    """Return the option by which words that are not known stay as they are, of those that have it."""
+    """Return the option that keeps unknown words, if the mechanism has it."""
     return {"oov": "keep"} if "oov" in fields_of(name) else {}
 
 
@@ -287,17 +289,17 @@ def _write_rates(out: Path) -> None:
     rows = rates()
     for row in rows:
         options = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in row.options.values())
-        print(f"{row.mechanism:13s} {options:20s} ε {row.epsilon:<6g} {row.value:10,.0f} tokens a processor second")
+        print(f"{row.mechanism:13s} {options:20s} ε {row.epsilon:<6g} {row.value:10,.0f} tokens per CPU second")
     MEASUREMENT.write(out, rows, MEASUREMENT.about(machine=describe_machine()))
 
 
 def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
-    """Return rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
+    """Return rows of SST-2's words in the order of the space, or of the 10,000 most frequent words."""
     if folder is not None and (file := folder / "sst2" / "train.tsv").is_file():
         lines = file.read_text(encoding="utf-8").splitlines()[1:]
         words = {w for line in lines for w in line.rpartition("\t")[0].lower().split()}
         return np.array([i for i, w in enumerate(space.words) if w.lower() in words]), "SST-2's vocabulary"
-    return np.arange(min(10_000, len(space))), "the 10,000 most frequent words (SST-2 was not given)"
+    return np.arange(min(10_000, len(space))), "the 10,000 most frequent words (without SST-2)"
 
 
 def _print_line(label: str, plain: float, ours: float) -> None:
@@ -315,7 +317,7 @@ def _time_diffractor(rng: np.random.Generator) -> None:
     first = texts[:12]
     replaced = sum(r.guarantee.draws for r in m.rewrite(first))
     plain = _rate(lambda: len(plain_texts(first, words, 1.0, rng)) and replaced)
-    _print_line("1-Diffractor, text in, text out", plain, _rate(ours_texts))
+    _print_line("1-Diffractor, text to text", plain, _rate(ours_texts))
     rows = rng.integers(0, len(words), 200_000)
     plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
 
@@ -323,11 +325,11 @@ def _time_diffractor(rng: np.random.Generator) -> None:
         outputs = draw_outputs(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
         return len(outputs)
 
-    _print_line("1-Diffractor, ready tokens", plain, _rate(ready))
+    _print_line("1-Diffractor, prepared tokens", plain, _rate(ready))
 
 
 def _time_noise(space: WordSpace, words: int, rng: np.random.Generator) -> None:
-    """Time the mechanisms that draw in the space."""
+    """Time the mechanisms that add noise in the space."""
     rows = rng.permutation(len(space))[:words]
     for name, (loop, few) in _PLAIN.items():
         mechanism: Any = get_mechanism(name)
@@ -335,7 +337,7 @@ def _time_noise(space: WordSpace, words: int, rng: np.random.Generator) -> None:
         draws = Draws(
             rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
         )
-        mechanism._draw(draws)  # what is computed once for a space
+        mechanism._draw(draws)  # computed once for a space
         some = rows[:few].tolist()
         plain = _rate(lambda loop=loop, some=some, e=epsilon: len([loop(space, r, e, rng) for r in some]), 2)  # type: ignore[misc]
         _print_line(mechanism.title, plain, _rate(lambda d=draws, m=mechanism: len(m._draw(d)), 2))  # type: ignore[misc]
@@ -358,7 +360,7 @@ def _time_custext(space: WordSpace, data: Path | None, rng: np.random.Generator)
     draws = Draws(
         rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
     )
-    custext._draw(draws)  # the tables of a space are kept
+    custext._draw(draws)  # the tables of a space are cached
     _print_line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
     print(
         "CusText's plain table is timed on its 2,000 most frequent words; its cost a word grows with the number of "
@@ -369,12 +371,14 @@ def _time_custext(space: WordSpace, data: Path | None, rng: np.random.Generator)
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench words``."""
     takes = parser("words", __doc__)
-    takes.add_argument("--data", type=Path, help="folder of public data sets; sst2/train.tsv in it is used")
-    takes.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
-    takes.add_argument("--lists", action="store_true", help="also build a 1-D list, against the plain loop (a minute)")
-    takes.add_argument("--shares", action="store_true", help="only where the time goes, text in and text out")
+    takes.add_argument("--data", type=Path, help="folder of public data sets with sst2/train.tsv")
+    takes.add_argument("--words", type=int, default=2000, help="number of words for our implementation (default 2000)")
     takes.add_argument(
-        "--out", action=OutFile, metavar="FILE", help="only tokens a second of each, as rows in this file"
+        "--lists", action="store_true", help="also build a 1-D list and compare it with the plain loop (a minute)"
+    )
+    takes.add_argument("--shares", action="store_true", help="print only the time of each stage from text to text")
+    takes.add_argument(
+        "--out", action=OutFile, metavar="FILE", help="write only the tokens per second of each mechanism to this file"
     )
     args = takes.parse_args(argv)
     if args.shares or args.out:
@@ -383,10 +387,10 @@ def main(argv: Sequence[str] = ()) -> int:
         if args.out:
             _write_rates(args.out)
         return 0
-    rng = np.random.default_rng(0)  # which words are timed; the mechanisms draw from the operating system
+    rng = np.random.default_rng(0)  # selects the timed words; the mechanisms take noise from the operating system
     space = word_space("minilm")
     threads = os.environ.get("OMP_NUM_THREADS", f"all {os.cpu_count()}")
-    print(f"{len(space):,} words × {space.vectors.shape[1]}; threads for products: {threads}; words a processor second")
+    print(f"{len(space):,} words × {space.vectors.shape[1]}; threads for products: {threads}; words per CPU second")
     _time_diffractor(rng)
     _time_noise(space, args.words, rng)
     _time_custext(space, args.data, rng)

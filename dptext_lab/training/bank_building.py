@@ -1,7 +1,7 @@
-"""How a bank of public sentences is made from texts (``words.bank``): cut, filtered, each once, and encoded.
+"""Build a bank of public sentences from texts (``words.bank``): split, filter, deduplicate and encode them.
 
-What is left out is found by rules and a list of words: names, addresses, long numbers and abusive language. Rules miss
-some. A bank is public: whoever has it can read all of it, and every sentence of it can be released.
+Rules and a word list exclude names, addresses, long numbers and abusive language, but rules miss some. A bank is
+public: anyone can read it, and each of its sentences can be released.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from dptext_core.words.bank import ABOUT, BANK_STEPS, BankAbout, bank_codes, wri
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: One abusive word a line, below ``assets``.
+#: File below ``assets`` with one abusive word per line.
 ABUSIVE = "bank/abusive.txt"
-#: Words of the shortest and the longest sentence that is taken.
+#: Numbers of words of the shortest and longest accepted sentence.
 SHORTEST, LONGEST = 4, 40
-#: Digits of a number that may be somebody's.
+#: Number of digits that may identify a person.
 DIGITS = 5
-#: Sentences that are encoded between two looks at whether to stop, and kept then.
+#: Sentences that are encoded and stored between two checks for cancellation.
 PART = 1024
 _PARTS = ".parts"
 _PERSONAL = frozenset({"name", "phone number", "e-mail address", "web address"})
@@ -47,14 +47,14 @@ _LETTERS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True)
 class Gathered:
-    """Sentences for a bank, in the order of the texts, and how many were left out, by reason."""
+    """Sentences for a bank in the order of the texts, and the numbers of excluded ones by reason."""
 
     sentences: tuple[str, ...]
     left_out: dict[str, int]
 
 
 def abusive_words() -> frozenset[str]:
-    """Return the bundled list. Raises InputError where it cannot be read."""
+    """Return the bundled list. Raises InputError if it cannot be read."""
     return frozenset(read_lines(str(assets_folder() / ABUSIVE)))
 
 
@@ -65,26 +65,28 @@ def gather(
     longest: int = LONGEST,
     task: Task = UNWATCHED,
 ) -> Gathered:
-    """Return the sentences of texts that a bank may hold.
+    """Return the sentences of texts that are suitable for a bank.
 
     Parameters
     ----------
     texts
         Public texts.
     avoid
-        Words besides the bundled list of abusive ones; a sentence with one of them is left out.
+        Words to avoid in addition to the bundled list of abusive words.
     shortest, longest
-        Words of a sentence.
+        Limits on the number of words in a sentence.
     task
         Stops between texts.
 
     Returns
     -------
     Gathered
-        Each sentence once, whatever its capitals and marks.
+        Each sentence once, ignoring capital letters and punctuation.
     """
     if check_whole_number("shortest", shortest, least=1) > check_whole_number("longest", longest):
-        raise ConfigError("The shortest sentence of a bank has no more words than the longest. Change one of the two.")
+        raise ConfigError(
+            "The shortest sentence must not have more words than the longest. Change one of the two limits."
+        )
     avoided = abusive_words() | {word.casefold() for word in avoid}
     found: dict[str, str] = {}
     left_out: Counter[str] = Counter()
@@ -102,7 +104,7 @@ def gather(
 
 
 def _unfit(sentence: str, avoided: frozenset[str], shortest: int, longest: int) -> str:
-    """Return why a sentence is left out; empty where it is not."""
+    """Return the reason to exclude a sentence, or ""."""
     words = [word.casefold() for word in Document.parse(sentence).words if any(map(str.isalpha, word))]
     if len(words) < shortest:
         return f"fewer than {shortest} words"
@@ -130,33 +132,24 @@ def build_bank(
 ) -> BankAbout:
     """Encode sentences and write them as a bank.
 
-    Parameters
-    ----------
-    gathered
-        What :func:`gather` found.
-    out
-        A new or empty folder, or one in which the same sentences were begun: those that are encoded are not encoded
-        again.
-    title, origin, licence
-        As in :class:`~dptext_core.words.bank.BankAbout`.
-    steps
-        Steps of a coordinate from 0 to 1.
-    task
-        Told how many sentences are encoded; stops between parts.
+    Parameters ---------- gathered The result of :func:`gather`. out A new or empty folder, or one with an interrupted
+    build of the same sentences, which continues. title, origin, licence As in
+    :class:`~dptext_core.words.bank.BankAbout`. steps Steps of a coordinate from 0 to 1. task Receives the number of
+    encoded sentences; stops between parts.
 
     Returns
     -------
     BankAbout
-        What the bank says of itself.
+        The description of the bank.
 
     Raises
     ------
     InputError
-        There is no sentence, or the folder holds something else or cannot be written to.
+        There is no sentence, or the folder has other content or cannot be written to.
     """
     sentences = gathered.sentences
     if not sentences:
-        raise InputError("No sentence is left for a bank. Give more texts, or leave out less.")
+        raise InputError("No sentence is left for the bank. Give more texts, or exclude fewer sentences.")
     folder = usable_path(out)
     digest = hashlib.sha256(
         "\n".join((str(check_whole_number("steps", steps, least=16)), *sentences)).encode()
@@ -179,12 +172,12 @@ def build_bank(
 
 
 def _begun(folder: Path, digest: str) -> Path:
-    """Return the folder of the parts that were encoded already, for the sentences with this digest."""
+    """Return the folder of the encoded parts of the sentences with this digest."""
     there = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
     parts = folder / _PARTS / digest
     if there and _PARTS not in there:
         what = "a bank" if ABOUT in there else "other files"
-        raise InputError(f"The folder {folder.name} holds {what}. Name an empty or a new one.")
+        raise InputError(f"The folder {folder.name} contains {what}. Name an empty or a new one.")
     parts.mkdir(parents=True, exist_ok=True)
     return parts
 
@@ -195,10 +188,10 @@ def _encoded(sentences: tuple[str, ...], parts: Path, task: Task) -> NDArray[np.
 
     found = []
     for start in range(0, len(sentences), PART):
-        task.check("Stopped. The same command goes on from here.")
+        task.check("Stopped. Repeat the command to continue.")
         file = parts / f"{start:09d}.npy"
         block = None
-        with contextlib.suppress(OSError, ValueError, EOFError):  # not there, or cut off
+        with contextlib.suppress(OSError, ValueError, EOFError):  # missing or incomplete
             block = np.load(file, allow_pickle=False)
         if block is None:
             block = embed(sentences[start : start + PART])

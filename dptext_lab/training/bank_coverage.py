@@ -1,4 +1,4 @@
-"""How near a bank of sentences comes to texts: the best that one draw a sentence could do."""
+"""How well a sentence bank covers texts: an upper limit for the sentence-level mechanism."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.text.document import Document
 from dptext_core.words.bank import SentenceBank, text_codes
 
-#: A cosine from which on two sentences are called near.
+#: Smallest cosine of two near sentences.
 NEAR = 0.5
 _BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Cosine of each sentence's nearest one in a bank, over the sentences of texts.
+    """Cosines between the sentences of texts and their nearest sentences in a bank.
 
     Parameters
     ----------
     sentences
-        How many there are.
+        Their number.
     mean, half
         The mean, and half of its 95% interval over the sentences.
     low, high
-        Below and above which a tenth of them lies.
+        The 10% and 90% quantiles.
     near
-        The share that has a sentence at NEAR or more.
+        The share of sentences with a cosine of at least NEAR.
     """
 
     sentences: int
@@ -44,7 +44,7 @@ class Coverage:
 
 
 def nearest(bank: SentenceBank, sentences: Sequence[str], task: Task = UNWATCHED) -> np.ndarray:
-    """Return cosine of the nearest sentence of a bank to each of these, float64 (n,)."""
+    """Return the cosine of each sentence's nearest one in a bank, float64 (n,)."""
     from dptext_core.models.sentence_encoder import embed
 
     out = np.empty(len(sentences))
@@ -57,10 +57,10 @@ def nearest(bank: SentenceBank, sentences: Sequence[str], task: Task = UNWATCHED
 
 
 def coverage(bank: SentenceBank, texts: Sequence[str], task: Task = UNWATCHED) -> Coverage:
-    """Return how near a bank comes to the sentences of texts. Raises InputError where there is none."""
+    """Return how well a bank covers the sentences of texts. Raises InputError without a sentence."""
     sentences = [text[a:b] for text in text_list(texts) for a, b in Document.parse(text).sentences]
     if not sentences:
-        raise InputError("There is no sentence in these texts. Give others.")
+        raise InputError("These texts contain no sentence. Give other texts.")
     neighbours = nearest(bank, sentences, task)
     low, high = np.quantile(neighbours, [0.1, 0.9])
     return Coverage(

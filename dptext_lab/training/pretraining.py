@@ -1,10 +1,10 @@
-"""Pre-training of the autoencoder: it learns to write the text that it read, through one clipped vector, without noise.
+"""Pre-training of the autoencoder: it learns to reconstruct a text from one clipped vector, without noise.
 
-Adam, at a rate that is halved where it brings nothing more. Each position's loss is over all pieces that occur in the
-batch and a random sample of the others, weighted so that the sum estimates the one over all (the softmax over 29,524
-pieces is what costs); what is reported is over all of them. After each epoch the best weights so far lie in the folder
-as a checkpoint that can be used, and everything that continues the run beside them: a run that was stopped, cancelled
-or killed goes on from its last whole epoch and ends in the same numbers as one that never was.
+Training uses Adam, with a learning rate that is halved without progress. The softmax over 29,524 word pieces is
+expensive. So the loss of a position is over all word pieces in the batch and a random sample of the others, weighted to
+estimate the full sum. Reported figures use all word pieces. After each epoch, the folder has a usable checkpoint with
+the best weights, and the state to continue. An interrupted run continues from its last whole epoch, and ends with the
+same numbers as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.whole_files import sweep, write_errors, write_whole
 
 STATE, LOG = "training.safetensors", "training.json"
-#: What a run that was killed early leaves, without a log.
+#: Files of a run that ended early, without a log.
 _BEFORE_LOG = (ae.WEIGHTS, ae.CONFIG, STATE)
-#: Pieces that a batch is compared with besides its own.
+#: Sampled word pieces for the loss, besides those of the batch.
 SAMPLED = 512
-#: Held-out texts that are looked at after each epoch: all pieces at each of their places take as long as training.
+#: Validation texts after each epoch: the full softmax at all of their positions takes as long as training.
 LOOKED = 256
 _HELD_OUT = 0.05
-_STOPPED = "Stopped, as you asked. What was learned until then is kept: the same command goes on from it."
+_STOPPED = "Stopped. The checkpoint is stored. Repeat the command to continue."
 
 Report = Callable[[int, int, Mapping[str, float]], None]
-"""Called after each epoch: its number, how many there are at most, and its figures."""
+"""Called after each epoch with its number, the largest number of epochs, and its figures."""
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One epoch's figures. loss: of the training, by the sampled estimate; validation_loss, accuracy: of the held-out
-    texts, over all pieces, where each is written given the right ones before it."""
+    """The figures of one epoch. loss: the sampled estimate on training texts. validation_loss, accuracy: on validation
+    texts over all word pieces, with teacher forcing."""
 
     epoch: int
     loss: float
@@ -54,7 +54,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a run is made. A run that goes on has to have the same."""
+    """The settings of a run, which must not change when it continues."""
 
     hidden: int = 128
     window: int = 64
@@ -68,8 +68,9 @@ class Settings:
     seed: int = 1
 
     def rate(self, accuracies: Sequence[float]) -> float:
-        """Return the learning rate after epochs of these accuracies: multiplied by ``decay`` whenever a third of the
-        patience passed without a better one."""
+        """Return the learning rate after epochs with these accuracies.
+
+        It is multiplied by ``decay`` after each third of the patience without progress."""
         rate, best, waited = self.lr, -1.0, 0
         for accuracy in accuracies:
             waited = 0 if accuracy > best else waited + 1
@@ -85,8 +86,7 @@ class Settings:
 
 @dataclass
 class Training:
-    """A run: its settings, what it was made from, and what came of it. ``ended``: why it stopped, empty while it has
-    not."""
+    """A run: its settings, data and results. ``ended``: the reason for its end, or "" while it runs."""
 
     settings: Settings
     data: dict[str, Any]
@@ -128,13 +128,13 @@ def pretrain(
     report: Report | None = None,
     task: Task = UNWATCHED,
 ) -> Training:
-    """Train an autoencoder on ``texts`` into the folder ``out``, or go on with the run that is there.
+    """Train an autoencoder on ``texts`` in the folder ``out``, or continue the run in it.
 
-    validation: texts that are not trained on; None: every twentieth of ``texts``. The checkpoint that is kept is that
-    of the epoch with the best accuracy on them, and the run ends after ``patience`` epochs without a better one. decay:
-    by what the learning rate is multiplied after a third of them (1: it stays, as in the paper).
-    source: what training.json says of the data (file, hash). Raises ConfigError, InputError, and Cancelled after a wish
-    to stop: what was learned until then lies in ``out``.
+    validation: validation texts (None: every twentieth of ``texts``). The checkpoint has the weights of the epoch with
+    the best accuracy on them, and the run ends after ``patience`` epochs without progress. decay: factor on the
+    learning rate after a third of these epochs (1: constant, as in the paper). source: description of the data in
+    training.json (file, hash). Raises ConfigError, InputError, and Cancelled on a request to stop, which leaves the
+    best checkpoint in ``out``.
     """
     settings = _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed)
     texts = _texts("texts", texts)
@@ -143,7 +143,7 @@ def pretrain(
         validation, texts = texts[::step], [t for i, t in enumerate(texts) if i % step]
     aside = _texts("validation", validation)
     if not texts:
-        raise InputError("There is no text to train on. Give at least two.")
+        raise InputError("There are too few texts to train on. Give at least two.")
     data = {"texts": len(texts), "validation": len(aside), **(source or {})}
     run = _Run(Path(out), settings, data, texts, aside, resolve_device(device))
     if not run.out.is_dir():
@@ -190,8 +190,7 @@ class _Run:
     def go(self, report: Report | None, task: Task) -> Training:
         import torch
 
-        # Torch's layers draw their first weights from the one generator of the process: the caller's numbers go on as
-        # if nothing had been.
+        # Torch's layers draw their initial weights from the global generator, so its state is restored for the caller.
         with torch.random.fork_rng(devices=[]):
             return self._go(report, task)
 
@@ -205,7 +204,7 @@ class _Run:
         if not t.ended:
             task.check(_STOPPED)
         if not t.history:
-            # A run that ends before its first epoch leaves a checkpoint too.
+            # A run that ends before its first epoch also leaves a checkpoint.
             self._write(model, optimizer, True)
         while not t.ended:
             number, began = len(t.history) + 1, time.monotonic()
@@ -229,7 +228,7 @@ class _Run:
     def _epoch(self, model: _Model, optimizer: Any, number: int, task: Task) -> float:
         import torch
 
-        # By the seed and the number, so that a run that goes on draws what it would have drawn.
+        # Seeded by the epoch, so a continued run draws the same numbers.
         random = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
         total, count = 0.0, 0
         for rows in batches([len(t) for t in self.texts], self.settings.batch, self.settings.seed, number):
@@ -245,20 +244,20 @@ class _Run:
     # --- files
 
     def _resume(self, model: _Model, optimizer: Any) -> float:
-        """Go on with what is there; the best accuracy so far."""
+        """Load an existing run, and return its best accuracy."""
         t = self.training
         state, log = self.out / STATE, self.out / LOG
         if not log.is_file():
             sweep(self.out)
             if any(p.name not in _BEFORE_LOG for p in self.out.iterdir()):
-                raise ConfigError(f"The folder {self.out} is not empty, and no run is in it. Name another one.")
+                raise ConfigError(f"The folder {self.out} is not empty and has no run. Name another one.")
             return -1.0
         try:
             known = json.loads(log.read_text(encoding="utf-8"))
             same = known["settings"] == asdict(self.settings) and known["data"] == t.data
             t.ended = known["ended"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{log} is no record of a run ({type(error).__name__}). Name another folder.") from error
+            raise ConfigError(f"{log} is no log of a run ({type(error).__name__}). Name another folder.") from error
         if not same:
             raise ConfigError(
                 f"The folder {self.out} has a run with other settings or other data. Name another folder, or repeat "
@@ -270,7 +269,7 @@ class _Run:
         return self._read_state(state, model, optimizer)
 
     def _read_state(self, path: Path, model: _Model, optimizer: Any) -> float:
-        """Return the weights, the optimizer's numbers and the figures of the last whole epoch, which are one file."""
+        """Load the weights and the optimizer's state of the last whole epoch, and return its figures."""
         import torch
 
         weights = ae.read_weights(path)
@@ -322,7 +321,7 @@ class _Run:
 
 
 def batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> Iterator[list[int]]:
-    """Yield every text once, in batches of about equal length, in an order of its own each epoch."""
+    """Yield every text once, in batches of about equal length, in a new order for each epoch."""
     rng = np.random.default_rng([seed, epoch])
     order = np.lexsort((rng.random(len(lengths)), np.array(lengths)))
     starts = np.arange(0, len(order), size)
@@ -359,7 +358,7 @@ class _Model:
             half.weight_ih_l0.data = drawn(*half.weight_ih_l0.shape) / half.weight_ih_l0.shape[1] ** 0.5
             nn.init.orthogonal_(half.weight_hh_l0, generator=random)
             half.bias_ih_l0.data.zero_()
-            half.bias_ih_l0.data[h : 2 * h] = 1.0  # forget gates begin open
+            half.bias_ih_l0.data[h : 2 * h] = 1.0  # forget gates are initially open
         self.read = nn.Parameter(drawn(width, h) / width**0.5)
         self.write = nn.Parameter(drawn(width, h) / width**0.5)
         self.bridge = nn.Linear(2 * h, 2 * h)
@@ -399,8 +398,7 @@ class _Model:
     # --- one batch
 
     def _states(self, texts: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
-        """Return what the decoder says at each place of each text: hidden states (places, h), the right pieces
-        (places,), and the contexts."""
+        """Return the decoder's hidden states (positions, h), the target word pieces (positions,), and the contexts."""
         import torch
         from torch.nn.utils.rnn import pack_padded_sequence
 
@@ -419,7 +417,7 @@ class _Model:
             torch.tanh(both[:, : self.shape.hidden])[None].contiguous(),
             both[:, self.shape.hidden :][None].contiguous(),
         )
-        # As many pieces as are written, and the mark behind them where it fits.
+        # The word pieces to write, and the end token if it fits.
         most = self.shape.max_tokens
         given = [[self.begin, *t][:most] for t in texts]
         wanted = [[*t, self.end][:most] for t in texts]
@@ -440,13 +438,13 @@ class _Model:
         return (self.embeddings[unique] @ self.read)[place]
 
     def loss(self, texts: Sequence[Sequence[int]], random: Any) -> tuple[Any, int]:
-        """Return the mean loss of a batch over its places, and their number. random: the generator of the sample."""
+        """Return the mean loss of a batch over its positions, and their number. random: the generator of the sample."""
         import torch
 
         states, right, _ = self._states(texts)
         own, target = torch.unique(right, return_inverse=True)
         others = torch.randperm(len(self.outputs), generator=random)[:SAMPLED].to(self.device)
-        # Each of the others stands for as many as were not drawn; one that is among its own counts there already.
+        # Weight the sampled word pieces to represent all others. Word pieces of the batch count only once.
         known = torch.isin(self.outputs[others], own)
         weight = np.log(max(1, len(self.outputs) - len(own)) / max(1, int((~known).sum())))
         table = self.embeddings[torch.cat([own, self.outputs[others]])] @ self.write
@@ -457,8 +455,8 @@ class _Model:
         return torch.nn.functional.cross_entropy(scores.float() + shift, target), len(right)
 
     def evaluate(self, texts: Sequence[Sequence[int]], rows: int = 64) -> tuple[float, float]:
-        """Return mean loss, and the share of right pieces, over all places of the texts and all pieces that can be
-        written."""
+        """Return the mean loss and the share of correct word pieces, over all positions of the texts and all word
+        pieces."""
         import torch
 
         total, right_ones, count = 0.0, 0, 0
@@ -468,7 +466,7 @@ class _Model:
             for start in range(0, len(order), rows):
                 states, right, _ = self._states([texts[i] for i in order[start : start + rows]])
                 scores, target = states @ table, self.column[right]
-                # A piece that cannot be written (the mark of an unknown one) is never right.
+                # A word piece that cannot be written (the unknown token) is never correct.
                 able = target >= 0
                 right_ones += int((scores.argmax(dim=1)[able] == target[able]).sum())
                 total += float(torch.nn.functional.cross_entropy(scores[able], target[able], reduction="sum"))
