@@ -25,7 +25,7 @@ from ..results.rows import Gate, Row, RunLine, six_digits
 from ..results.summary import Results
 from .grid import BASELINE, GridPoint
 
-_MISSING = " Not measured yet: "
+_MISSING = " Declared and not measured yet: "
 
 
 def interval(metric: str, values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float] | None:

@@ -542,7 +542,7 @@ def test_the_command_reads_tables(tmp_path, capsys, name, content, column):
     small = ["--hidden", "2", "--epochs", "1", "--window", "6", "--max-tokens", "4", "--device", "cpu"]
     assert cli.main([*argv, *small]) == 0
     output = capsys.readouterr()
-    assert "epoch 1 of 1 (all epochs)" in output.out and "right pieces" in output.err
+    assert "epoch 1 of 1 (all epochs)" in output.out and "word piece accuracy" in output.err
     record = json.loads((tmp_path / "run" / "training.json").read_text())
     assert record["data"]["sha256"] == digest and record["data"]["file"] == name
 

@@ -320,7 +320,7 @@ def test_rates_are_tokens_a_processor_second_of_each_in_turns(tmp_path, capsys, 
         assert 0 < row.low <= row.value <= row.high
     monkeypatch.setattr(speeds, "rates", lambda: rows)
     assert speeds.main(["--out", str(tmp_path / "words.json")]) == 0
-    assert "tokens a processor second" in capsys.readouterr().out
+    assert "tokens per CPU second" in capsys.readouterr().out
     assert list(speed_rows.MEASUREMENT.read(tmp_path / "words.json")) == rows
 
 

@@ -596,7 +596,7 @@ def test_verdicts_under_several_settings():
     )
     above, below = (evidence.ClaimEvidence(True, [c]) for c in (yes, no))
     assert above.verdict == below.verdict == evidence.shared_verdict(above, above) == f.CONTRADICTED
-    assert evidence.shared_verdict(above, below) == f.NOT_COMPARABLE, "contradicted on opposite sides"
+    assert evidence.shared_verdict(above, below) == f.NOT_COMPARABLE, "contradicted in opposite directions"
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_a_run_that_was_stopped_continues(data, lines, tmp_path, capsys):
     before = out.read_bytes()
     assert belief.main(call[:2] + call[-2:]) == 0 and out.read_bytes() == before
     path.write_text("no JSON\n")
-    with pytest.raises(InputError, match="no JSON"):
+    with pytest.raises(InputError, match="not JSON"):
         belief.main(call)
 
 

@@ -59,7 +59,7 @@ def test_the_command_goes_on_with_its_file(tmp_path, capsys, monkeypatch):
     given = ["--set", "builtin", "--words", "20", "--texts", "1", "--mechanism", "diffractor", "--out", str(out)]
     assert composition.main(given) == 0
     printed = capsys.readouterr().out
-    assert printed.count("\n") == printed.count("(interval not known)") == len(composition.RELEASES), "of one text"
+    assert printed.count("\n") == printed.count("(interval unknown)") == len(composition.RELEASES), "of one text"
     assert composition.main([*given, "--add"]) == 0 and capsys.readouterr().out == ""
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [(r["releases"], r["texts"]) for r in rows] == [(k, 1) for k in composition.RELEASES]

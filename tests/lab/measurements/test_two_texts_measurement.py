@@ -22,7 +22,7 @@ def test_it_prints_and_writes_a_row_for_each_pair_and_adds_others(tmp_path, caps
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [r["distance"] for r in rows] == list(two_texts.DISTANCES) and len(printed) == len(rows)
     assert all(
-        r["draws"] == 20 and r["promised"] is None and "nothing promised" in line
+        r["draws"] == 20 and r["promised"] is None and "no guarantee" in line
         for r, line in zip(rows, printed, strict=True)
     )
     assert two_texts_rows.MEASUREMENT.read(out)[0].mechanism == "custext"

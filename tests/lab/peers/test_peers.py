@@ -354,8 +354,8 @@ def test_report_has_a_row_each_and_says_what_differs():
     assert "| 50,000 | 25 | 2,000× | 120 | – |" in text
     assert "closed form | 900" in text and tables[1][2].endswith("| same |")
     assert tables[1][3].endswith("see below |") and "0.0007 apart" in text
-    assert tables[1][4].endswith("not only as said below |") and "do not fit" in text
-    assert tables[1][5].endswith("| differs |") and "a reason that is not known" in text
+    assert tables[1][4].endswith("only partly explained below |") and "do not fit" in text
+    assert tables[1][5].endswith("| differs |") and "unknown reason" in text
     assert "theirs stops: ValueError" in tables[1][6]
     assert text.count("its list is longer.") == 1
     alike = compare.PeerComparison(by_title["pypantera SanText"], dataclasses.replace(speed, lists=""), rows[0].match)

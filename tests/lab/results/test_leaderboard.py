@@ -187,7 +187,7 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
     assert not none.entries and said.endswith("no setting has points near on SST-2.")
-    assert what == "The measured points are too far away: choose another level or judge, or measure more ε."
+    assert what == "The measured points are too far away. Choose another level or judge, or measure more ε."
     nothing = leaderboard_text.answer(board(table_of(ROWS[-1]), "sst2", "accuracy"), "SST-2")
     assert "no setting was measured on SST-2." in nothing[0] and nothing[1].startswith("Choose another")
 
@@ -433,19 +433,19 @@ def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
         (lambda x: [x[0], *x[1:3]], "fewer than 3 seeds"),
         (lambda x: [*x, x[1]], "twice"),
         (lambda x: x[1:], "Unprotected text is missing"),
-        (lambda x: [], "holds no points"),
-        (lambda x: [x[0], *(changed(y, mechanism="mine") for y in x[1:])], "no mechanism 'mine'"),
-        (lambda x: [x[0], *(changed(y, options={"lists": ["L9"]}) for y in x[1:])], "options do not make"),
+        (lambda x: [], "has no points"),
+        (lambda x: [x[0], *(changed(y, mechanism="mine") for y in x[1:])], "mechanism 'mine' is unknown"),
+        (lambda x: [x[0], *(changed(y, options={"lists": ["L9"]}) for y in x[1:])], "options are invalid"),
         (lambda x: [x[0], *(changed(y, epsilon=-1.0) for y in x[1:])], "not above 0"),
         (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"cosine": 1.5}), *x[2:]], "cosine is 1.5"),
-        (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"mine": 1.5}), *x[2:]], "mine is no metric"),
+        (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"mine": 1.5}), *x[2:]], "mine is an unknown metric"),
         (lambda x: [x[0], changed(x[1], errors=dict(x[1].errors) | {"cosine": -1}), *x[2:]], "is negative"),
-        (lambda x: [x[0], changed(x[1], counts={}), *x[2:]], "does not say how many"),
+        (lambda x: [x[0], changed(x[1], counts={}), *x[2:]], "no number of texts"),
         (lambda x: [changed(y, version="9.9") for y in x], "version of the results"),
         (lambda x: [changed(y, stopwords="mine") for y in x], "stopwords of the results"),
-        (lambda x: [changed(y, data_sha256="0") for y in x], "files of builtin are others"),
+        (lambda x: [changed(y, data_sha256="0") for y in x], "files of builtin differ"),
         (lambda x: [changed(y, finished="2999-01-01T00:00:00Z") for y in x], "in the future"),
-        (lambda x: [changed(y, finished="yesterday") for y in x], "is no time"),
+        (lambda x: [changed(y, finished="yesterday") for y in x], "must look like"),
         (lambda x: [changed(y, machine=" ") for y in x], "no command or no machine"),
         (lambda x: [changed(x[0], scores={k: 0.0 for k in x[0].scores}), *x[1:]], "outside its interval"),
     ],

@@ -68,7 +68,7 @@ def test_what_texts_have_is_packed_and_read_again():
     mean = paired.mean_outcomes([pack(s, steps=1) for s in seeds])
     assert unpack(mean) == pytest.approx(seeds.mean(axis=0)) and len(mean) < 500
     for broken in ("", "0 1 1 012", "0 1 1 .x", "0 1 99 ~"):
-        with pytest.raises(InputError, match="no packed text"):
+        with pytest.raises(InputError, match="packed format"):
             unpack(broken)
     with pytest.raises(InputError, match="finite"):
         pack([math.nan])

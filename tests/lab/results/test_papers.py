@@ -372,13 +372,13 @@ def _broken(**change) -> list:
         (json.dumps(_broken(metric="f1")), "without a unit"),
         (json.dumps(_broken(extra=1)), "needs exactly"),
         (json.dumps(_broken(options=[])), "options must be an object"),
-        (json.dumps(_broken(metric=["accuracy"])), "texts"),
+        (json.dumps(_broken(metric=["accuracy"])), "strings"),
         (json.dumps([_broken()[0] | {"rows": {}}]), "rows must be a list"),
         (json.dumps(_broken(value=float("inf"))), "value must be a finite number"),
         (json.dumps(_broken(value="0.5")), "value must be a finite number"),
         (json.dumps(_broken(epsilon=-1)), "epsilon is negative"),
         (json.dumps(_broken(value=None)), "needs a note"),
-        (json.dumps([_broken()[0] | {"rows": _broken()[0]["rows"] * 2}]), "there twice"),
+        (json.dumps([_broken()[0] | {"rows": _broken()[0]["rows"] * 2}]), "repeated"),
     ],
 )
 def test_a_file_that_breaks_the_format_is_refused(tmp_path, text, fault):
