@@ -167,8 +167,8 @@ class OwnGeneratorCusText(CusText):
     title = "CusText with a custom generator"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
-        made = [np.random.default_rng(first_bits(stream)) for stream, _ in draws.texts]
-        return inverted(self, draws, lambda j: float(made[draws.owners[j]].random()))
+        generators = [np.random.default_rng(first_bits(stream)) for stream, _ in draws.texts]
+        return inverted(self, draws, lambda j: float(generators[draws.owners[j]].random()))
 
 
 @fault(
@@ -182,8 +182,8 @@ class PublicNameCusText(CusText):
     title = "CusText whose noise follows from its public name"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
-        made = [np.random.default_rng(int(stream.noise_id, 16)) for stream, _ in draws.texts]
-        return inverted(self, draws, lambda j: float(made[draws.owners[j]].random()))
+        generators = [np.random.default_rng(int(stream.noise_id, 16)) for stream, _ in draws.texts]
+        return inverted(self, draws, lambda j: float(generators[draws.owners[j]].random()))
 
 
 # --- a fixed seed

@@ -25,13 +25,13 @@ class _Telling(HybridMechanism):
     shared: Callable[[str], Any]
 
     def channels(self, prepared: HybridPrepared) -> dict[int, Constant]:
-        found = super().channels(prepared)
-        for token, channel in found.items():
+        channels_of_words = super().channels(prepared)
+        for token, channel in channels_of_words.items():
             word = prepared.document.words[token].casefold()
             shared = type(self).shared
             some = tuple(c for c in channel.candidates if shared(c.casefold()) == shared(word))
-            found[token] = Constant(some or channel.candidates, channel.source)
-        return found
+            channels_of_words[token] = Constant(some or channel.candidates, channel.source)
+        return channels_of_words
 
 
 class _ByLength(_Telling):
@@ -54,8 +54,8 @@ class _Unsaid(HybridMechanism):
     """States a detector that reads a word alone, but flags nothing in texts with one certain word."""
 
     def flags(self, document: Document) -> tuple[Flag, ...]:
-        found = super().flags(document)
-        return () if WORD in document.words else found
+        flags = super().flags(document)
+        return () if WORD in document.words else flags
 
 
 @fault(

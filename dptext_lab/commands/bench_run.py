@@ -250,19 +250,21 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
         if args.into is None:
             raise ConfigError("--words needs an existing summary. Name it with --into FILE.")
         ids = {p.id for p in points}
-        found = merging.replace_word_rows(store.read(args.into), [line for line in lines if line.id in ids], args.words)
-        store.write(found, args.summary)
-        print(f"{args.summary}: {len(found.rows)} rows, attackers on words updated")
+        summary = merging.replace_word_rows(
+            store.read(args.into), [line for line in lines if line.id in ids], args.words
+        )
+        store.write(summary, args.summary)
+        print(f"{args.summary}: {len(summary.rows)} rows, attackers on words updated")
         return 0
     commands = sorted({line.provenance.command for line in lines})
-    found, notes = merging.merge(lines, points, "; ".join(commands), grid.cut)
+    summary, notes = merging.merge(lines, points, "; ".join(commands), grid.cut)
     if args.into is not None:
-        found, notes = merging.join_summaries(store.read(args.into), found, len(points), grid.cut), []
-    store.write(found, args.summary)
+        summary, notes = merging.join_summaries(store.read(args.into), summary, len(points), grid.cut), []
+    store.write(summary, args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    about = found.about
-    print(f"{args.summary}: {len(found.rows)} rows of {about['points']} points, {about['core_minutes']} core-minutes")
+    about = summary.about
+    print(f"{args.summary}: {len(summary.rows)} rows of {about['points']} points, {about['core_minutes']} core-minutes")
     return 0
 
 
@@ -321,17 +323,17 @@ def _point(args: argparse.Namespace) -> int:
         point = replace(point, seed=check_whole_number("--seed", args.seed, least=0))
     (line,) = run_group([point], setup)
     print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.named.items()))
-    told: list[bool] = []
+    inside: list[bool] = []
     for metric, value in line.scores.items():
         beside = "   no bundled row"
         if row := rows.get(metric):
             beside = f"   bundled {row.value:g}"
             if row.low is not None and row.high is not None:
-                told.append(row.low <= six_digits(value) <= row.high)
-                beside += f" ({row.low:g} to {row.high:g}, {row.measured}): {'inside' if told[-1] else 'outside'}"
+                inside.append(row.low <= six_digits(value) <= row.high)
+                beside += f" ({row.low:g} to {row.high:g}, {row.measured}): {'inside' if inside[-1] else 'outside'}"
             if row.runs and six_digits(value) in row.runs:
                 beside += ", identical to one of its seeds"
         print(f"{metric:28s} {value:12.6g}{beside}")
-    if told:
-        print(f"{sum(told)} of {len(told)} metrics are inside the intervals of their rows.")
+    if inside:
+        print(f"{sum(inside)} of {len(inside)} metrics are inside the intervals of their rows.")
     return 0

@@ -43,12 +43,12 @@ def run(args: argparse.Namespace) -> None:
 
     data = tables.source(args.data, (args.column,), args.header, args.data_split)
     note_reading(data)
-    texts, held = tables.texts_of(data, args.column), None
+    texts, validation = tables.texts_of(data, args.column), None
     source = {"file": data.name, "sha256": data.sha256, "column": args.column}
     if args.validation is not None:
         other = tables.source(args.validation, (args.column,), args.header, args.validation_split)
         note_reading(other)
-        held = tables.texts_of(other, args.column)
+        validation = tables.texts_of(other, args.column)
         source |= {"validation_file": other.name, "validation_sha256": other.sha256}
 
     def print_epoch(epoch: int, most: int, figures: Any) -> None:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     try:
         done = pretrain(
             texts,
-            held,
+            validation,
             args.out,
             clip=not args.no_clip,
             clip_norm=args.clip_norm,

@@ -76,8 +76,8 @@ class Claim:
     def differences(self) -> str:
         """Return how our setting differs from the claim's paper, or "" if no paper makes it."""
         apart = APART.get(self.paper)
-        said = "The verdict is about the direction of the effect."
-        return "" if apart is None else f"{apart[0].upper()}{apart[1:]}. {said}"
+        note = "The verdict is about the direction of the effect."
+        return "" if apart is None else f"{apart[0].upper()}{apart[1:]}. {note}"
 
     def against_itself(self) -> str:
         """Return where the paper contradicts itself, with both places, or "". It is counted in the paper's own rows."""
@@ -129,9 +129,9 @@ def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs],
             return replace(outcome, reason=written["reason"])
 
         test = Test(**{part.name: written[part.name] for part in fields(Test)})
-        told = {key: written.get(key, "") for key in ("paper", "place", "quote", "turns")}
+        parts = {key: written.get(key, "") for key in ("paper", "place", "quote", "turns")}
         counted = itself or written.get("itself", "")
-        REGISTERED.append(Claim(compute.__name__, written["says"], **told, test=test, itself=counted, look=look))
+        REGISTERED.append(Claim(compute.__name__, written["says"], **parts, test=test, itself=counted, look=look))
         return REGISTERED[-1]
 
     return register

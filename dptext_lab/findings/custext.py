@@ -22,9 +22,9 @@ STOPS = ("keep_stopwords",)
 
 def _by_k(runs: Runs, epsilon: float) -> list[Row]:
     """Return accuracy on SST-2 at one ε in the order of K, with the most frequent choice for stop words."""
-    found = [row for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon == epsilon]
-    stops = [full_options(row)["keep_stopwords"] for row in found]
-    same = [row for row, kept in zip(found, stops, strict=True) if kept == max(set(stops), key=stops.count)]
+    rows = [row for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon == epsilon]
+    stops = [full_options(row)["keep_stopwords"] for row in rows]
+    same = [row for row, choice in zip(rows, stops, strict=True) if choice == max(set(stops), key=stops.count)]
     return sorted(same, key=lambda row: full_options(row)["k"])
 
 
@@ -170,8 +170,8 @@ def record_strategy(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def stop_words(runs: Runs) -> ClaimOutcome:
-    kept = {"keep_stopwords": True, "mapping": "balanced", "k": 50}
-    tally = ClaimEvidence().match(runs, ACCURACY, kept, {"keep_stopwords": False}, alike=("strategy",))
+    setting = {"keep_stopwords": True, "mapping": "balanced", "k": 50}
+    tally = ClaimEvidence().match(runs, ACCURACY, setting, {"keep_stopwords": False}, alike=("strategy",))
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
@@ -181,14 +181,14 @@ def stop_words(runs: Runs) -> ClaimOutcome:
 
 
 def _strategies_contradict() -> str:
-    found = {
+    shares = {
         (r.options["strategy"], r.epsilon): x
         for x, r in paper_values(PAPER, "Table 6", "qnli", NAME, "unchanged", keep_stopwords=False)
     }
     return (
         "Table 6, QNLI, dataset and record: "
         + ", ".join(
-            f"{100 * found['dataset', e]:.2f}% and {100 * found['record', e]:.2f}% at ε {e:g}" for e in (1, 5, 10)
+            f"{100 * shares['dataset', e]:.2f}% and {100 * shares['record', e]:.2f}% at ε {e:g}" for e in (1, 5, 10)
         )
         + "."
     )
@@ -241,10 +241,10 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
             continue
         a, b = there[NAME], there["santext"]
         tally.pair(equal, a, b)
-        for metric, said in (("cosine", cosine), ("s_w", variety)):
+        for metric, sentences in (("cosine", cosine), ("s_w", variety)):
             x, y = equal.at_same_point(a, metric), equal.at_same_point(b, metric)
             if x is not None and y is not None:
-                said.append(f"N_w {n_w:g}: {value_text(x)} and {value_text(y)}")
+                sentences.append(f"N_w {n_w:g}: {value_text(x)} and {value_text(y)}")
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
@@ -276,15 +276,15 @@ def queries_by_k(runs: Runs) -> ClaimOutcome | None:
     table: dict[tuple[str, float], dict[int, int | None]] = {}
     for row in queries.bundled():
         table.setdefault((row.word, round(row.p, 1)), {})[row.k] = row.n
-    lines = {at: found for at, found in table.items() if len(found) >= 3}
+    lines = {at: numbers_by_k for at, numbers_by_k in table.items() if len(numbers_by_k) >= 3}
     if not lines:
         return None
 
-    def factor(found: dict[int, int | None]) -> float:
-        known = [n for n in found.values() if n is not None]
-        return math.inf if len(known) < len(found) else max(known) / min(known)
+    def factor(numbers_by_k: dict[int, int | None]) -> float:
+        known = [n for n in numbers_by_k.values() if n is not None]
+        return math.inf if len(known) < len(numbers_by_k) else max(known) / min(known)
 
-    alike = sum(factor(found) < 2 for found in lines.values())
+    alike = sum(factor(numbers_by_k) < 2 for numbers_by_k in lines.values())
     worst = max(lines, key=lambda at: factor(lines[at]))
     word = queries.WORDS[0]
     numbers = [f"Largest N below twice the smallest in {alike} of {len(lines)} combinations of word and p₀."]
@@ -298,7 +298,7 @@ def queries_by_k(runs: Runs) -> ClaimOutcome | None:
         + "."
     )
     numbers.append("Measured by: python -m dptext_core bench queries.")
-    small = max(factor(found) for found in lines.values())
+    small = max(factor(numbers_by_k) for numbers_by_k in lines.values())
     return ClaimOutcome(
         REPLICATED if alike == len(lines) else CONTRADICTED,
         f"up to {small:.0f} times as many" if math.isfinite(small) else "never for the smallest K, at the smallest p₀",

@@ -40,28 +40,28 @@ def _match_lists(tally: ClaimEvidence, runs: Runs, data: str, metric: str, noise
 def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[str, ...]]) -> tuple[float, float]:
     """Return the mean of several lists' rows on SST-2 and half of its interval, or NaN if one is missing."""
     rows = [runs.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in names]
-    found = [row for row in rows if row is not None]
-    if len(found) < len(names):
+    present = [row for row in rows if row is not None]
+    if len(present) < len(names):
         return math.nan, math.nan
     # The lists share test texts, so the part of the interval from texts does not shrink with more lists.
-    return float(np.mean([r.value for r in found])), float(np.mean([half(r) for r in found]))
+    return float(np.mean([r.value for r in present])), float(np.mean([half(r) for r in present]))
 
 
 @claim()
 def one_list_is_best(runs: Runs) -> ClaimOutcome | None:
-    utility, hidden, kept = ClaimEvidence(), ClaimEvidence(), ClaimEvidence()
+    utility, hidden, unchanged = ClaimEvidence(), ClaimEvidence(), ClaimEvidence()
     lists = single_list_runs()
     for other in ("L0", "L1"):
         for noise in NOISES:
             _match_lists(utility, runs, "sst2", "accuracy", noise, "L2", other)
         for noise in (GEOMETRIC, TEM):
             _match_lists(hidden, lists, VOCABULARY, "s_w", noise, other, "L2")
-            _match_lists(kept, lists, VOCABULARY, "n_w", noise, "L2", other)
+            _match_lists(unchanged, lists, VOCABULARY, "n_w", noise, "L2", other)
     numbers = [utility.sentence("Accuracy with L2 minus L0 and L1")] if utility.n else []
     if hidden.n:
         numbers += [
             hidden.sentence("S_w with L0 and L1 minus L2"),
-            kept.sentence("N_w with L2 minus L0 and L1"),
+            unchanged.sentence("N_w with L2 minus L0 and L1"),
         ]
     if utility.n == 0 and hidden.n == 0:
         return None
@@ -110,26 +110,26 @@ def more_lists(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def noises_differ(runs: Runs) -> ClaimOutcome:
-    lists, kept, different, shown = single_list_runs(), ClaimEvidence(), ClaimEvidence(), []
+    lists, unchanged, different, shown = single_list_runs(), ClaimEvidence(), ClaimEvidence(), []
     for choice in CHOICES[:3]:
         for row in lists.find(VOCABULARY, "n_w", NAME, **GEOMETRIC, lists=choice):
             other = lists.one(VOCABULARY, "n_w", NAME, row.epsilon, **TEM, lists=choice)
             a, b = lists.at_same_point(row, "s_w"), other and lists.at_same_point(other, "s_w")
             if other is None or a is None or b is None:
                 continue
-            kept.pair(lists, row, other)
+            unchanged.pair(lists, row, other)
             different.pair(lists, b, a)
             if choice == ("L2",):
                 shown.append(f"ε {row.epsilon:g}: {100 * row.value:.1f}% / {100 * other.value:.1f}%")
     return ClaimOutcome(
-        conjunction(kept.verdict, different.verdict),
-        kept.effect,
+        conjunction(unchanged.verdict, different.verdict),
+        unchanged.effect,
         (
-            kept.sentence("N_w, geometric minus TEM"),
+            unchanged.sentence("N_w, geometric minus TEM"),
             f"N_w on L2, geometric / TEM: {', '.join(shown)}.",
             different.sentence("S_w, TEM minus geometric"),
         ),
-        rows=(*kept.rows, *different.rows),
+        rows=(*unchanged.rows, *different.rows),
     )
 
 
@@ -222,8 +222,8 @@ def _changes(curve: DeniabilityCurve, epsilon: float) -> tuple[float, float, boo
     If the curve begins at a larger ε, the share is a lower bound: N_w has risen at most 2% of its range there."""
     places = np.arange(len(curve.epsilons))
     at = float(np.interp(math.log(epsilon), np.log(curve.epsilons), places))
-    kept, low, high = (float(np.interp(at, places, x)) for x in (curve.n_w, *curve.n_w_interval.T))
-    return 1 - kept, (high - low) / 2, bool(curve.epsilons[0] <= epsilon)
+    n_w, low, high = (float(np.interp(at, places, x)) for x in (curve.n_w, *curve.n_w_interval.T))
+    return 1 - n_w, (high - low) / 2, bool(curve.epsilons[0] <= epsilon)
 
 
 @claim()

@@ -32,17 +32,17 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome | None:
     base = runs.one("sst2", "accuracy", "baseline")
     theirs = {_epsilon(row): x for x, row in paper_values(PAPER, "Table 1", "sst2", "dp-mlm", "accuracy")}
     whole = {row.epsilon: x for x, row in paper_values(PAPER, "Table 1", "sst2", "baseline", "accuracy")}[None]
-    found = {
+    by_clip = {
         clip: [row for row in runs.find("sst2", "accuracy", "dp-mlm", clip=clip) if _epsilon(row) in theirs]
         for clip in RANGES
     }
-    if base is None or not any(found.values()):
+    if base is None or not any(by_clip.values()):
         return None
     guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
     paper = {e: share_lost(x, whole, GUESS) for e, x in theirs.items()}
-    tallies = {clip: ClaimEvidence(same=True) for clip in found}
+    tallies = {clip: ClaimEvidence(same=True) for clip in by_clip}
     lost: dict[str, list[tuple[float, float]]] = {}
-    for clip, rows in found.items():
+    for clip, rows in by_clip.items():
         for row in rows:
             mine, wide = runs.share_lost(base, row, guess)
             tallies[clip].add(Difference(mine - paper[_epsilon(row)], wide, None, SAME_LOSS))
@@ -64,7 +64,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome | None:
             ),
             *(tallies[clip].sentence(f"Share lost with {RANGES[clip]}, minus the paper's") for clip in lost),
         ),
-        rows=(base, *(row for rows in found.values() for row in rows)),
+        rows=(base, *(row for rows in by_clip.values() for row in rows)),
     )
 
 
@@ -149,11 +149,11 @@ def _headline_contradicts() -> str:
             for x, row in paper_values(PAPER, "Table 2", data, None, metric):
                 if row.epsilon:
                     scores.setdefault((metric, row.epsilon), {})[row.mechanism] = x
-        for (metric, epsilon), found in scores.items():
+        for (metric, epsilon), values in scores.items():
             if metric == "accuracy":
                 cells += 1
-                prompt += found["dp-prompt"] > found["dp-mlm"]
-                if found["dp-mlm"] == max(found.values()):
+                prompt += values["dp-prompt"] > values["dp-mlm"]
+                if values["dp-mlm"] == max(values.values()):
                     best += 1
                     near = scores["cosine", epsilon]
                     elsewhere += near["dp-mlm"] < max(near.values())

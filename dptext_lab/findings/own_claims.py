@@ -50,13 +50,13 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
     ]
     # The ε at which the wide range leaves as many words unchanged as the narrow one does at its largest ε.
     line = [at[wide, e] for e in epsilons]
-    kept = at[paper, last].n_w
-    if line[0].n_w <= kept <= line[-1].n_w:
+    n_w = at[paper, last].n_w
+    if line[0].n_w <= n_w <= line[-1].n_w:
         x = [r.n_w for r in line]
-        same = float(np.interp(kept, x, [r.cosine for r in line]))
-        epsilon = math.exp(float(np.interp(kept, x, np.log(epsilons))))
+        same = float(np.interp(n_w, x, [r.cosine for r in line]))
+        epsilon = math.exp(float(np.interp(n_w, x, np.log(epsilons))))
         numbers.append(
-            f"At equal N_w, {100 * kept:.0f}%: to {paper:g}σ cosine {at[paper, last].cosine:.2f} at ε {last:g}, to "
+            f"At equal N_w, {100 * n_w:.0f}%: to {paper:g}σ cosine {at[paper, last].cosine:.2f} at ε {last:g}, to "
             f"{wide:g}σ {same:.2f} at ε {epsilon:.0f}, between the points."
         )
     numbers.append(
@@ -80,19 +80,25 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
 @claim()
 def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
     rows, system = public_prior.bundled(), "with prior, parallel"
-    found = {(r.data, r.epsilon, r.measure): r for r in rows if r.system == system and r.difference is not None}
-    cells = sorted({(d, e) for d, e, m in found if m == "cosine" and (d, e, "judge_perplexity") in found})
+    cells_of_system = {
+        (r.data, r.epsilon, r.measure): r for r in rows if r.system == system and r.difference is not None
+    }
+    cells = sorted(
+        {(d, e) for d, e, m in cells_of_system if m == "cosine" and (d, e, "judge_perplexity") in cells_of_system}
+    )
     if not cells:
         return None
-    nearer = [c for c in cells if found[(*c, "cosine")].significance > 0]
-    fluent = [c for c in cells if found[(*c, "judge_perplexity")].significance < 0]
-    less = [c for c in cells if found[(*c, "judge_perplexity")].significance > 0]
+    nearer = [c for c in cells if cells_of_system[(*c, "cosine")].significance > 0]
+    fluent = [c for c in cells if cells_of_system[(*c, "judge_perplexity")].significance < 0]
+    less = [c for c in cells if cells_of_system[(*c, "judge_perplexity")].significance > 0]
     numbers = []
     for d in sorted({d for d, _ in cells}):
         name, each = title_of_data(d), [e for data, e in cells if data == d]
 
         def line(measure: str, shown: Callable[[PriorRow], str], d: str = d, each: list[float] = each) -> str:
-            return ", ".join(f"ε {e:g}: {shown(found[d, e, measure])}" for e in each if (d, e, measure) in found)
+            return ", ".join(
+                f"ε {e:g}: {shown(cells_of_system[d, e, measure])}" for e in each if (d, e, measure) in cells_of_system
+            )
 
         cosines = line("cosine", lambda r: f"{r.mean:.2f} ({r.difference or 0.0:+.2f})")
         words = line("judge_perplexity", lambda r: f"{math.exp(r.mean):,.0f} (× {math.exp(r.difference or 0.0):.2f})")
@@ -109,12 +115,12 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
         f"less fluent in {len(less)}."
     )
     numbers.append("Measured by: python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out FILE.")
-    farther = [c for c in cells if found[(*c, "cosine")].significance < 0]
+    farther = [c for c in cells if cells_of_system[(*c, "cosine")].significance < 0]
     together, against = set(nearer) & set(fluent), {*less, *farther}
     verdict = REPLICATED if len(together) == len(cells) else INCONCLUSIVE
     if ONE_IN * len(against) > len(cells):
         verdict = CONTRADICTED
-    gains = sorted(found[(*c, "cosine")].difference or 0.0 for c in cells)
+    gains = sorted(cells_of_system[(*c, "cosine")].difference or 0.0 for c in cells)
     return ClaimOutcome(
         verdict,
         f"cosine {gains[len(gains) // 2]:+.2f} ({gains[0]:+.2f} to {gains[-1]:+.2f})",
@@ -141,28 +147,30 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
     clear = [pairs[i] for i in first.significant(1)]
     every, numbers, absent = ClaimEvidence(), [], []
     for judge, tally in by_judge.items():
-        kept = []
+        tallies = []
         for n_w, a, b in clear:
             comparison = equal.compare(equal.at_same_point(a, judge), equal.at_same_point(b, judge))
             if comparison is not None:
-                kept.append((n_w, a, b))
+                tallies.append((n_w, a, b))
                 tally.add(comparison)
                 every.add(comparison)
         if not tally.n:
             absent.append(measure(judge).title)
             continue
         numbers.append(tally.sentence(measure(judge).title))
-        names = labels([r for _, *pair in kept for r in pair])
+        names = labels([r for _, *pair in tallies for r in pair])
         turned = [
             f"{names[b.setting.key()]} over {names[a.setting.key()]} at N_w {n_w:g}"
-            for n_w, a, b in map(kept.__getitem__, tally.significant(-1))
+            for n_w, a, b in map(tallies.__getitem__, tally.significant(-1))
         ]
         if turned:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
             numbers.append(f"Significantly reversed by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
     if pairs and not clear:
-        said = f"The first classifier distinguishes none of {len(pairs)} pairs, so no other judge can reverse one."
-        return ClaimOutcome(INCONCLUSIVE, "", (said,), rows=tuple({id(r): r for _, *p in pairs for r in p}.values()))
+        sentence = f"The first classifier distinguishes none of {len(pairs)} pairs, so no other judge can reverse one."
+        return ClaimOutcome(
+            INCONCLUSIVE, "", (sentence,), rows=tuple({id(r): r for _, *p in pairs for r in p}.values())
+        )
     numbers.insert(0, f"The first classifier distinguishes {len(clear)} of {len(pairs)} pairs.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
@@ -188,8 +196,8 @@ def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
             half = NORMAL * versus.error
             texts = min(own.score.n or 0, other.score.n or 0)
             tally.add(Difference(versus.difference, half, None, LEAST[metric], metric, texts))
-        found = sorted({name: own, **others}.items(), key=lambda item: -item[1].score.value)
-        listed = ", ".join(f"{title(m)} {p.score.value:.2f} ± {p.half or 0.0:.2f}" for m, p in found)
+        ranked = sorted({name: own, **others}.items(), key=lambda item: -item[1].score.value)
+        listed = ", ".join(f"{title(m)} {p.score.value:.2f} ± {p.half or 0.0:.2f}" for m, p in ranked)
         outside = belief.outside(belief.bundled(), data)
         numbers.append(f"Cosine on {title_of_data(data)} at a certainty of 50%: {listed}. {outside}".strip())
         of_texts = rows.of(data, metric)

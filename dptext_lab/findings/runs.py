@@ -74,8 +74,8 @@ class Runs:
 
     def one(self, data: str, metric: str, mechanism: str, epsilon: float | None = None, **options: Any) -> Row | None:
         """Return the only such row at this ε, or None if there is none or more than one."""
-        found = [row for row in self.find(data, metric, mechanism, **options) if row.epsilon == epsilon]
-        return found[0] if len(found) == 1 else None
+        rows = [row for row in self.find(data, metric, mechanism, **options) if row.epsilon == epsilon]
+        return rows[0] if len(rows) == 1 else None
 
     def lines(self, data: str, metric: str, mechanism: str | None = None) -> list[list[Row]]:
         """Return groups of at least two rows that differ in ε only, in the order of ε."""
@@ -93,8 +93,8 @@ class Runs:
         """Return, for each setting, the row with the measured N_w nearest to ``n_w``, if it is within ``within``."""
         best: dict[Setting, tuple[float, Row]] = {}
         for row in self.find(data, metric):
-            kept = self.at_same_point(row, "n_w")
-            if row.mechanism != BASELINE and kept is not None and (off := abs(kept.value - n_w)) <= within:
+            n_w_row = self.at_same_point(row, "n_w")
+            if row.mechanism != BASELINE and n_w_row is not None and (off := abs(n_w_row.value - n_w)) <= within:
                 which = row.setting.at(None)
                 best[which] = min(best.get(which, (off, row)), (off, row), key=lambda pair: pair[0])
         return [row for _, row in best.values()]

@@ -64,7 +64,7 @@ def epsilons(setting: Setting) -> tuple[float, float]:
 def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
     """Return one row of the table."""
     own = report.to_dict()
-    kept = (
+    columns = (
         "notion",
         "epsilon",
         "claimed",
@@ -85,7 +85,7 @@ def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
         "leak_epsilon",
     )
     out = setting.to_dict()
-    out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
+    out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in columns}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out
 
@@ -111,11 +111,11 @@ def main(argv: Sequence[str] = ()) -> int:
     places = {setting: k for k, setting in enumerate(todo)}
     there = _finished_rows(args.out, places)
     todo = [s for s in todo if not args.mechanism or s.mechanism in args.mechanism]
-    left = [s for s in todo if args.rerun or places[s] not in there]
+    missing = [s for s in todo if args.rerun or places[s] not in there]
     say = partial(print, file=sys.stderr, flush=True)
-    say(f"{len(todo)} rows, {len(todo) - len(left)} done, {len(left)} to measure")
+    say(f"{len(todo)} rows, {len(todo) - len(missing)} done, {len(missing)} to measure")
     try:
-        _measure(left, places, there, args.out, say)
+        _measure(missing, places, there, args.out, say)
     except KeyboardInterrupt:
         if args.out:
             say(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
@@ -166,19 +166,19 @@ def _finished_rows(out: Path | None, places: Mapping[Setting, int]) -> dict[int,
     content = assets.read_json(out)
     try:
         about, rows = content["about"], {setting_of(r): r for r in content["rows"]}
-        made = {k: about[k] for k in ("command", "version", "seed")}
+        origin = {k: about[k] for k in ("command", "version", "seed")}
     except (KeyError, TypeError) as error:
         raise InputError(f"{out.name} exists and is no table of audits. Name another file with --out.") from error
-    if made != {k: ABOUT[k] for k in made}:
+    if origin != {k: ABOUT[k] for k in origin}:
         raise InputError(
-            f"{out.name} comes from {made['command']}, version {made['version']}, seed {made['seed']}. Its rows "
+            f"{out.name} comes from {origin['command']}, version {origin['version']}, seed {origin['seed']}. Its rows "
             "cannot be combined with new ones. Name another file with --out."
         )
     return {places[setting]: row for setting, row in rows.items() if setting in places}
 
 
 def _measure(
-    left: Sequence[Setting],
+    missing: Sequence[Setting],
     places: Mapping[Setting, int],
     there: dict[int, dict[str, Any]],
     out: Path | None,
@@ -187,11 +187,11 @@ def _measure(
     """Measure the missing rows, and write the file after each."""
     inputs: list[Any] | None = None
     before: Setting | None = None
-    for k, setting in enumerate(left, 1):
+    for k, setting in enumerate(missing, 1):
         began = time.perf_counter()
         m = setting.make()
-        said = (f"{k}/{len(left)} {m.name}", setting.described(), f"ε {number(m.config.epsilon)}")
-        what = ", ".join(part for part in said if part)
+        label = (f"{k}/{len(missing)} {m.name}", setting.described(), f"ε {number(m.config.epsilon)}")
+        what = ", ".join(part for part in label if part)
         if before != setting.at(None):
             before = setting.at(None)
             inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
@@ -215,8 +215,8 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
             "yes" if r["proven"] else "at least",
             "" if r["leak_fresh"] is None else format_share(r["leak_fresh"]),
         )
-        seen = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
-        return [r["mechanism"], setting_of(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
+        values = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
+        return [r["mechanism"], setting_of(r).described(), number(r["epsilon"]), *values, LINES[r["verdict"]]]
 
     heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "leak seen from"]
     return markdown([*heading, "verdict"], map(cells, rows))

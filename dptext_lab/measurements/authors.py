@@ -71,7 +71,7 @@ def measure(
         read = log_probabilities(classifier, [labels[i] for i in data.train[:trained]], released)
         most = max(Counter(truth).values())
         for n in (n for n in TEXTS if n <= most):
-            found = attack_groups(*read, truth, n)
+            attack = attack_groups(*read, truth, n)
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
@@ -80,13 +80,13 @@ def measure(
                 releases=releases,
                 attacker=name,
                 texts=n,
-                success=found.success,
-                low=found.low,
-                high=found.high,
-                chance=found.chance,
-                majority=found.majority,
-                groups=found.groups,
-                authors=found.authors,
+                success=attack.success,
+                low=attack.low,
+                high=attack.high,
+                chance=attack.chance,
+                majority=attack.majority,
+                groups=attack.groups,
+                authors=attack.authors,
                 trained=trained,
                 seconds=round(seconds, 1),
             )
@@ -127,8 +127,8 @@ def main(argv: Sequence[str] = ()) -> int:
     data = data_sets.load(DATA, args.data, n_train=args.known, n_test=args.max_texts, max_words=WORDS)
     texts, labels = [parts[0] for parts in data.texts], data.targets["author"]
     static = letter_classifier().fit([texts[i] for i in data.train], [labels[i] for i in data.train])
-    kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
-    rows = {(r.system, r.attacker, r.texts): r for r in kept}
+    old_rows = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
+    rows = {(r.system, r.attacker, r.texts): r for r in old_rows}
     about = MEASUREMENT.about(
         data=data.title,
         sha256=data.sha256,

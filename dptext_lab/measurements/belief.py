@@ -97,7 +97,7 @@ def fact_texts(data: data_sets.Data, n: int, planner: Mechanism) -> list[FactTex
     """
     order = sorted(data.test, key=lambda i: hashlib.sha256(f"belief {i - data.test[0]}".encode()).digest())
     labels = next((data.targets[t.target] for t in tasks_of(data.name) if t.role == "utility"), None)
-    found: list[FactText] = []
+    facts: list[FactText] = []
     for i in order:
         text = data.texts[i][0]
         for word in content_words(planner, text):
@@ -106,22 +106,22 @@ def fact_texts(data: data_sets.Data, n: int, planner: Mechanism) -> list[FactTex
             except InputError:
                 continue
             if len(others) == OTHERS:
-                found.append(FactText(len(found), text, word, tuple(others), "" if labels is None else labels[i]))
+                facts.append(FactText(len(facts), text, word, tuple(others), "" if labels is None else labels[i]))
                 break
-        if len(found) == n:
+        if len(facts) == n:
             break
-    return found
+    return facts
 
 
 def refusals(names: Iterable[str]) -> dict[str, str]:
     """Return the reason for each mechanism that has no certainty."""
-    found = dict(NOT_MEASURED)
+    reasons = dict(NOT_MEASURED)
     for name in names:
         try:
             require_likelihood(get_mechanism(name))
         except NoDistribution as error:
-            found[name] = str(error)
-    return found
+            reasons[name] = str(error)
+    return reasons
 
 
 @dataclass(frozen=True)
@@ -280,14 +280,14 @@ def run(args: argparse.Namespace) -> None:
 
 def table(rows: Sequence[BeliefRow]) -> str:
     """Return a Markdown table with a row for each data set, mechanism and ε."""
-    found: dict[tuple, dict[str, str]] = {}
+    cells_by_row: dict[tuple, dict[str, str]] = {}
     for row in as_results(rows).rows:
         half = (row.high or 0.0) - row.value
         digits = ".2f"
         key = row.data, row.mechanism, f"{row.epsilon:g}", str(row.n)
-        found.setdefault(key, {})[row.metric] = f"{row.value:{digits}} ± {half:{digits}}"
+        cells_by_row.setdefault(key, {})[row.metric] = f"{row.value:{digits}} ± {half:{digits}}"
     metrics = ("belief", "cosine", "label_kept")
-    lines = [(*key, *(cells.get(m, "") for m in metrics)) for key, cells in found.items()]
+    lines = [(*key, *(cells.get(m, "") for m in metrics)) for key, cells in cells_by_row.items()]
     return markdown(("data", "mechanism", "ε", "texts", "certainty", "cosine", "label recognised"), lines)
 
 

@@ -62,7 +62,7 @@ class _Set:
             part: tables.source(folder / name / f"{part}.csv", (TEXT_COLUMN, LABEL_COLUMN))
             for part in ("train", "test")
         }
-        self.files = {part: found.to_dict() for part, found in parts.items()}
+        self.files = {part: source.to_dict() for part, source in parts.items()}
         self.all, labels, _ = labelled_texts(parts["train"], TEXT_COLUMN, LABEL_COLUMN)
         self.test, self.truth, _ = labelled_texts(parts["test"], TEXT_COLUMN, LABEL_COLUMN)
         chosen = stratified(labels, n, 1, "train")

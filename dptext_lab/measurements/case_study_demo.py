@@ -91,8 +91,8 @@ def nearest_sentence(text: str, name: str, folder: Path, task: Task = UNWATCHED)
     best = sorted(range(len(sentences)), key=lambda i: -shared[i])[:_CLOSE]
     vectors = Embeddings(task).vectors([text, *(sentences[i] for i in best)])
     near = vectors[1:] @ vectors[0]
-    found = sentences[best[int(near.argmax())]]
-    return Nearest(found, float(near.max()), words_of_sentence(found) == words_of_sentence(text))
+    closest = sentences[best[int(near.argmax())]]
+    return Nearest(closest, float(near.max()), words_of_sentence(closest) == words_of_sentence(text))
 
 
 TEXT_COLUMN, LABEL_COLUMN = "2", "1"

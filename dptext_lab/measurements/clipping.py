@@ -51,10 +51,10 @@ def measure(
     for width, (low, high) in ranges.items():
         for epsilon in epsilons:
             m = mechanism.replace(clip_min=low, clip_max=high, epsilon=float(epsilon))
-            kept, tied, rewrites = [], [], []
+            probabilities, tied, rewrites = [], [], []
             for number, p in enumerate(prepared):
                 keys = [(i, False) for i in p.targets]
-                kept += [t.at(epsilon).p_keep() for t in m.tables(p, keys)]
+                probabilities += [t.at(epsilon).p_keep() for t in m.tables(p, keys)]
                 tied += [int(n) for n in (p.logits(keys) >= high).sum(axis=1)]
                 rewrites.append(m.rewrite(p, stream=NoiseStream(SEED).at(number)).text)
             cosines = _each(originals, rewrites)
@@ -64,12 +64,12 @@ def measure(
                     clip_min=low,
                     clip_max=high,
                     epsilon=float(epsilon),
-                    n_w=float(np.mean(kept)),
-                    n_w_half=half_width(kept),
+                    n_w=float(np.mean(probabilities)),
+                    n_w_half=half_width(probabilities),
                     cosine=float(np.mean(cosines)),
                     cosine_half=half_width(cosines),
                     tied=float(np.mean(tied)),
-                    words=len(kept),
+                    words=len(probabilities),
                     texts=len(prepared),
                 )
             )

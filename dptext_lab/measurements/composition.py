@@ -79,9 +79,9 @@ def measure(
     first: list[float] = []
     for n in releases:
         began = time.process_time()
-        found = [reader.read_releases(m, of[:n], only=only) for of, only in read]
+        guesses = [reader.read_releases(m, of[:n], only=only) for of, only in read]
         seconds = (time.process_time() - began) / len(read)
-        success = [f.success for f in found]
+        success = [f.success for f in guesses]
         first = first or success
         gain = compare(success, first)
         out.append(
@@ -96,7 +96,7 @@ def measure(
                 drawn=sum(len(only) for _, only in read),
                 reader=float(np.mean(success)),
                 half=half_width(success),
-                alone=float(np.mean([f.alone for f in found])),
+                alone=float(np.mean([f.alone for f in guesses])),
                 more=gain.difference,
                 low=gain.low,
                 high=gain.high,
@@ -116,9 +116,9 @@ def row_text(row: CompositionRow) -> str:
     """Return a row as text."""
     beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
     likely = "" if row.likely is None else f", language model {row.likely:.3f}"
-    found = plus_minus(row.reader, row.half if row.texts > 1 else None)
+    success = plus_minus(row.reader, row.half if row.texts > 1 else None)
     return (
-        f"{row.words} words, {row.releases} releases: contextual {found}{beyond}, Bayes-optimal guess "
+        f"{row.words} words, {row.releases} releases: contextual {success}{beyond}, Bayes-optimal guess "
         f"{row.alone:.3f}{likely}; {row.drawn} words of {row.texts} texts, {row.seconds:.2f} s per text"
     )
 
@@ -143,15 +143,15 @@ def main(argv: Sequence[str] = ()) -> int:
         about["judge"] = judge.title
     whole = data_sets.load(args.set, args.data)
     labels = list(whole.targets.values())[-1]
-    kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
-    rows = list(kept)
+    old_rows = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
+    rows = list(old_rows)
     for words in args.words or TEXTS:
         count = args.texts or TEXTS.get(words, min(TEXTS.values()))
         texts = join_texts(
             [" ".join(whole.texts[i]) for i in whole.test], [labels[i] for i in whole.test], words, count
         )
         for name in args.mechanism or EPSILONS:
-            if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in kept):
+            if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in old_rows):
                 continue
             m = Setting(name, {**OPTIONS.get(name, {}), **options_in(args, name)}).at(EPSILONS[name]).make()
             short = words == min(TEXTS)

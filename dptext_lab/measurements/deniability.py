@@ -104,9 +104,9 @@ def main(argv: Sequence[str] = ()) -> int:
         began = time.perf_counter()
         mechanism = get_mechanism(name, epsilon=1.0, keep_stopwords=False, **options)
         words = by_word(mechanism)
-        found = measured_range(words, sample_rows(words, 24, seed=2))
-        low, high, default = found or mechanism.epsilon_range(options)
-        if found:
+        ends = measured_range(words, sample_rows(words, 24, seed=2))
+        low, high, default = ends or mechanism.epsilon_range(options)
+        if ends:
             ranges.setdefault(name, {}).setdefault(
                 words.range_key(options), {"low": low, "default": default, "high": high}
             )

@@ -46,8 +46,8 @@ class Embeddings:
 
     def __call__(self, train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int) -> list[str]:
         self.learn([*train, *test])
-        kept = rows_of_seed(len(train), seed)
-        x, y = np.stack([self._known[train[i]] for i in kept]), [labels[i] for i in kept]
+        rows = rows_of_seed(len(train), seed)
+        x, y = np.stack([self._known[train[i]] for i in rows]), [labels[i] for i in rows]
         return tasks.classify(x, y, np.stack([self._known[t] for t in test]), seed)
 
     def learn(self, texts: Sequence[str]) -> None:
@@ -68,8 +68,8 @@ class Embeddings:
 
     def forget(self, keep: Sequence[str] = ()) -> None:
         """Forget all embeddings except those of these texts."""
-        kept = set(keep)
-        self._known = {t: v for t, v in self._known.items() if t in kept}
+        texts = set(keep)
+        self._known = {t: v for t, v in self._known.items() if t in texts}
 
 
 def rows_of_seed(n: int, seed: int) -> list[int]:
@@ -176,7 +176,7 @@ def downstream(
     only. Raises ConfigError, Cancelled, and InputError, also if the sources have no label in common.
     """
     seeds = check_whole_number("seeds", seeds, least=1)
-    made = classifier(learner, model, task)
+    learner_function = classifier(learner, model, task)
     config = {
         "mode": "downstream",
         "train": train.to_dict(),
@@ -202,7 +202,7 @@ def downstream(
         for seed in sorted({*range(1, seeds + 1)} - set(done)):
             task.check()
             try:
-                done[seed] = {"seed": seed, **scores(truth, guess(made, learnt, labels, tested, seed))}
+                done[seed] = {"seed": seed, **scores(truth, guess(learner_function, learnt, labels, tested, seed))}
             except BaseException as error:
                 folder.stopped(f"stopped at seed {seed} with {type(error).__name__}")
                 raise
@@ -232,13 +232,15 @@ def guess(
 ) -> list[str]:
     """Return the checked labels of a classifier, which may be a user's own."""
     try:
-        found = list(learner(train, labels, test, seed))
+        labels_of_texts = list(learner(train, labels, test, seed))
     except DPTextError:
         raise
     except Exception as error:  # its message may quote a text
         raise ConfigError(
             f"The classifier stopped with {type(error).__name__}. Repair it, or use another classifier."
         ) from error
-    if len(found) != len(test):
-        raise ConfigError(f"The classifier gave {len(found)} labels for {len(test)} texts. It must give one for each.")
-    return [str(label) for label in found]
+    if len(labels_of_texts) != len(test):
+        raise ConfigError(
+            f"The classifier gave {len(labels_of_texts)} labels for {len(test)} texts. It must give one for each."
+        )
+    return [str(label) for label in labels_of_texts]

@@ -104,11 +104,11 @@ def unchanged_probability(
     setting: Setting, base: original_texts.Originals, stopwords: str | None
 ) -> Callable[[float], float]:
     """Return the function ε → N_w of a system, over the words of the same test texts as in ``bench run``."""
-    made = group_run.with_stop_words(setting.at(1.0), stopwords).make()
-    words = group_run.words_of(base, {1.0: made})
+    mechanism = group_run.with_stop_words(setting.at(1.0), stopwords).make()
+    words = group_run.words_of(base, {1.0: mechanism})
     # Without a closed form, use the draws of the first seed, like ``bench run``.
     for (i, _), result in zip(
-        words.wanted.items(), made.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
+        words.wanted.items(), mechanism.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
     ):
         words.take(1.0, SEEDS[0], i, result)
     channels = words.channels()
@@ -123,13 +123,13 @@ def crossings(
     some: Sequence[Setting], shares: Sequence[float], base: original_texts.Originals, stopwords: str | None
 ) -> list[Crossing]:
     """Return the ε at which each system's N_w crosses each share."""
-    found = []
+    out = []
     for system in some:
         keep = unchanged_probability(system, base, stopwords)
         exact = mechanism_class(system.mechanism).closed_form
         steps = _STEPS if exact else _ESTIMATED_STEPS
-        found += [Crossing(system.ordered().at(epsilon_where(keep, n, steps=steps)), n, exact) for n in shares]
-    return found
+        out += [Crossing(system.ordered().at(epsilon_where(keep, n, steps=steps)), n, exact) for n in shares]
+    return out
 
 
 def points_of(what: str, data: str, size: Size, seeds: Sequence[int], reached: Sequence[Crossing]) -> list[GridPoint]:
@@ -172,8 +172,8 @@ def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[Grid
     """Return the points of a bundled summary, without unprotected text."""
     ((data, about),) = whole.about["data"].items()
     size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
-    found = [c for c in bundled_crossings() if c.epsilon is not None]
-    return [p for p in points_of(what, data, size, seeds, found) if p.mechanism != BASELINE]
+    crossings_with_epsilon = [c for c in bundled_crossings() if c.epsilon is not None]
+    return [p for p in points_of(what, data, size, seeds, crossings_with_epsilon) if p.mechanism != BASELINE]
 
 
 def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
@@ -280,7 +280,7 @@ def main(argv: Sequence[str] = ()) -> int:
         return rerun_point(args.what, args.point, folder, args.stopwords)
     if args.words is not None:
         return remeasure_words(args, folder)
-    found: list[Crossing] = []
+    crossed_settings: list[Crossing] = []
     if args.what == "equal":
         some = [s for s in systems(args.unknown_words) if not args.mechanism or s.mechanism in args.mechanism]
         if not some:
@@ -292,8 +292,8 @@ def main(argv: Sequence[str] = ()) -> int:
             for c in (new := new or crossings([system], (*SHARES, ALSO), base, args.stopwords)):
                 at = "is not reached" if c.epsilon is None else f"at ε {c.epsilon:g}"
                 print(f"{c.mechanism} {json.dumps(c.setting.to_dict()['options'])}: N_w {c.n_w:g} {at}", flush=True)
-            found += new
-    points = points_of(args.what, args.set, size, range(1, args.seeds + 1), found)
+            crossed_settings += new
+    points = points_of(args.what, args.set, size, range(1, args.seeds + 1), crossed_settings)
     if args.list:
         return 0
     command = f"python -m dptext_core bench equal-privacy {args.what}" + (" --data FOLDER" if folder else "")
@@ -303,20 +303,20 @@ def main(argv: Sequence[str] = ()) -> int:
     setup = group_run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     cut = f"{points[0].data} only, {args.seeds} seeds."
-    if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in found if c.epsilon is None]:
+    if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in crossed_settings if c.epsilon is None]:
         cut += f" Not reached at any ε: {', '.join(never)}."
-    made, notes = merging.merge(store.read_lines(args.out), points, command, cut)
+    summary, notes = merging.merge(store.read_lines(args.out), points, command, cut)
     extra = deniability_of_lists() if args.what == "lists" else []
-    crossed = [plain(c) for c in found]
+    crossed = [plain(c) for c in crossed_settings]
     if args.into is not None:
         old = store.read(args.into)
-        said = f"{old.about['cut']} Added by {command}: {cut}"
-        made = merging.join_summaries(old, made, old.about["points"] + len(points) - args.seeds, said)
+        description = f"{old.about['cut']} Added by {command}: {cut}"
+        summary = merging.join_summaries(old, summary, old.about["points"] + len(points) - args.seeds, description)
         before = [c for c in old.about.get("crossings", ()) if _place(c) not in {_place(c) for c in crossed}]
         crossed = [*before, *crossed]
-    about = made.about | ({"crossings": crossed} if crossed else {})
-    store.write(Results(about, made.gates, (*made.rows, *extra)), args.summary)
+    about = summary.about | ({"crossings": crossed} if crossed else {})
+    store.write(Results(about, summary.gates, (*summary.rows, *extra)), args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    print(f"{args.summary}: {len(made.rows) + len(extra)} rows of {len(points)} points")
+    print(f"{args.summary}: {len(summary.rows) + len(extra)} rows of {len(points)} points")
     return 0

@@ -34,12 +34,12 @@ TEXTS = 20
 
 def epsilons() -> dict[str, tuple[float, ...]]:
     """Return the default ε of each mechanism in this measurement."""
-    found = {}
+    out = {}
     for spec in mechanisms():
         *_, default = mechanism_class(spec.name).epsilon_range()
         apart = () if EPSILONS[0] <= default <= EPSILONS[-1] else (default,)
-        found[spec.name] = tuple(sorted({*EPSILONS, *apart}))
-    return found
+        out[spec.name] = tuple(sorted({*EPSILONS, *apart}))
+    return out
 
 
 _Reads = tuple[float | None, float | None, float | None, float | None, float | None]
@@ -51,8 +51,8 @@ def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None =
     before, after = [p.drawn.text for p in every], [p.text for p in every]
     cosines = [score("cosine", texts, some) for some in (before, after)]
     gain = compare(cosines[1], cosines[0])
-    kept = [p.unchanged for p in every if p.unchanged is not None]
-    was, now = np.mean(kept, axis=0).tolist() if kept else (None, None)
+    unchanged = [p.unchanged for p in every if p.unchanged is not None]
+    was, now = np.mean(unchanged, axis=0).tolist() if unchanged else (None, None)
     named, named_after = (scored.named_words(texts, some) for some in (before, after))
     reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)
     return PolishRow(

@@ -140,20 +140,20 @@ def measure_texts(
     out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
     out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in results]
     if attacked:
-        found = [best.guesses(m, r)[0] for m, r in results[:attacked]]
+        guesses = [best.guesses(m, r)[0] for m, r in results[:attacked]]
         for name in best.ASKED:
-            shares = [_mean([float(hit) for hit in hits.get(name, ())]) for hits in found]
-            out[name] = [*shares, *[math.nan] * (len(results) - len(found))]
+            shares = [_mean([float(hit) for hit in hits.get(name, ())]) for hits in guesses]
+            out[name] = [*shares, *[math.nan] * (len(results) - len(guesses))]
     return out
 
 
 def stop_word_shares(texts: Sequence[str], stop: Lexicon) -> list[float]:
     """Return the share of stop words among the words of each text (NaN without words)."""
-    found = []
+    shares = []
     for text in texts:
         words = [t.text for t in Document.parse(text).tokens if t.kind == "word"]
-        found.append(_mean([float(w in stop) for w in words]))
-    return found
+        shares.append(_mean([float(w in stop) for w in words]))
+    return shares
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -185,11 +185,11 @@ def run(
                         continue
                     prepared = prepared or list(m.prepare_many(texts))
                     start, polished = time.perf_counter(), SYSTEMS[system].polished
-                    made = rewrite_texts(m, prepared, texts, seed, SYSTEMS[system].spread)
-                    out = [polish.polish(r, m).text if polished else r.text for m, r in made]
+                    rewrites = rewrite_texts(m, prepared, texts, seed, SYSTEMS[system].spread)
+                    out = [polish.polish(r, m).text if polished else r.text for m, r in rewrites]
                     # Attackers read the release without post-processing.
                     attacked = ATTACKED if seed == SEEDS[0] and not polished else 0
-                    measures = measure_texts(texts, made, out, attacked)
+                    measures = measure_texts(texts, rewrites, out, attacked)
                     row = {
                         "data": name,
                         "system": system,
@@ -310,9 +310,9 @@ def _interval(x: np.ndarray) -> tuple[float, float, int]:
     return float(x.mean()), half_width(x), len(x)
 
 
-def table(found: Sequence[PriorRow], name: str, measures: Sequence[str]) -> str:
+def table(cells: Sequence[PriorRow], name: str, measures: Sequence[str]) -> str:
     """Return a Markdown table of one data set, one row for each ε and system."""
-    at = {(m.epsilon, m.system, m.measure): m for m in found if m.data == name}
+    at = {(m.epsilon, m.system, m.measure): m for m in cells if m.data == name}
     have = [m for m in measures if any(k[2] == m for k in at)]
     points = sorted({k[:2] for k in at}, key=lambda k: (k[0], list(SYSTEMS).index(k[1])))
     rows = ([f"{e:g}", system, *(_cell(at.get((e, system, measure))) for measure in have)] for e, system in points)
@@ -364,9 +364,9 @@ def main(argv: Sequence[str] = ()) -> int:
     stop = stop_words(args.stopwords)
     for row in rows:
         row["measures"]["stop_words"] = stop_word_shares(row["texts"], stop)
-    found = means(rows)
+    cells = means(rows)
     for name in args.sets:
-        print(f"\n{name}\n\n{table(found, name, list(BETTER))}")
+        print(f"\n{name}\n\n{table(cells, name, list(BETTER))}")
     about = MEASUREMENT.about(
         model="bundled",
         seeds=sorted({r["seed"] for r in rows}),
@@ -375,5 +375,5 @@ def main(argv: Sequence[str] = ()) -> int:
         judge="; ".join(sorted({r["judge"] for r in rows if r.get("judge")})),
         stopwords=which_stop_words(args),
     )
-    MEASUREMENT.write(args.out, found, about)
+    MEASUREMENT.write(args.out, cells, about)
     return 0

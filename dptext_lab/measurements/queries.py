@@ -43,14 +43,14 @@ def queries_at_equal_probability(
 ) -> Iterator[QueryRow]:
     """Yield each word with K and the ε of each probability that it is unchanged, if there is one."""
     for k in ks:
-        made = by_word(
+        mechanism = by_word(
             get_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
         )
-        known = {word: i for i, word in enumerate(made.vocabulary.words)}
+        known = {word: i for i, word in enumerate(mechanism.vocabulary.words)}
         for word in words:
             if word not in known:
                 continue
-            (channel,) = made.channels(np.array([known[word]]))
+            (channel,) = mechanism.channels(np.array([known[word]]))
             for chance in chances:
                 epsilon = epsilon_where(partial(_unchanged_probability, channel), chance)
                 if epsilon is not None:

@@ -53,11 +53,11 @@ FEWER = dict.fromkeys(("mvc", "mahalanobis", "vickrey", "gumbel"), 16)
 
 def epsilons() -> dict[str, tuple[float, ...]]:
     """Return the default ε of each mechanism in this measurement."""
-    found = {name: set(some) for name, some in EPSILONS.items()}
+    out = {name: set(some) for name, some in EPSILONS.items()}
     for c in bundled_crossings():
         if c.epsilon is not None and c.options == OPTIONS.get(c.mechanism):
-            found[c.mechanism].add(c.epsilon)
-    return {name: tuple(sorted(some)) for name, some in found.items()}
+            out[c.mechanism].add(c.epsilon)
+    return {name: tuple(sorted(some)) for name, some in out.items()}
 
 
 def guesses(m: Mechanism, result: RewriteResult) -> dict[str, list[bool]]:
@@ -65,14 +65,14 @@ def guesses(m: Mechanism, result: RewriteResult) -> dict[str, list[bool]]:
 
     All attackers recover a word in clear. Of unknown words that are replaced at random, only the language model can
     recover some."""
-    found = best.guesses(m, result)[0]
+    all_guesses = best.guesses(m, result)[0]
     unknown = [(k, s) for k, s in enumerate(result.steps) if s.is_content and not s.by_looking]
     replaced = [k for k, s in unknown if s.action == "replace"]
     read = {g.step: g.rank == 1 for g in mask_inference.attack(m, result, only=replaced).guesses}
     clear = len(unknown) - len(replaced)
     return {
         name: [*hits, *([True] * clear), *(name == "language-model" and read[k] for k in replaced)]
-        for name, hits in found.items()
+        for name, hits in all_guesses.items()
     }
 
 
@@ -82,7 +82,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
     began = time.process_time()
     every = [guesses(m, m.rewrite(text, seed=k)) for k, text in enumerate(texts)]
     seconds = (time.process_time() - began) / len(texts)
-    hits = {name: [found[name] for found in every if found[name]] for name in COLUMNS}
+    hits = {name: [by_name[name] for by_name in every if by_name[name]] for name in COLUMNS}
     top = best.of_texts(hits)
     shares = {column: top.shares[name] for name, column in COLUMNS.items()}
     gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))

@@ -36,8 +36,8 @@ def compare(folders: Sequence[str | Path]) -> list[list[list[str]]]:
         raise InputError("Name at least one folder of a run.")
     modes: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
     for given in folders:
-        mode, asked, found = _run(usable_path(given))
-        modes.setdefault(mode, []).append((asked, found))
+        mode, asked, results = _run(usable_path(given))
+        modes.setdefault(mode, []).append((asked, results))
     return [_table(rows) for rows in modes.values()]
 
 
@@ -117,13 +117,13 @@ def _pretraining_run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]
         if "file" in data:
             asked["data"] = _data({"name": data["file"], "sha256": data["sha256"]})
         asked |= {name: "none" if value is None else str(value) for name, value in log["settings"].items()}
-        found = {
+        results = {
             "texts": f"{data['texts']:,}",
             "validation texts": f"{data['validation']:,}",
             "epochs": f"{len(history):,}",
         }
         if best := [e for e in history if e["epoch"] == log["best"]]:
-            found |= {
+            results |= {
                 "best epoch": f"{log['best']:,}",
                 "loss": f"{best[0]['loss']:.3f}",
                 "validation loss": f"{best[0]['validation_loss']:.3f}",
@@ -131,7 +131,7 @@ def _pretraining_run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]
             }
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"{LOG} in {folder.name} is no log of a pre-training. Name another folder.") from None
-    return "pretrain", asked, found
+    return "pretrain", asked, results
 
 
 def _result_columns(result: Mapping[str, Any]) -> dict[str, str]:

@@ -110,17 +110,17 @@ def rewrites(
     prepared = list(mechanism.prepare_many(texts, task=task))
     draws = [mechanism.guarantee(p).draws for p in prepared]
     own = [i for i, n in enumerate(draws) if n]
-    found = {}
+    out = {}
     for total in totals:
         for seed in seeds:
             task.check()
-            found[total, seed] = [
+            out[total, seed] = [
                 mechanism.replace(epsilon=max(MIN_EPSILON, total / draws[i]))
                 .rewrite(prepared[i], stream=NoiseStream(seed).at(number))
                 .text
                 for number, i in enumerate(own)
             ]
-    return own, [draws[i] for i in own], found
+    return own, [draws[i] for i in own], out
 
 
 def measure(
@@ -162,9 +162,9 @@ def measure(
     list of Bought
         The number of draws, and every measure at each total.
     """
-    own, draws, found = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
+    own, draws, releases = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
     texts = [test.texts[i] for i in own]
-    distinct = list(dict.fromkeys([*texts, *(t for some in found.values() for t in some)]))
+    distinct = list(dict.fromkeys([*texts, *(t for some in releases.values() for t in some)]))
     vectors = sentence_encoder.embed(distinct)
     embedded = dict(zip(distinct, vectors, strict=True))
     if learnt_vectors is None:
@@ -184,14 +184,14 @@ def measure(
     for total in (NOTHING, *totals):
         each: dict[Any, list[np.ndarray]] = {}
         for seed in seeds:
-            for name, values in _measures(found[total, seed], texts, embedded, truths, guesses).items():
+            for name, values in _measures(releases[total, seed], texts, embedded, truths, guesses).items():
                 each.setdefault(name, []).append(np.asarray(values, np.float64))
         mean = {name: np.mean(values, axis=0) for name, values in each.items()}
         mean["linked"] = max((mean.pop("vectors"), mean.pop("words")), key=np.mean)
         for told_of in test.labels:
             mean[told_of] = max((mean.pop(by) for by in guesses if by[0] == told_of), key=np.mean)
         rows += [row(total, name, mean[name], len(seeds)) for name in MEASURES if name in mean]
-        some = found[total, seeds[0]][:few] if total in SOME else []
+        some = releases[total, seeds[0]][:few] if total in SOME else []
         if some:
             rows.append(row(total, "named", scored.most_named(texts[:few], some, task), 1))
         if some and judge is not None and (read := [x for x in judge(some) if math.isfinite(x)]):
@@ -223,25 +223,25 @@ def _guesses(
     test: Sample, learnt_vectors: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
 ) -> dict[tuple[str, str], list[str]]:
     """Return the predicted labels of texts with these vectors, by (measure, input of the classifier)."""
-    found = {
+    out = {
         (name, "vectors"): tasks.classify(learnt_vectors, known, vectors) for name, known in test.learnt_labels.items()
     }
     if (known := test.learnt_labels.get("author")) is not None:
         learnt, read = ([(text,) for text in texts] for texts in (test.learnt, distinct))
-        found["author", "letters"] = judges.classify("privacy", learnt, known, read)
-    return found
+        out["author", "letters"] = judges.classify("privacy", learnt, known, read)
+    return out
 
 
 def table(rows: Sequence[BudgetRow], name: str) -> str:
     """Return a Markdown table of one measure of one data set: one row per total, one column per system."""
     rows = [r for r in rows if r.measure == name]
     names = list(dict.fromkeys(r.system for r in rows))
-    found = {(r.system, r.total): r for r in rows}
+    by_place = {(r.system, r.total): r for r in rows}
     lines = []
     for total in sorted({r.total for r in rows}):
-        cells = [found.get((name, total)) for name in names]
-        said = ["" if r is None else plus_minus(r.value, r.half) for r in cells]
-        lines.append([f"{total:g}" if total else "≈ 0", *said])
+        cells = [by_place.get((name, total)) for name in names]
+        texts = ["" if r is None else plus_minus(r.value, r.half) for r in cells]
+        lines.append([f"{total:g}" if total else "≈ 0", *texts])
     return markdown(["total ε", *names], lines)
 
 
@@ -324,15 +324,15 @@ def main(argv: Sequence[str] = ()) -> int:
             f"There is no system {shorten_repr(min(wrong))}. Use one of {', '.join(systems(None, {}))}, {OWN}."
         )
     rows, read = _rows_of_file(args.out)
-    for found, test, texts in _tests(args.sets, args.data, args.max_texts, args.own):
-        of = {"title": found.title, "sha256": found.sha256, "learnt": len(test.learnt), "seeds": args.seeds}
+    for data, test, texts in _tests(args.sets, args.data, args.max_texts, args.own):
+        of = {"title": data.title, "sha256": data.sha256, "learnt": len(test.learnt), "seeds": args.seeds}
         read[test.data] = read.get(test.data, {}) | of
-        told = sentence_encoder.embed(test.learnt)
+        learnt_vectors = sentence_encoder.embed(test.learnt)
         with tempfile.TemporaryDirectory() as folder:
             bank = None
             there = {r.system for r in rows if r.data == test.data}
             if args.own and OWN not in there and (not args.system or OWN in args.system):
-                bank, read[test.data]["bank"] = _domain_bank(found, texts, folder)
+                bank, read[test.data]["bank"] = _domain_bank(data, texts, folder)
             for system, mechanism in systems(bank, options_in(args)).items():
                 if system in there or (args.system and system not in args.system):
                     continue
@@ -343,7 +343,7 @@ def main(argv: Sequence[str] = ()) -> int:
                     seeds=args.seeds,
                     few=args.few,
                     judge=judge,
-                    learnt_vectors=told,
+                    learnt_vectors=learnt_vectors,
                     task=on_terminal(system),
                 )
                 MEASUREMENT.write(
@@ -358,5 +358,5 @@ def main(argv: Sequence[str] = ()) -> int:
                         total="ε of a whole text, the same for every text",
                     ),
                 )
-        _print_tables(found.title, [r for r in rows if r.data == test.data])
+        _print_tables(data.title, [r for r in rows if r.data == test.data])
     return 0

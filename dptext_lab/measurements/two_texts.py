@@ -185,11 +185,11 @@ def coverage(
     """Return how often the bound is at most the true ε."""
     coin = Coin.create(epsilon=epsilon)
     true, stream = coin.true_epsilon(), NoiseStream(seed)
-    found = [
+    bounds = [
         two_texts.measure(coin, ("a", "b"), draws, classifiers=classifiers, stream=stream.at(k)).epsilon
         for k in range(repetitions)
     ]
-    return Coverage(true, repetitions, sum(x <= true for x in found), float(np.mean(found)))
+    return Coverage(true, repetitions, sum(x <= true for x in bounds), float(np.mean(bounds)))
 
 
 # --- the command
@@ -217,8 +217,8 @@ def main(argv: Sequence[str] = ()) -> int:
             for planted in (True, False):
                 print(_check_text(check_guarantee(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
         return 0
-    kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
-    rows = {(row.mechanism, row.epsilon, row.distance): row for row in kept}
+    old_rows = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
+    rows = {(row.mechanism, row.epsilon, row.distance): row for row in old_rows}
     for name in args.mechanism or [s.name for s in mechanisms()]:
         for epsilon in args.epsilon or [mechanism_class(name).epsilon_range({})[2]]:
             try:
@@ -235,9 +235,9 @@ def _check_text(check: GuaranteeCheck) -> str:
     what = f"{check.name:20s} {'planted' if check.planted else 'twin   '}"
     if check.found is None:
         return f"{what} these draws cannot exceed the guarantee of any pair"
-    found = check.found
-    verdict = "VIOLATED" if found.exceeds else "not violated"
+    finding = check.found
+    verdict = "VIOLATED" if finding.exceeds else "not violated"
     return (
-        f"{what} {verdict} ε at least {at_least(found.epsilon)}, guaranteed {bound(found.promised)} "
-        f"({found.distance}; {found.proven_by})"
+        f"{what} {verdict} ε at least {at_least(finding.epsilon)}, guaranteed {bound(finding.promised)} "
+        f"({finding.distance}; {finding.proven_by})"
     )

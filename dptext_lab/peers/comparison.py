@@ -92,9 +92,9 @@ def compare_speed(peer: Peer, space: Vectors, ours: Process, theirs: Process, se
         side.ask("time", texts=texts[-1:], limit=0)
     speeds: list[list[float]] = [[], []]
     for r in range(rounds):
-        for side, found in zip((ours, theirs), speeds, strict=True):
+        for side, timings in zip((ours, theirs), speeds, strict=True):
             words, took = side.ask("time", texts=texts[400 * r : 400 * (r + 1)], limit=seconds)
-            found.append(words / took)
+            timings.append(words / took)
     peak = (ours.ask("peak"), theirs.ask("peak"))
     return Speed(
         epsilon,
@@ -135,27 +135,27 @@ def compare_draws(
         orders = _orders(space, ours, theirs)
         asked = [[space.words[i] for i in order[at]] for order in orders]
         place = [np.argsort(order) for order in orders]
-    found = theirs.ask("draw", words=asked[1], n=n, limit=limit)
-    seen = counts([place[1][d] for d in found], size)
+    draws = theirs.ask("draw", words=asked[1], n=n, limit=limit)
+    sampled = counts([place[1][d] for d in draws], size)
     channels = ours.ask("channel", words=asked[0])
     if channels is not None:
         mine = np.array(channels)[:, np.argsort(place[0])]
-        difference = against_channel(mine, seen, at, stream)
+        difference = against_channel(mine, sampled, at, stream)
     else:
         mine = counts(ours.ask("draw", words=asked[0], n=n, limit=1e9), size)
-        difference = against_draws(mine, seen, at, stream)
-    keep = [float((m[np.arange(words), at] / m.sum(1)).mean()) for m in (mine, seen)]
+        difference = against_draws(mine, sampled, at, stream)
+    keep = [float((m[np.arange(words), at] / m.sum(1)).mean()) for m in (mine, sampled)]
     explained, apart = None, None
     if peer.reference in CHANNELS:
         formula = np.array(theirs.ask("reference-channel", words=asked[1]))
-        explained = against_channel(formula, seen, at, stream)
+        explained = against_channel(formula, sampled, at, stream)
         if channels is not None:
             apart = float(np.mean([total_variation(a, b) for a, b in zip(mine, formula, strict=True)]))
     elif peer.reference:
         again = theirs.ask("reference", words=asked[1], n=[n] * words, limit=limit)
-        explained = against_draws(counts(again, size), seen, at, stream)
+        explained = against_draws(counts(again, size), sampled, at, stream)
     drawn_ours = 0 if channels is not None else n
-    return Match(epsilon, (keep[0], keep[1]), (drawn_ours, min(map(len, found))), difference, explained, apart)
+    return Match(epsilon, (keep[0], keep[1]), (drawn_ours, min(map(len, draws))), difference, explained, apart)
 
 
 def length(space: Vectors, order: np.ndarray) -> float:

@@ -43,11 +43,11 @@ def against_channel(
 
     at: which of the n outputs is the word itself.
     """
-    found, null = np.zeros(2), np.zeros((2, resamples))
-    for channel, seen, own in zip(channels, counts, at, strict=True):
-        total = int(seen.sum())
+    observed, null = np.zeros(2), np.zeros((2, resamples))
+    for channel, sampled, own in zip(channels, counts, at, strict=True):
+        total = int(sampled.sum())
         channel = channel / channel.sum()
-        found += total_variation(channel, seen / total), seen[own] / total - channel[own]
+        observed += total_variation(channel, sampled / total), sampled[own] / total - channel[own]
         # Words with almost no probability form one cell of the resampling, to which each adds its share.
         order = np.argsort(-channel)
         likely = order[: int(np.searchsorted(np.cumsum(channel[order]), 1 - 1e-6)) + 1]
@@ -56,7 +56,7 @@ def against_channel(
         again = stream.multinomial(total, np.append(channel[likely], rest), size=resamples) / total
         null[0] += np.abs(again[:, :-1] - channel[likely]).sum(1) / 2 + (again[:, -1] + rest) / 2
         null[1] += again[:, -2] - channel[own]
-    return _decide(found / len(channels), null / len(channels))
+    return _decide(observed / len(channels), null / len(channels))
 
 
 def against_draws(
@@ -68,19 +68,19 @@ def against_draws(
 ) -> Difference:
     """Compare two sets of draws, counts int64 (words, n) each, by an exact permutation test. at: see
     `against_channel`."""
-    found, null = np.zeros(2), np.zeros((2, resamples))
+    observed, null = np.zeros(2), np.zeros((2, resamples))
     for a, b, own in zip(first, second, at, strict=True):
         cells = np.flatnonzero(a + b)
         cells = np.append(cells[cells != own], own)
         pooled, n, m = (a + b)[cells], int(a.sum()), int(b.sum())
-        found += total_variation(a / n, b / m), a[own] / n - b[own] / m
+        observed += total_variation(a / n, b / m), a[own] / n - b[own] / m
         again = stream.multivariate_hypergeometric(pooled, n, size=resamples, method="marginals")
         apart = again / n - (pooled - again) / m
         null[0] += np.abs(apart).sum(1) / 2
         null[1] += apart[:, -1]
-    return _decide(found / len(first), null / len(first))
+    return _decide(observed / len(first), null / len(first))
 
 
-def _decide(found: np.ndarray, null: np.ndarray) -> Difference:
-    shares = (1 + (np.abs(null) >= np.abs(found)[:, None] - 1e-12).sum(1)) / (1 + null.shape[1])
-    return Difference(float(found[0]), float(null[0].mean()), min(1.0, 2 * float(shares.min())))
+def _decide(observed: np.ndarray, null: np.ndarray) -> Difference:
+    shares = (1 + (np.abs(null) >= np.abs(observed)[:, None] - 1e-12).sum(1)) / (1 + null.shape[1])
+    return Difference(float(observed[0]), float(null[0].mean()), min(1.0, 2 * float(shares.min())))

@@ -21,8 +21,8 @@ def report(rows: Sequence[PeerComparison]) -> Iterator[str]:
     heading = ["package", "mechanism", "ε", "draws ours", "theirs", "N_w ours", "theirs", "TV", "by chance", "verdict"]
     yield markdown(heading, map(_match, rows))
     yield ""
-    if told := list(_differences(rows)):
-        yield from ("Differences of theirs:", "", *told)
+    if explanations := list(_differences(rows)):
+        yield from ("Differences of theirs:", "", *explanations)
 
 
 def _speed(c: PeerComparison) -> list[str]:

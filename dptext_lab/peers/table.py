@@ -104,8 +104,7 @@ PEERS = (
         epsilon=3,
         options={"lam": LAM},
         scale="noise",
-        reason="normalises the direction after the root, so the noise has the same length in every "
-        "direction",
+        reason="normalises the direction after the root, so the noise has the same length in every direction",
         reference="mahalanobis-unit",
     ),
     Peer(

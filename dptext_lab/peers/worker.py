@@ -265,9 +265,9 @@ def answer(side: Side, space: Vectors, job: dict[str, Any], ask: dict[str, Any])
             out.append(reference_draws(job["reference"], space, rows[word], job["epsilon"], n, stream, root).tolist())
     else:
         for word in ask["words"]:
-            found = drawn(lambda n, word=word: side.draw(word, n), ask["n"], share)  # type: ignore[misc]
+            draws = drawn(lambda n, word=word: side.draw(word, n), ask["n"], share)  # type: ignore[misc]
             # A released word outside the vocabulary is an error of the comparison, so row −1 fails.
-            out.append([rows[w] for w in found])
+            out.append([rows[w] for w in draws])
     return out
 
 
@@ -287,7 +287,7 @@ def worker(side: str, folder: str) -> int:
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     job: dict[str, Any] = {}
-    made: Side | None = None
+    side_worker: Side | None = None
     for line in sys.stdin:
         ask = json.loads(line)
         try:
@@ -297,18 +297,18 @@ def worker(side: str, folder: str) -> int:
                 job, path = ask["job"], Path(folder) / ask["space"]
                 space = Vectors.load(path)
                 kind = Ours if side == "ours" else SIDES[job["theirs"].partition("-")[0]]
-                made = kind(job, path)
+                side_worker = kind(job, path)
                 result = None
             else:
-                assert made is not None
-                result = answer(made, space, job, ask)
+                assert side_worker is not None
+                result = answer(side_worker, space, job, ask)
             reply = {"result": result}
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {error}"}
         pipe.write(json.dumps(reply) + "\n")
         pipe.flush()
-    if made is not None:
-        made.close()
+    if side_worker is not None:
+        side_worker.close()
     return 0
 
 

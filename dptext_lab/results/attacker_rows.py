@@ -109,8 +109,8 @@ def _strongest_of_grid(results: Results) -> Mapping[tuple[Setting, str], tuple[R
 
 def strongest_at(results: Results, row: Row | PaperRow) -> str:
     """Return the title of the strongest attacker of ``FEW`` at the setting of a row, or "" if not measured."""
-    found = _strongest_of_grid(results).get((row.setting, row.data))
-    return "" if found is None else best.title(found[1])
+    strongest = _strongest_of_grid(results).get((row.setting, row.data))
+    return "" if strongest is None else best.title(strongest[1])
 
 
 def strongest_attacker(mechanism: str, epsilon: float, data: str) -> str:

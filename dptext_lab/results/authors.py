@@ -42,12 +42,12 @@ bundled = MEASUREMENT.bundled
 
 def strongest(rows: Iterable[AuthorsRow]) -> list[AuthorsRow]:
     """Return the row of the strongest attacker for each system and number of texts."""
-    found: dict[tuple[str, int, int], AuthorsRow] = {}
+    best: dict[tuple[str, int, int], AuthorsRow] = {}
     for row in rows:
         key = row.system, row.releases, row.texts
-        if key not in found or row.success > found[key].success:
-            found[key] = row
-    return list(found.values())
+        if key not in best or row.success > best[key].success:
+            best[key] = row
+    return list(best.values())
 
 
 def numbers_of_texts(rows: Sequence[AuthorsRow]) -> list[int]:

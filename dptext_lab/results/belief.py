@@ -51,7 +51,7 @@ bundled = MEASUREMENT.bundled
 
 def as_results(rows: Iterable[BeliefRow]) -> Results:
     """Return the rows as a summary: the certainty, the cosine and the utility of each setting."""
-    found = []
+    rows_of_metrics = []
     for row in rows:
         setting = Setting(row.mechanism, row.options, row.epsilon).ordered()
         point = f"belief-{row.mechanism}-{row.epsilon:g}"
@@ -63,29 +63,31 @@ def as_results(rows: Iterable[BeliefRow]) -> Results:
             half = NORMAL * (standard_error(unpack(packed)) or 0.0)
             ends = min(value, six_digits(value - half)), max(value, six_digits(value + half))
             kind = measure(metric).task
-            found.append(Row(setting, row.data, kind, metric, value, *ends, row.texts, seeds, point, (), packed))
-    return Results({}, (), tuple(found))
+            rows_of_metrics.append(
+                Row(setting, row.data, kind, metric, value, *ends, row.texts, seeds, point, (), packed)
+            )
+    return Results({}, (), tuple(rows_of_metrics))
 
 
 def certainty_ranges(rows: Iterable[BeliefRow], data: str) -> dict[str, tuple[float, float]]:
     """Return the smallest and the largest measured certainty of each mechanism on a data set."""
-    found: dict[str, tuple[float, float]] = {}
+    ranges: dict[str, tuple[float, float]] = {}
     for row in rows:
         if row.data == data:
-            low, high = found.get(row.mechanism, (1.0, 0.0))
-            found[row.mechanism] = min(low, row.certainty), max(high, row.certainty)
-    return found
+            low, high = ranges.get(row.mechanism, (1.0, 0.0))
+            ranges[row.mechanism] = min(low, row.certainty), max(high, row.certainty)
+    return ranges
 
 
 def outside(rows: Iterable[BeliefRow], data: str, at: float = LEVEL) -> str:
     """Return a sentence on mechanisms that never have this certainty, with their nearest one, or ""."""
-    said = []
+    parts = []
     for name, (low, high) in certainty_ranges(rows, data).items():
         if low > at:
-            said.append(f"{title(name)} (never below {low:.0%})")
+            parts.append(f"{title(name)} (never below {low:.0%})")
         elif high < at:
-            said.append(f"{title(name)} (never above {high:.0%})")
-    return f"Outside this level at every measured ε: {', '.join(said)}." if said else ""
+            parts.append(f"{title(name)} (never above {high:.0%})")
+    return f"Outside this level at every measured ε: {', '.join(parts)}." if parts else ""
 
 
 def refusals() -> dict[str, str]:

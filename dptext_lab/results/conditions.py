@@ -54,21 +54,21 @@ class Conditions:
 def usual(conditions: Iterable[Conditions]) -> Conditions:
     """Return the most frequent stated value of each condition (the first of equally frequent ones)."""
     every = list(conditions)
-    found = {}
+    out = {}
     for f in fields(Conditions):
         stated = Counter(value for c in every if (value := getattr(c, f.name)))
-        found[f.name] = stated.most_common(1)[0][0] if stated else ""
-    return Conditions(**found)
+        out[f.name] = stated.most_common(1)[0][0] if stated else ""
+    return Conditions(**out)
 
 
 def differences(one: Conditions, other: Conditions) -> str:
     """Return how the first differs from the second where both are known, or ""."""
-    said = []
+    parts = []
     for f in fields(Conditions):
         mine, theirs = getattr(one, f.name), getattr(other, f.name)
         if mine and theirs and mine != theirs:
             name = f.name.replace("_", " ")
             if f.name == "unknown_words":
                 mine, theirs = UNKNOWN_WORDS.get(mine, mine), UNKNOWN_WORDS.get(theirs, theirs)
-            said.append(f"{name}: {mine} instead of {theirs}")
-    return "; ".join(said)
+            parts.append(f"{name}: {mine} instead of {theirs}")
+    return "; ".join(parts)

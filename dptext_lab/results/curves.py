@@ -90,10 +90,10 @@ class Spot:
 
 def units(names: Iterable[str]) -> dict[str, list[str]]:
     """Return the titles of mechanisms by notion and unit of ε."""
-    found: dict[str, list[str]] = {}
+    out: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        found.setdefault(accounting_unit(name), []).append(title(name))
-    return found
+        out.setdefault(accounting_unit(name), []).append(title(name))
+    return out
 
 
 def units_note(names: Iterable[str]) -> str:
@@ -104,12 +104,12 @@ def units_note(names: Iterable[str]) -> str:
 
 def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | None = None) -> str:
     """Return options as text (only: a selection). A paper's row may be the best or the mean of several lists."""
-    kept = [n for n in options if only is None or n in only]
+    shown_names = [n for n in options if only is None or n in only]
     return ", ".join(
         f"{n.removesuffix('_of')} of {'+'.join(map(str, options[n]))}"
         if n in ("best_of", "mean_of")
         else codec.describe({n: options[n]}, mechanism)
-        for n in kept
+        for n in shown_names
     )
 
 
@@ -125,11 +125,11 @@ class Configuration(SettingFields):
 @lru_cache(maxsize=8)
 def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
     """Return the rows with their configurations by data set and metric, without unprotected text."""
-    found: dict[tuple[str, str], list[tuple[str, Row]]] = {}
+    out: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for row in results.rows:
         if row.mechanism != BASELINE:
-            found.setdefault((row.data, row.metric), []).append((row.setting.key(), row))
-    return found
+            out.setdefault((row.data, row.metric), []).append((row.setting.key(), row))
+    return out
 
 
 @lru_cache(maxsize=8)
@@ -137,27 +137,27 @@ def configurations(results: Results) -> Mapping[str, Configuration]:
     """Return every measured configuration by its key.
 
     The first ones have the default options of each mechanism, or else the most points."""
-    seen: dict[str, tuple[Row, set]] = {}
+    by_key: dict[str, tuple[Row, set]] = {}
     keys = {id(row): k for all_of in _keyed(results).values() for k, row in all_of}
     for row in results.rows:
         if row.mechanism != BASELINE:
-            seen.setdefault(keys[id(row)], (row, set()))[1].add((row.data, row.epsilon))
+            by_key.setdefault(keys[id(row)], (row, set()))[1].add((row.data, row.epsilon))
     by_mechanism: dict[str, list[str]] = {}
-    for k, (row, _) in seen.items():
+    for k, (row, _) in by_key.items():
         by_mechanism.setdefault(row.mechanism, []).append(k)
     order = {s.name: i for i, s in enumerate(mechanisms())}
     names = sorted(by_mechanism, key=lambda m: order.get(m, len(order)))
-    main = [max(by_mechanism[m], key=lambda k: (not seen[k][0].options, len(seen[k][1]))) for m in names]
+    main = [max(by_mechanism[m], key=lambda k: (not by_key[k][0].options, len(by_key[k][1]))) for m in names]
     others = [k for m in names for k in by_mechanism[m] if k not in main]
-    found = {}
+    out = {}
     for index, k in enumerate([*main, *others]):
-        row = seen[k][0]
-        rest = [seen[o][0].options for o in by_mechanism[row.mechanism]]
+        row = by_key[k][0]
+        rest = [by_key[o][0].options for o in by_mechanism[row.mechanism]]
         varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
         parts = describe(row.options, row.mechanism, varying)
         label = title(row.mechanism) + (f", {parts}" if parts else "")
-        found[k] = Configuration(label, row.setting.at(None), index)
-    return found
+        out[k] = Configuration(label, row.setting.at(None), index)
+    return out
 
 
 # --- contents -------------------------------------------------------------------------------------------------------
@@ -179,8 +179,8 @@ def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[s
 
 def mechanisms_of(results: Results, data: str) -> list[str]:
     """Return the mechanisms with rows of a data set, in their order."""
-    found = {r.mechanism for r in results.rows if r.data == data}
-    return list(dict.fromkeys(c.mechanism for c in configurations(results).values() if c.mechanism in found))
+    names = {r.mechanism for r in results.rows if r.data == data}
+    return list(dict.fromkeys(c.mechanism for c in configurations(results).values() if c.mechanism in names))
 
 
 def baseline(results: Results, data: str, metric: str) -> Row | None:
@@ -222,12 +222,12 @@ def series(
         raise ConfigError(f"x is 'epsilon' or one of {', '.join(map(repr, HIDDEN))}, not {x!r}.")
     n_w, hidden = ({(k, r.epsilon): r.value for k, r in _keyed(results).get((data, name), ())} for name in ("n_w", x))
     wanted = None if mechanisms is None else set(mechanisms)
-    found: dict[str, list[CurvePoint]] = {}
+    points_by_key: dict[str, list[CurvePoint]] = {}
     missing: dict[str, int] = {}
     for k, row in _keyed(results).get((data, metric), ()):
         if wanted is not None and row.mechanism not in wanted:
             continue
-        points, measured = found.setdefault(k, []), n_w.get((k, row.epsilon))
+        points, measured = points_by_key.setdefault(k, []), n_w.get((k, row.epsilon))
         at = row.epsilon if x == "epsilon" else hidden.get((k, row.epsilon))
         if at is None or row.value is None:
             missing[k] = missing.get(k, 0) + 1
@@ -235,9 +235,9 @@ def series(
             points.append(CurvePoint(float(at), float(row.value), row.low, row.high, measured, row))
     all_ = configurations(results)
     return [
-        Series(c.label, c.setting, tuple(sorted(found[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
+        Series(c.label, c.setting, tuple(sorted(points_by_key[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
         for k, c in all_.items()
-        if k in found
+        if k in points_by_key
     ]
 
 
@@ -260,7 +260,7 @@ def paper_series(
     that repeat another table's.
     """
     wanted = None if mechanisms is None else set(mechanisms)
-    found: dict[tuple[str, ...], list[tuple[CurvePoint, PaperRow]]] = {}
+    points_by_key: dict[tuple[str, ...], list[tuple[CurvePoint, PaperRow]]] = {}
     kin = KIN.get(data, ()) if measure(metric).kind in ("gain", "similarity") else ()
     for name in (data, *kin):
         for row in paper_rows(name, None, metric):
@@ -269,15 +269,15 @@ def paper_series(
             if row.value is None or not row.epsilon or "more than" in row.note:
                 continue
             point = CurvePoint(float(row.epsilon), row.value * row.scale, None, None, None, row)
-            found.setdefault((row.paper, row.table, name, row.setting.key()), []).append((point, row))
+            points_by_key.setdefault((row.paper, row.table, name, row.setting.key()), []).append((point, row))
     out: list[Series] = []
-    seen = set()
-    for (paper, table, name, k), rows in found.items():
+    earlier = set()
+    for (paper, table, name, k), rows in points_by_key.items():
         points = tuple(sorted((p for p, _ in rows), key=lambda p: p.x))
         same = (paper, name, k, tuple((p.x, p.value) for p in points))
-        if same in seen:
+        if same in earlier:
             continue
-        seen.add(same)
+        earlier.add(same)
         first = rows[0][1]
         parts = [title(first.mechanism), describe(first.options, first.mechanism), "" if name == data else f"on {name}"]
         label = ", ".join(filter(None, parts))
@@ -327,9 +327,9 @@ def nearest_series(
     x: str = "epsilon",
 ) -> list[Series]:
     """Return the series of a mechanism that differ least from a user's setting (see ``differences``)."""
-    found = [s for s in series(results, data, metric, [own.mechanism], x) if s.points]
-    least = min((len(differences(s, own)) for s in found), default=0)
-    return [s for s in found if len(differences(s, own)) == least]
+    candidates = [s for s in series(results, data, metric, [own.mechanism], x) if s.points]
+    least = min((len(differences(s, own)) for s in candidates), default=0)
+    return [s for s in candidates if len(differences(s, own)) == least]
 
 
 # --- the plane ------------------------------------------------------------------------------------------------------
@@ -415,8 +415,8 @@ def points_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
         for k, r in rows
         if r.epsilon == row.epsilon and k == wanted
     ]
-    found = {r.metric: score_text(r.value, r.low, r.high) for r in same if r.value is not None}
-    return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
+    values = {r.metric: score_text(r.value, r.low, r.high) for r in same if r.value is not None}
+    return {measure(m).title: values[m] for m in metrics_of(results, row.data) if m in values}
 
 
 def name_of(point: CurvePoint, label: str) -> str:

@@ -68,9 +68,9 @@ def bundled_curve(mechanism: Mechanism) -> DeniabilityCurve | None:
     Space, noise and lists may differ. The mechanism may also use the blocklist, without which the curve was
     measured."""
     config = mechanism.config
-    for found in bundled_curves():
-        if found.mechanism == mechanism.name:
-            plain = found.setting.make().config
+    for measured in bundled_curves():
+        if measured.mechanism == mechanism.name:
+            plain = measured.setting.make().config
             described = {f.name: option_meta(f) for f in fields(plain)}
             compared = [
                 name
@@ -78,5 +78,5 @@ def bundled_curve(mechanism: Mechanism) -> DeniabilityCurve | None:
                 if meta.kind != "epsilon" and not (meta.keeps_distribution or meta.is_public_filter)
             ]
             if all(getattr(config, name) == getattr(plain, name) for name in compared):
-                return found.curve
+                return measured.curve
     return None

@@ -135,8 +135,8 @@ class Rows:
 
     def metrics(self, data: str, kinds: Sequence[str]) -> list[str]:
         """Return metrics of these kinds that have a direction, without duplicates in other units."""
-        found = [m for d, m in self._found if d == data]
-        return [m for m in found if measure(m).kind in kinds and measure(m).better and not measure(m).of]
+        names = [m for d, m in self._found if d == data]
+        return [m for m in names if measure(m).kind in kinds and measure(m).better and not measure(m).of]
 
     def data_sets(self) -> list[str]:
         """Return data sets with a judge and a privacy metric."""
@@ -145,8 +145,8 @@ class Rows:
     def unknown(self, data: str) -> list[str]:
         """Return unregistered mechanisms with rows of this data set."""
         known = {spec.name for spec in mechanisms()}
-        found = dict.fromkeys(s.mechanism for (d, _), rows in self._found.items() if d == data for s in rows)
-        return [name for name in found if name not in known]
+        names = dict.fromkeys(s.mechanism for (d, _), rows in self._found.items() if d == data for s in rows)
+        return [name for name in names if name not in known]
 
     def judges(self, data: str) -> list[str]:
         """Return the judges: metrics of utility, then of similarity."""
@@ -160,10 +160,10 @@ class Rows:
         """Return three levels to compare settings at."""
         if privacy in LEVELS:
             return LEVELS[privacy]
-        found = [r.value for r in self.of(data, privacy).values()]
-        if not found:
+        values = [r.value for r in self.of(data, privacy).values()]
+        if not values:
             return ()
-        low, high = min(found), max(found)
+        low, high = min(values), max(values)
         return tuple(float(f"{low + share * (high - low):.2g}") for share in (0.25, 0.5, 0.75))
 
 
@@ -216,12 +216,12 @@ def board(
     out: list[str] = []
     names = labels([pairs[0][1] for pairs in lines.values()])
     for name, pairs in lines.items():
-        found = at_level(pairs, at, span)
-        if found is None:
+        level_point = at_level(pairs, at, span)
+        if level_point is None:
             out.append(names[name])
         else:
             # One pair of texts does not show how much another pair would differ.
-            placed.append(replace(found, error=None) if privacy == attacker_rows.TWO_TEXTS else found)
+            placed.append(replace(level_point, error=None) if privacy == attacker_rows.TWO_TEXTS else level_point)
     if not every:
         placed = _one_each(placed, lines)
         # A single setting with default options needs only the mechanism's name.
@@ -235,10 +235,10 @@ def board(
     compared = versus_first(placed, sign)
     entries = [
         replace(
-            _entry(place, found, comparison, names, words, privacy, at),
-            unknown_words=conditions[found.score.setting.key()].unknown_words,
+            _entry(place, level_point, comparison, names, words, privacy, at),
+            unknown_words=conditions[level_point.score.setting.key()].unknown_words,
         )
-        for place, (found, comparison) in enumerate(zip(placed, (None, *compared), strict=bool(placed)), 1)
+        for place, (level_point, comparison) in enumerate(zip(placed, (None, *compared), strict=bool(placed)), 1)
     ]
     whole = rows.whole.get((data, judge))
     least = smallest_detectable(compared)
@@ -263,11 +263,11 @@ def _lines(
 ) -> dict[str, list[tuple[Row, Row]]]:
     """Return the rows of the privacy metric and of the judge at each ε, by setting."""
     hidden = rows.of(data, privacy)
-    found: dict[str, list[tuple[Row, Row]]] = {}
+    out: dict[str, list[tuple[Row, Row]]] = {}
     for setting, row in rows.of(data, judge).items():
         if setting in hidden and stop_words in (None, _keeps_stop_words(row)):
-            found.setdefault(setting.key(), []).append((hidden[setting], row))
-    return found
+            out.setdefault(setting.key(), []).append((hidden[setting], row))
+    return out
 
 
 def _comparable(
@@ -292,8 +292,8 @@ def _comparable(
 def points_at_belief(rows: Rows, data: str, judge: str, at: float = belief.LEVEL) -> dict[str, LevelPoint]:
     """Return each mechanism at one certainty of the optimal reader, if its points surround it."""
     lines = _lines(rows, data, judge, belief.METRIC, None)
-    found = {pairs[0][1].mechanism: at_level(pairs, at, 1.0) for pairs in lines.values()}
-    return {name: point for name, point in found.items() if point is not None}
+    points = {pairs[0][1].mechanism: at_level(pairs, at, 1.0) for pairs in lines.values()}
+    return {name: point for name, point in points.items() if point is not None}
 
 
 def _entry(

@@ -22,8 +22,8 @@ def score_text(value: float, metric: str) -> str:
 
 def points_text(difference: float, metric: str) -> str:
     """Return the size of a difference in the unit of its metric."""
-    said = difference_text(difference, metric).removeprefix("+")
-    return said.replace("1.0 points", "1 point")
+    text = difference_text(difference, metric).removeprefix("+")
+    return text.replace("1.0 points", "1 point")
 
 
 def with_interval(entry: BoardEntry, metric: str) -> str:
@@ -78,22 +78,22 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     if not ranking.entries[1:]:
         return f"{where}, only {first.label} was measured on {title_of_data}.", "There is nothing to compare it with."
     name = measure(ranking.judge).title
-    kept = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, ranking.judge)}"
+    score = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, ranking.judge)}"
     whole = "" if ranking.whole is None else f", of {score_text(ranking.whole.value, ranking.judge)} without rewriting"
     nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
     bare = ", which has no guarantee," if first.mechanism in nothing else ""
-    sentence = f"{where}, {first.label}{bare} preserves the most on {title_of_data}: {kept}{whole}."
-    told = [e for e in ranking.entries[1:] if e.is_significant]
+    sentence = f"{where}, {first.label}{bare} preserves the most on {title_of_data}: {score}{whole}."
+    beaten = [e for e in ranking.entries[1:] if e.is_significant]
     near = ranking.together
     if ranking.detectable is None:
         doubt = "The error of equal privacy is unknown here, so no difference is called significant."
     elif not near:
-        doubt = f"{_beaten_text(len(told))}."
+        doubt = f"{_beaten_text(len(beaten))}."
     else:
         some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
         names = some[0] if len(some) == 1 else f"{join_names(some[:-1], among=some)} and {some[-1]}"
         doubt = f"{first.label} and {names} are not significantly different."
-        doubt += f" {_beaten_text(len(told))}." if told else ""
+        doubt += f" {_beaten_text(len(beaten))}." if beaten else ""
     if ranking.detectable is not None:
         doubt += (
             f" A difference of {points_text(ranking.detectable, ranking.judge)} is detected with {POWER:.0%} power."
@@ -138,8 +138,8 @@ def unknown_words_text(ranking: Board) -> str:
         groups.setdefault(e.unknown_words, []).append(e.label)
     if len(groups) < 2:
         return ""
-    said = [f"{UNKNOWN_WORDS.get(k, k)} ({join_names(names)})" for k, names in groups.items()]
-    return f"Unknown words: {'; '.join(said)}."
+    parts = [f"{UNKNOWN_WORDS.get(k, k)} ({join_names(names)})" for k, names in groups.items()]
+    return f"Unknown words: {'; '.join(parts)}."
 
 
 def refused_text(ranking: Board) -> str:

@@ -80,15 +80,15 @@ def read_tables(path: Path) -> list[PaperRow]:
         raise InputError(f"{path.name} must be a list of tables with exactly: {', '.join(sorted(ABOUT))}.")
     if not all(isinstance(t["rows"], list) and isinstance(t["units"], dict) for t in tables):
         raise InputError(f"{path.name}: in each table rows must be a list and units an object.")
-    found = []
+    out = []
     for table in tables:
-        seen = set()
+        earlier = set()
         for row in table["rows"]:
             fault = _fault(row, table["units"])
             key = fault or json.dumps([row[c] for c in ("mechanism", "options", "epsilon", "data", "metric")])
-            if fault or key in seen:
+            if fault or key in earlier:
                 raise InputError(f"{path.name}, {table['table']}: {fault or 'this row is repeated'}: {row}")
-            seen.add(key)
+            earlier.add(key)
             unit = table["units"][row["metric"]]
             scale = (
                 0.01
@@ -98,8 +98,8 @@ def read_tables(path: Path) -> list[PaperRow]:
                 else 1.0
             )
             about = {c: table[c] for c in ("paper", "file", "table", "caption")}
-            found.append(make_record(PaperRow, {**row, **about, "unit": unit, "scale": scale}))
-    return found
+            out.append(make_record(PaperRow, {**row, **about, "unit": unit, "scale": scale}))
+    return out
 
 
 def _fault(row: Any, units: dict[str, str]) -> str | None:

@@ -122,7 +122,7 @@ def _between(low: tuple[Row, Row], high: tuple[Row, Row], at: float) -> LevelPoi
     middle = x.value + share * (y.value - x.value)
     wide = max(half(x), half(y))
     ends = (None, None) if x.low is None or y.low is None else (middle - wide, middle + wide)
-    made = replace(
+    interpolated = replace(
         x, setting=x.setting.at(None), value=middle, low=ends[0], high=ends[1], seeds=min(x.seeds, y.seeds), point=""
     )
     epsilons = tuple(sorted((float(x.epsilon or 0.0), float(y.epsilon or 0.0))))
@@ -130,10 +130,10 @@ def _between(low: tuple[Row, Row], high: tuple[Row, Row], at: float) -> LevelPoi
     runs = tuple((1 - share) * p + share * q for p, q in zip(x.runs, y.runs, strict=True)) if _alike(x, y) else ()
     private = _mixed(a, b, share)
     if outcomes is not None and private is not None and len(private) == len(outcomes):
-        return LevelPoint(a, made, epsilons, 0.0, outcomes - slope * (private - private.mean()), runs)
+        return LevelPoint(a, interpolated, epsilons, 0.0, outcomes - slope * (private - private.mean()), runs)
     if a.low is None or b.low is None:
-        return LevelPoint(a, made, epsilons, None, outcomes, runs)
-    return LevelPoint(a, made, epsilons, abs(slope) * max(half(a), half(b)) / NORMAL, outcomes, runs)
+        return LevelPoint(a, interpolated, epsilons, None, outcomes, runs)
+    return LevelPoint(a, interpolated, epsilons, abs(slope) * max(half(a), half(b)) / NORMAL, outcomes, runs)
 
 
 def _alike(x: Row, y: Row) -> bool:
@@ -163,15 +163,15 @@ class Versus:
 
 def versus_first(points: Sequence[LevelPoint], sign: int = 1) -> list[Versus]:
     """Compare every setting with the first. sign: −1 if less is better."""
-    found = []
+    out = []
     for other in points[1:]:
         difference, error = _difference(points[0], other)
         if error is None:
-            found.append(Versus(sign * difference, math.inf, None))
+            out.append(Versus(sign * difference, math.inf, None))
             continue
         z = abs(difference) / error if error > 0 else math.inf if difference else 0.0
-        found.append(Versus(sign * difference, error, range_tail(z, len(points))))
-    return found
+        out.append(Versus(sign * difference, error, range_tail(z, len(points))))
+    return out
 
 
 def _difference(a: LevelPoint, b: LevelPoint) -> tuple[float, float | None]:
@@ -179,8 +179,8 @@ def _difference(a: LevelPoint, b: LevelPoint) -> tuple[float, float | None]:
     if a.error is None or b.error is None:
         return difference, None
     if a.outcomes is not None and b.outcomes is not None and len(a.outcomes) == len(b.outcomes):
-        found = compare(a.outcomes, b.outcomes, a.runs, b.runs)
-        own = (found.high - found.low) / 2 / NORMAL
+        comparison = compare(a.outcomes, b.outcomes, a.runs, b.runs)
+        own = (comparison.high - comparison.low) / 2 / NORMAL
         return difference, math.hypot(own, a.error, b.error)
     halves = half(a.score), half(b.score)
     if not all(halves) and not (a.score.low == a.score.high and b.score.low == b.score.high):

@@ -66,10 +66,10 @@ def read_lines(path: Path) -> list[RunLine]:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    found = []
+    out = []
     for number, part in enumerate(text.split("\n")[:-1], 1):
         try:
-            found.append(RunLine.read(json.loads(part)))
+            out.append(RunLine.read(json.loads(part)))
         except InputError as error:
             raise InputError(
                 f"{path.name}, line {number}, is not a valid point: {error}. Delete that line and run again."
@@ -78,7 +78,7 @@ def read_lines(path: Path) -> list[RunLine]:
             raise InputError(
                 f"{path.name}, line {number}, is not JSON: {error}. Delete that line and run again."
             ) from error
-    return found
+    return out
 
 
 # --- the summary ----------------------------------------------------------------------------------------------------
@@ -124,15 +124,15 @@ def bundled() -> Results | None:
 
 def added_summaries() -> list[Results]:
     """Return the summaries in DPTEXT_RESULTS. Raises InputError with the name of an unreadable file."""
-    found = []
+    out = []
     for path in hosting.results():
         try:
-            found.append(_read_cached(path, path.stat().st_mtime_ns))
+            out.append(_read_cached(path, path.stat().st_mtime_ns))
         except OSError as error:
             raise InputError(
                 f"DPTEXT_RESULTS names {path}, which cannot be read: {error.strerror or error}."
             ) from error
-    return found
+    return out
 
 
 @lru_cache(maxsize=16)

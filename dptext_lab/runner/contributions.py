@@ -67,10 +67,10 @@ def check(lines: Sequence[RunLine], against: Results) -> list[str]:
 
 
 def _count(values: Iterable[Any]) -> dict[Any, int]:
-    found: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
     for value in values:
-        found[value] = found.get(value, 0) + 1
-    return found
+        counts[value] = counts.get(value, 0) + 1
+    return counts
 
 
 def _line(line: RunLine, known: set[str]) -> list[str]:
@@ -188,7 +188,7 @@ def choose_points(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine
 
 def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: group_run.RunConfig) -> list[RepeatedScore]:
     """Run these points, and return every score except speed with the interval from the file's own seeds."""
-    found = []
+    out = []
     for line in some:
         size = Size(line.n_train, line.n_test, line.max_words, 14.0)
         point = GridPoint(line.setting, line.data, line.seed, size)
@@ -200,8 +200,8 @@ def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: grou
             values = [other.scores[metric] for other in same if metric in other.scores]
             errors = [other.errors.get(metric) for other in same if metric in other.scores]
             ends = merging.interval(metric, values, errors) or (line.scores[metric], line.scores[metric])
-            found.append(RepeatedScore(line.id, metric, value, *ends))
-    return found
+            out.append(RepeatedScore(line.id, metric, value, *ends))
+    return out
 
 
 def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> int:
@@ -216,19 +216,19 @@ def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> i
     for fault in faults:
         print(fault)
     answer = "refused" if faults else "accepted"
-    kept = sum(line.mechanism != BASELINE for line in lines)
+    n = sum(line.mechanism != BASELINE for line in lines)
     print(
-        f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} problems."
+        f"{path.name}: {n} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} problems."
     )
     if reruns and not faults:
         setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found = repeat_points(lines, choose_points(lines, reruns, digest), setup)
-        for a in found:
+        repeated = repeat_points(lines, choose_points(lines, reruns, digest), setup)
+        for a in repeated:
             where = "inside" if a.inside else "OUTSIDE"
             print(f"{a.point} {a.metric:18s} {a.value:10.5g}  {where} {a.low:.5g} to {a.high:.5g}")
-        outside = sum(not a.inside for a in found)
-        print(f"{reruns} points repeated: {len(found) - outside} of {len(found)} scores inside their intervals.")
+        outside = sum(not a.inside for a in repeated)
+        print(f"{reruns} points repeated: {len(repeated) - outside} of {len(repeated)} scores inside their intervals.")
         return int(outside > 0)
     if reruns:
         print("No point was repeated. Fix the problems first.", file=sys.stderr)

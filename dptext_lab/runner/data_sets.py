@@ -111,18 +111,18 @@ def load(
     known = {parts for parts, _ in test}
     train = [row for row in train if row[0] not in known]
     first = next(iter(test[0][1]))
-    kept = []
+    chosen_rows = []
     for part, rows, n in (("train", train, n_train), ("test", test, n_test)):
         own = sample if part == "train" else 1
-        kept.append([rows[i] for i in stratified([t[first] for _, t in rows], n, own, part)])
-    both = [*kept[0], *kept[1]]
+        chosen_rows.append([rows[i] for i in stratified([t[first] for _, t in rows], n, own, part)])
+    both = [*chosen_rows[0], *chosen_rows[1]]
     return Data(
         name=name,
         title=called,
         texts=tuple(parts for parts, _ in both),
         targets={target: tuple(t[target] for _, t in both) for target in both[0][1]},
-        train=tuple(range(len(kept[0]))),
-        test=tuple(range(len(kept[0]), len(both))),
+        train=tuple(range(len(chosen_rows[0]))),
+        test=tuple(range(len(chosen_rows[0]), len(both))),
         sha256=digest,
         file=file,
     )
@@ -170,11 +170,11 @@ def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
 
 
 def _truncate(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
-    found = []
+    out = []
     for part in parts:
         words = part.split()
-        found.append(part if len(words) <= max_words else " ".join(words[:max_words]))
-    return tuple(found)
+        out.append(part if len(words) <= max_words else " ".join(words[:max_words]))
+    return tuple(out)
 
 
 def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> list[int]:
@@ -187,12 +187,12 @@ def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> 
     for label in sorted(counts, key=lambda x: (-(n * counts[x] % len(labels)), x))[: n - sum(quota.values())]:
         quota[label] += 1
     order = sorted(range(len(labels)), key=lambda i: hashlib.sha256(f"{sample} {part} {i}".encode()).digest())
-    found = []
+    out = []
     for i in order:
         if quota[labels[i]]:
             quota[labels[i]] -= 1
-            found.append(i)
-    return sorted(found)
+            out.append(i)
+    return sorted(out)
 
 
 _THINGS = (

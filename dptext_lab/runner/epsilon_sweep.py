@@ -73,16 +73,16 @@ def command(
     data = data_sets.load(args.set, args.data, n_test=args.texts or texts)
     given = [" ".join(data.texts[i]) for i in data.test]
     whole = measurement.about(**about, stopwords=which_stop_words(args), seeds="the number of the text")
-    kept = measurement.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
-    found = {_key(row): row for row in kept}
+    old_rows = measurement.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
+    by_key = {_key(row): row for row in old_rows}
     for mechanism in args.mechanism or epsilons:
         some = given[: args.texts or (fewer or {}).get(mechanism, texts)]
         setting = Setting(mechanism, {**(options or {}).get(mechanism, {}), **options_in(args, mechanism)})
         for epsilon in args.epsilon or epsilons.get(mechanism) or otherwise(mechanism):
             row = measure(args.set, setting.at(epsilon).make(), some)
             print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {row_text(row)}", flush=True)
-            found[_key(row)] = row
-            measurement.write(args.out, found.values(), whole)
+            by_key[_key(row)] = row
+            measurement.write(args.out, by_key.values(), whole)
     return 0
 
 

@@ -181,11 +181,11 @@ def _preparation(p: GridPoint) -> Setting:
 
 def groups(points: Iterable[GridPoint]) -> list[list[GridPoint]]:
     """Return points that share mechanism, preparation and data, in the order of the grid."""
-    found: dict[Any, list[GridPoint]] = {}
+    out: dict[Any, list[GridPoint]] = {}
     for p in points:
         key = _preparation(p), p.data, p.size.n_train, p.size.n_test, p.size.max_words
-        found.setdefault(key, []).append(p)
-    return list(found.values())
+        out.setdefault(key, []).append(p)
+    return list(out.values())
 
 
 def shard(points: Sequence[GridPoint], i: int, n: int) -> list[GridPoint]:
@@ -436,10 +436,10 @@ def of_settings(
     for number, setting in enumerate(settings):
         given = epsilons[number % len(epsilons)] if epsilons else ()
         levels = given or trade_off.grid(setting.make(), LEVELS)
-        made = tuple(setting.ordered().at(e) for e in levels)
-        for one in made:
+        points = tuple(setting.ordered().at(e) for e in levels)
+        for one in points:
             one.make()  # an invalid ε fails before any measurement
-        entries.append(GridEntry(made, tuple(data), tuple(seeds)))
+        entries.append(GridEntry(points, tuple(data), tuple(seeds)))
     return Grid(
         "own",
         tuple(entries),

@@ -207,7 +207,7 @@ def _rewrites(
 
 
 def _line(point: GridPoint, out: Scores, base: Originals, setup: RunConfig, seconds: float) -> RunLine:
-    made = Provenance(
+    provenance = Provenance(
         version=__version__,
         command=setup.command,
         data_sha256=base.data.sha256,
@@ -230,7 +230,7 @@ def _line(point: GridPoint, out: Scores, base: Originals, setup: RunConfig, seco
         outcomes=out.outcomes,
         seconds=round(seconds, 3),
         tokens=base.tokens,
-        provenance=made,
+        provenance=provenance,
     )
 
 
@@ -252,8 +252,8 @@ def _dataset(base: Originals, size: Size) -> dict[str, Any]:
 
 def _first_gates(base: Originals) -> tuple[Gate, ...]:
     """Return the gates, beginning with those of the first classifier."""
-    found = [tasks.gate(base.data, task, guessed, judge) for (task, judge), guessed in base.guessed.items()]
-    return tuple(sorted(found, key=lambda gate: split_judge(gate.metric)[1]))
+    gates = [tasks.gate(base.data, task, guessed, judge) for (task, judge), guessed in base.guessed.items()]
+    return tuple(sorted(gates, key=lambda gate: split_judge(gate.metric)[1]))
 
 
 def stop_list_name(path: str | None) -> str:

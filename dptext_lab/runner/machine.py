@@ -19,10 +19,10 @@ def describe_machine() -> str:
     if info.is_file():
         lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    made = f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    description = f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
     with suppress(importlib.metadata.PackageNotFoundError):
-        made += f", torch {importlib.metadata.version('torch')}"
-    return f"{made}, embeddings in float32"
+        description += f", torch {importlib.metadata.version('torch')}"
+    return f"{description}, embeddings in float32"
 
 
 def use_one_thread() -> None:

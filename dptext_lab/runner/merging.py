@@ -122,20 +122,20 @@ def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Resul
         raise InputError(
             f"{len(fewer)} settings would be replaced by fewer seeds than they have. Remove them from the new summary."
         )
-    kept = [r for r in old.rows if (r.setting, r.data) not in after]
+    old_rows = [r for r in old.rows if (r.setting, r.data) not in after]
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())
-    left = old.about["cut"].partition(_MISSING)
+    parts = old.about["cut"].partition(_MISSING)
     about = old.about | {
         "finished": max(old.about["finished"], new.about["finished"]),
         "points": points,
         "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
         "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
         "missing": declared - points,
-        "cut": cut + left[1] + left[2],
+        "cut": cut + parts[1] + parts[2],
         "data": new.about["data"] | old.about["data"],
     }
     gates = [g for g in new.gates if g.data not in known]
-    return Results(about, (*old.gates, *gates), (*kept, *added))
+    return Results(about, (*old.gates, *gates), (*old_rows, *added))
 
 
 def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[str] = ()) -> Results:
@@ -146,10 +146,10 @@ def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[
     if not lines:
         raise InputError("These files have no points. Name files from bench run.")
     _check_alike(lines)
-    told = lines[0].provenance
+    provenance = lines[0].provenance
     for what in ("version", "stopwords"):
-        if old.about[what] != getattr(told, what):
-            raise InputError(f"The two differ in {what}: {old.about[what]} and {getattr(told, what)}.")
+        if old.about[what] != getattr(provenance, what):
+            raise InputError(f"The two differ in {what}: {old.about[what]} and {getattr(provenance, what)}.")
     there = {(r.setting, r.data) for r in old.rows}
     for line in lines:
         if (line.setting, line.data) not in there:
@@ -171,11 +171,11 @@ def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[
 
 def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
     """Return the number of seeds of each setting on each data set."""
-    found: dict[tuple[Setting, str], int] = {}
+    out: dict[tuple[Setting, str], int] = {}
     for r in rows:
         key = r.setting, r.data
-        found[key] = max(found.get(key, 0), r.seeds)
-    return found
+        out[key] = max(out.get(key, 0), r.seeds)
+    return out
 
 
 def _named(points: Sequence[GridPoint]) -> str:
@@ -193,15 +193,15 @@ def _enters(row: Row, gates: Sequence[Gate]) -> bool:
 
     Each classifier has its own gates, or else those of the first classifier."""
     needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
-    found = [g for g in gates if g.data == row.data and g.role in needs]
-    own = [g for g in found if split_judge(g.metric)[1] == split_judge(row.metric)[1]]
-    return all(g.enters for g in own or found)
+    known_gates = [g for g in gates if g.data == row.data and g.role in needs]
+    own = [g for g in known_gates if split_judge(g.metric)[1] == split_judge(row.metric)[1]]
+    return all(g.enters for g in own or known_gates)
 
 
 def _check_alike(lines: Sequence[RunLine]) -> None:
     for what, key in (("version", "versions of the program"), ("stopwords", "lists of stop words")):
-        if len(found := sorted({getattr(line.provenance, what) for line in lines})) > 1:
-            raise InputError(f"These lines come from several {key}: {', '.join(found)}. Run the older ones again.")
+        if len(values := sorted({getattr(line.provenance, what) for line in lines})) > 1:
+            raise InputError(f"These lines come from several {key}: {', '.join(values)}. Run the older ones again.")
     for name in {line.data for line in lines}:
         if len({line.provenance.data_sha256 for line in lines if line.data == name}) > 1:
             raise InputError(f"These lines come from different files of {name}. Run the older ones again.")

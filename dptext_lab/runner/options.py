@@ -48,10 +48,10 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
 
 def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser of ``bench NAME`` with some common options, described by the first line of its module."""
-    made = argparse.ArgumentParser(prog=f"{program_name()} bench {name}", description=(doc or "").partition("\n")[0])
+    out = argparse.ArgumentParser(prog=f"{program_name()} bench {name}", description=(doc or "").partition("\n")[0])
     for option in options:
-        made.add_argument(f"--{option}", required=option in required, **_OPTIONS[option])
-    return made
+        out.add_argument(f"--{option}", required=option in required, **_OPTIONS[option])
+    return out
 
 
 def options_in(args: argparse.Namespace, mechanism: str | None = None) -> dict[str, Any]:

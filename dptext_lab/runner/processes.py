@@ -56,8 +56,8 @@ def run_groups(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> 
     try:
         for w in workers:
             w.start()
-        left = jobs
-        while left:
+        running = jobs
+        while running:
             try:
                 got = done.get(timeout=5)
             except queue.Empty as error:
@@ -69,7 +69,7 @@ def run_groups(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> 
             if isinstance(got, DPTextError):
                 raise got
             if got is None:
-                left -= 1
+                running -= 1
             else:
                 yield got
     finally:

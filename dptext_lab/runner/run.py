@@ -33,7 +33,7 @@ def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1,
                 f"{out} comes from the command {line.provenance.command}. Use the same options, or another file."
             )
     have = {line.id for line in before}
-    todo = [left for group in groups(points) if (left := [p for p in group if p.id not in have])]
+    todo = [missing for group in groups(points) if (missing := [p for p in group if p.id not in have])]
     total = sum(map(len, todo))
     if say:
         say(

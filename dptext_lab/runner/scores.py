@@ -171,23 +171,23 @@ def add_finetuned(
     """
     k = base.parts
     texts = [tuple(rewrites[i * k : (i + 1) * k]) for i in range(len(base.data.texts))]
-    found = {}
+    out_guesses = {}
     for task in tasks_of(base.data.name):
         if task.role == "utility":
             train_y, test_y = base.labels(task)
             train, test = [texts[i] for i in base.data.train], [texts[i] for i in base.data.test]
-            found[task] = tasks.finetune(train, train_y, test, seed=seed, model=model)
+            out_guesses[task] = tasks.finetune(train, train_y, test, seed=seed, model=model)
             metric = task.metric + TUNED
-            out.guesses(metric, task.metric, test_y, found[task])
+            out.guesses(metric, task.metric, test_y, out_guesses[task])
             if task.metric == "f1":
                 out.over_guessing("pp_plus" + TUNED, metric, tasks.majority(train_y, test_y, task.metric))
             if task in plain:
                 rights = [
                     np.array([a == b for a, b in zip(test_y, g, strict=True)], float)
-                    for g in (found[task], plain[task])
+                    for g in (out_guesses[task], plain[task])
                 ]
                 _add_finetuned_gains(out, base, *rights)
-    return found
+    return out_guesses
 
 
 def _add_finetuned_gains(out: Scores, base: Originals, now: np.ndarray, before: np.ndarray) -> None:

@@ -110,8 +110,8 @@ def _share(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArr
 
 
 def _macro(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
-    seen = true + guessed
-    return (2 * right / np.maximum(seen, 1)).sum(1) / (seen > 0).sum(1)
+    occurring = true + guessed
+    return (2 * right / np.maximum(occurring, 1)).sum(1) / (occurring > 0).sum(1)
 
 
 def _matthews(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
@@ -162,7 +162,7 @@ def gate(data: Data, task: BenchTask, predicted: Sequence[str], judge: str = "")
 
     value, base, se = measured(task.metric)
     needed = [(value, base, se), *([measured("accuracy")] if task.metric == "macro_f1" else [])]
-    enters = all(found - guess > 3 * error for found, guess, error in needed)
+    enters = all(score_value - guess > 3 * error for score_value, guess, error in needed)
     return Gate(data.name, task.name, task.role, task.metric + judge, value, base, se, len(test), enters)
 
 
@@ -240,13 +240,13 @@ def finetune(
             optimiser.step()
             schedule.step()
             tick()
-    found: list[str] = []
+    predicted: list[str] = []
     with torch.inference_mode():
         for start in range(0, len(test_texts), _BATCH):
             task.check()
-            found += [labels[i] for i in logits(test_texts[start : start + _BATCH]).argmax(1).tolist()]
+            predicted += [labels[i] for i in logits(test_texts[start : start + _BATCH]).argmax(1).tolist()]
             tick()
-    return found
+    return predicted
 
 
 def _check_training(texts: Sequence[tuple[str, ...]], labels: Sequence[str], epochs: int) -> None:

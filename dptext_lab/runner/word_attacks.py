@@ -133,9 +133,9 @@ class Words:
             rows: list[int] = []
             for i, text in self.wanted.items():
                 if len(rows) + len(unknown) < WORDS:
-                    found = risk.token_rows(first, first.plan(text))
-                    owners += [i] * len(found)
-                    rows += found.values()
+                    tokens = risk.token_rows(first, first.plan(text))
+                    owners += [i] * len(tokens)
+                    rows += tokens.values()
                     unknown += self._unknown[i]
                     of_unknown += [i] * len(self._unknown[i])
             if rows:
@@ -148,11 +148,11 @@ class Words:
 
 def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.ndarray:
     """Return the jackknife standard errors (2,) of the means of N_w and S_w from shared noise; 0 for closed forms."""
-    found = [channel.deniability_without(epsilon, PARTS) for _, channel in channels]
-    estimated = [x for x in found if x is not None]
+    parts = [channel.deniability_without(epsilon, PARTS) for _, channel in channels]
+    estimated = [x for x in parts if x is not None]
     if not estimated:
         return np.zeros(2)
-    means = np.sum(estimated, axis=0) / len(found)
+    means = np.sum(estimated, axis=0) / len(parts)
     return np.sqrt((PARTS - 1) / PARTS * np.square(means - means.mean(axis=0)).sum(axis=0))
 
 
@@ -189,11 +189,11 @@ def _words(attack: Callable[[Mechanism, RewriteResult], Mapping[int, bool]]) -> 
 
     def named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
         try:
-            found = attack(mechanism, result)
+            guesses = attack(mechanism, result)
         except NoDistribution:
             return []
         content = [(k, s.action == "keep") for k, s in enumerate(result.steps) if s.is_content]
-        return [float(clear or found.get(k, False)) for k, clear in content]
+        return [float(clear or guesses.get(k, False)) for k, clear in content]
 
     return named
 

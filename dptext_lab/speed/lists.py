@@ -54,9 +54,9 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
     for place in places:
         taken[order[: place + 1]] = True
         began = time.perf_counter()
-        found = plain_step(vectors, taken, int(order[place]))
+        next_row = plain_step(vectors, taken, int(order[place]))
         plain += time.perf_counter() - began
-        same += found == order[place + 1]
+        same += next_row == order[place + 1]
     plain *= (len(order) - 1) / len(places)
 
     tracemalloc.start()

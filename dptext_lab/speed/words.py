@@ -158,13 +158,13 @@ def _rate(work: Callable[[], int], repeats: int = 3) -> float:
 
 def _texts() -> list[str]:
     """Return the plain English paragraphs of the bundled examples, repeated many times."""
-    found = [
+    paragraphs = [
         line.strip()
         for file in sorted((assets_folder() / "examples").glob("*.txt"))
         for line in file.read_text(encoding="utf-8").splitlines()
         if line.strip() and line.isascii()
     ]
-    return (found * 400)[:1600]
+    return (paragraphs * 400)[:1600]
 
 
 #: The timed stages of a rewrite: the method of a word-level mechanism, and a description.
@@ -212,13 +212,13 @@ def shares(name: str, texts: Sequence[str], **options: Any) -> tuple[float, dict
         results = mechanism.rewrite(texts)
         seconds = time.process_time() - start
         spent[REST] = seconds - sum(spent.values())
-        found = {stage: each / seconds for stage, each in spent.items()}
+        by_stage = {stage: each / seconds for stage, each in spent.items()}
         for result in results:
             list(result.steps)
         looked = time.process_time() - start
     finally:
         gc.callbacks.remove(collector)
-    return seconds, found, looked / seconds
+    return seconds, by_stage, looked / seconds
 
 
 def print_shares() -> None:
@@ -230,7 +230,7 @@ def print_shares() -> None:
     for name, n in (("diffractor", 1600), ("custext", 1600), ("santext", 32), ("tem", 32), ("mvc", 32)):
         runs = [shares(name, texts[:n], oov="keep") for _ in range(5)]
         title = mechanism_class(name).title
-        each = [np.median([found[stage] for _, found, _ in runs]) for stage in stages]
+        each = [np.median([by_stage[stage] for _, by_stage, _ in runs]) for stage in stages]
         print(
             f"{title:12s} {n:6,} {min(r[0] for r in runs) / n * 1e6:7,.0f}  "
             + "  ".join(f"{100 * x:{len(s)}.0f}" for s, x in zip(stages, each, strict=True))
@@ -260,18 +260,18 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
     """
     texts, rows = _texts(), []
     settings = [Setting(name, {**_keep(name), **options}) for name, options, _ in rated]
-    made = [(s.make(), texts[:n]) for s, (_, _, n) in zip(settings, rated, strict=True)]
-    tokens = [sum(len(Document.parse(t).tokens) for t in some) for _, some in made]
-    for mechanism, some in made:
+    runs = [(s.make(), texts[:n]) for s, (_, _, n) in zip(settings, rated, strict=True)]
+    tokens = [sum(len(Document.parse(t).tokens) for t in some) for _, some in runs]
+    for mechanism, some in runs:
         mechanism.rewrite(some)
-    found: list[list[float]] = [[] for _ in made]
+    found: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
-        for (mechanism, some), n, speeds in zip(made, tokens, found, strict=True):
+        for (mechanism, some), n, speeds in zip(runs, tokens, found, strict=True):
             start = time.process_time()
             mechanism.rewrite(some)
             speeds.append(n / (time.process_time() - start))
     metric = measure("tokens_per_second")
-    for setting, (mechanism, _), n, speeds in zip(settings, made, tokens, found, strict=True):
+    for setting, (mechanism, _), n, speeds in zip(settings, runs, tokens, found, strict=True):
         value, low, high = (float(f"{x:.4g}") for x in (np.median(speeds), min(speeds), max(speeds)))
         at = setting.at(float(mechanism.config.epsilon))  # type: ignore[arg-type]
         rows.append(Row(at, "builtin", metric.task, metric.name, value, low, high, n, rounds, ""))

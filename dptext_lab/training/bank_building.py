@@ -88,7 +88,7 @@ def gather(
             "The shortest sentence must not have more words than the longest. Change one of the two limits."
         )
     avoided = abusive_words() | {word.casefold() for word in avoid}
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     left_out: Counter[str] = Counter()
     for text in each_text(texts):
         task.check()
@@ -96,11 +96,11 @@ def gather(
         for a, b in document.sentences:
             sentence = " ".join(text[a:b].split())
             key = _LETTERS.sub(" ", sentence.casefold()).strip()
-            if why := "twice" if key in found else _unfit(sentence, avoided, shortest, longest):
+            if why := "twice" if key in by_key else _unfit(sentence, avoided, shortest, longest):
                 left_out[why] += 1
             else:
-                found[key] = sentence
-    return Gathered(tuple(found.values()), dict(sorted(left_out.items())))
+                by_key[key] = sentence
+    return Gathered(tuple(by_key.values()), dict(sorted(left_out.items())))
 
 
 def _unfit(sentence: str, avoided: frozenset[str], shortest: int, longest: int) -> str:
@@ -160,9 +160,9 @@ def build_bank(
             parts = _begun(folder, digest)
             vectors = _encoded(sentences, parts, task)
             codes, largest, usual = bank_codes(vectors, steps)
-            said: dict[str, Any] = {"title": title, "origin": origin, "licence": licence, "steps": steps}
-            said |= {"largest_error": float(f"{largest:.3g}"), "usual_error": float(f"{usual:.3g}")}
-            about = write_bank(folder, sentences, codes, said | {"left_out": gathered.left_out})
+            description: dict[str, Any] = {"title": title, "origin": origin, "licence": licence, "steps": steps}
+            description |= {"largest_error": float(f"{largest:.3g}"), "usual_error": float(f"{usual:.3g}")}
+            about = write_bank(folder, sentences, codes, description | {"left_out": gathered.left_out})
             shutil.rmtree(folder / _PARTS)
     except OSError as error:
         raise InputError(
@@ -186,7 +186,7 @@ def _encoded(sentences: tuple[str, ...], parts: Path, task: Task) -> NDArray[np.
     """Return the sentences' vectors, float32 (n, 384)."""
     from dptext_core.models.sentence_encoder import embed
 
-    found = []
+    out = []
     for start in range(0, len(sentences), PART):
         task.check("Stopped. Repeat the command to continue.")
         file = parts / f"{start:09d}.npy"
@@ -199,6 +199,6 @@ def _encoded(sentences: tuple[str, ...], parts: Path, task: Task) -> NDArray[np.
             with beside.open("wb") as opened:
                 np.save(opened, block)
             beside.replace(file)
-        found.append(block)
+        out.append(block)
         task.report(min(start + PART, len(sentences)), len(sentences))
-    return np.concatenate(found)
+    return np.concatenate(out)

@@ -172,10 +172,10 @@ def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, ba
 
 
 def _texts(name: str, given: Any) -> list[str]:
-    found = text_list(given, name)
-    if not found:
+    texts = text_list(given, name)
+    if not texts:
         raise InputError(f"{name} is empty. Give at least one text.")
-    return found
+    return texts
 
 
 class _Run:
@@ -211,8 +211,8 @@ class _Run:
             for group in optimizer.param_groups:
                 group["lr"] = s.rate([e.accuracy for e in t.history])
             loss = self._epoch(model, optimizer, number, task)
-            held, right = model.evaluate(self.held[:: max(1, len(self.held) // LOOKED)][:LOOKED])
-            t.history.append(Epoch(number, loss, held, right, time.monotonic() - began))
+            validation_loss, right = model.evaluate(self.held[:: max(1, len(self.held) // LOOKED)][:LOOKED])
+            t.history.append(Epoch(number, loss, validation_loss, right, time.monotonic() - began))
             if better := right > best:
                 best, t.best = right, number
             if number >= s.epochs:
