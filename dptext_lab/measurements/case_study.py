@@ -211,7 +211,7 @@ def write(study: Mapping[str, Any], path: Path) -> None:
     MEASUREMENT.write(path, study["rows"], study["about"], no_information=study["no_information"])
 
 
-# --- beside the paper -----------------------------------------------------------------------------------------------
+# --- comparison with the paper ----------------------------------------------------------------------------------------
 
 
 # --- what is remembered, live ---------------------------------------------------------------------------------------

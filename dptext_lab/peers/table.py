@@ -65,8 +65,8 @@ PEERS = (
         epsilon=3,
         options={"lam": LAM},
         scale="noise",
-        reason="divides the covariance by the variance of all numbers of all vectors together, which counts the spread "
-        "of the columns' means as well: Σ, and with it the noise, is smaller",
+        reason="divides the covariance by the variance of all numbers of all vectors together, including the spread "
+        "of the columns' means, so Σ and the noise are smaller",
         reference="mahalanobis-pooled",
     ),
     Peer(
@@ -77,8 +77,8 @@ PEERS = (
         epsilon=3,
         options={"t": VICKREY_T, "noise": "mvc"},
         scale="noise",
-        reason="never offers the word itself where it is the nearest, and of the two next takes the first with "
-        "probability 1/(1+exp(d₁)), less than one half",
+        reason="excludes the word itself if it is the nearest, and selects the first of the next two with "
+        "probability 1/(1+exp(d₁)), less than 0.5",
         reference="vickrey-others",
     ),
     Peer("mldp-text", "truncated Gumbel, b > 0", "mldp-gumbel", "gumbel", 2.5, scale="gumbel"),
@@ -91,7 +91,7 @@ PEERS = (
         epsilon=15,
         options={"beta": FIXED_BETA},
         scale="gap",
-        reason="γ is rounded to one decimal and made with |V| for |V|−1; the outcome that stands for far words is "
+        reason="γ is rounded to one decimal and uses |V| instead of |V|−1; the outcome for all far words is "
         "weighted by |V|/|L| instead of the number of far words",
         reference="tem-ratio",
     ),

@@ -87,20 +87,20 @@ def notes(study: Mapping[str, Any]) -> list[str]:
     }
     return [
         f"The text-independent baseline has a macro F1 of {levels}.",
-        "The paper fine-tunes BERT; here a logistic regression reads frozen MiniLM embeddings. The pattern can be "
-        "compared, the numbers cannot.",
-        "In the paper's Table 1 the two crossed settings stand the other way round than in its Section 4.3. Here its "
-        "numbers stand as the section says.",
-        "The paper's rows of rewritten ATIS stay at 0.50 at ε = 10 and 1, far above its guess of the most frequent "
-        f"intent (0.13){ours}.",
-        "At ε = 100 each number of the vector gets noise of 2C/ε = 0.1 on average, and all of its numbers together are "
-        f"C = 5 at most. The paper still prints 0.91 for Snips rewritten by what was pre-trained on it.{lost}",
-        f"A model that rewrites what it was pre-trained on repeats its sentences word for word: up to "
-        f"{percent(whole[True])} of the rewrites. In the crossed settings at most {percent(whole[False])} are such a "
-        "sentence; the paper gives no share. What shows there is the style and the words of the pre-training set, "
+        "The paper fine-tunes BERT. Our logistic regression reads frozen MiniLM embeddings, so only the pattern is "
+        "comparable.",
+        "The paper's Table 1 and Section 4.3 have the two crossed settings in opposite order. This table follows the "
+        "section.",
+        "The paper's rows of rewritten ATIS are still 0.50 at ε = 10 and 1, far above its majority class "
+        f"(0.13){ours}.",
+        "At ε = 100, each number of the vector has noise of 2C/ε = 0.1 on average, and their absolute sum is at most "
+        f"C = 5. The paper still reports 0.91 for Snips, rewritten by the model pre-trained on it.{lost}",
+        "A model that rewrites its own pre-training set repeats sentences word for word in up to "
+        f"{percent(whole[True])} of the rewrites. In the crossed settings, at most {percent(whole[False])} are such "
+        "sentences; the paper gives no share. There, the output reveals the style and words of the pre-training set "
         "without noise or at a large ε.",
         f"{'All' if n is None else f'At most {n:,}'} training sentences of each set were rewritten, with "
         f"{seeds} seed{'s' * (seeds > 1)}. “Word for word” is the share of rewrites that are a sentence of the "
-        "pre-training set; “nearest seen” and “own original” are the words in common, as a share of all words, with "
-        "the nearest such sentence and with the sentence that was rewritten.",
+        "pre-training set; “nearest training text” and “own original” are the words in common, as a share of all "
+        "words, with the nearest such sentence and with the sentence that was rewritten.",
     ]

@@ -227,9 +227,9 @@ def board(
         # A single setting with default options needs only the mechanism's name.
         unlike = {x.score.setting.key() for x in placed if x.between and not _has_default_options(x.score)}
         names = labels([x.score for x in placed]) | {key: names[key] for key in unlike}
-        stand = {x.score.mechanism for x in placed}
+        ranked = {x.score.mechanism for x in placed}
         others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
-        out = [title(m) for m in others if m not in stand]
+        out = [title(m) for m in others if m not in ranked]
     sign = measure(judge).better
     placed.sort(key=lambda x: -sign * x.score.value)
     compared = versus_first(placed, sign)

@@ -99,11 +99,10 @@ class PairedComparison:
 
 
 def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()) -> PairedComparison:
-    """Return two settings by what each test text has, (texts,) or (seeds, texts), and, of several seeds, by each seed's
-    mean.
+    """Compare two settings by the scores of test texts, (texts,) or (seeds, texts), and by the mean of each seed.
 
-    Of (seeds, texts) the seeds' means are taken from there. The score test of the texts is McNemar's where there is one
-    seed and each text is right or wrong: (Σd)² / Σd², as Obuchowski (1998) has it for clusters.
+    With (seeds, texts), the seeds' means come from the scores. The score test of the texts is (Σd)² / Σd² for clusters
+    (Obuchowski 1998), which is McNemar's with one seed and binary outcomes.
     """
     one, other = np.asarray(a, float), np.asarray(b, float)
     if one.shape != other.shape or not one.size:
@@ -149,8 +148,10 @@ def _t(n: int) -> float:
 
 
 def compare_rows(a: Row, b: Row) -> PairedComparison | None:
-    """Return two rows of results by their texts; None where they have none, not the same ones, or of different metrics.
-    Two attackers who guess the same of the same texts can be compared: a static and an adaptive one."""
+    """Compare two rows of results by their texts, or return None if texts or metrics differ or are missing.
+
+    Two attackers with the same target and texts can be compared: a static and an adaptive one.
+    """
     attackers = {measure(row.metric).kind for row in (a, b)} == {"privacy"}
     if a.data != b.data or not (a.metric == b.metric or attackers) or not a.texts or not b.texts:
         return None

@@ -188,5 +188,5 @@ def other_model() -> str:
         return ""
     return (
         "DP-MLM and the language model attacker were measured with an earlier version of the bundled language model. "
-        "Measured again, they come out a little different."
+        "New measurements give slightly different values."
     )

@@ -217,9 +217,7 @@ def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> i
         print(fault)
     answer = "refused" if faults else "accepted"
     n = sum(line.mechanism != BASELINE for line in lines)
-    print(
-        f"{path.name}: {n} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} problems."
-    )
+    print(f"{path.name}: {n} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} problems.")
     if reruns and not faults:
         setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()

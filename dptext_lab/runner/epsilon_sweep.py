@@ -45,7 +45,7 @@ def command(
     takes_judge: bool = False,
     **about: Any,
 ) -> int:
-    """Measure, and print and write each row as soon as it is finished. ``--add`` keeps other rows of the file.
+    """Measure, and print and write each row as soon as it is finished. ``--add`` keeps the other rows of the file.
 
     epsilons: of each default mechanism. otherwise: for any other mechanism. texts: default number. fewer: number for
     slow mechanisms. options: of mechanisms that do not use their defaults. measure: returns the row of a data set (by

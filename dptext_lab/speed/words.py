@@ -172,7 +172,7 @@ STAGES = {
     "document": "cut into tokens",
     "prepare_document": "look words up",
     "_draw_texts": "draw",
-    "guarantee": "promise",
+    "guarantee": "guarantee",
     "_result": "write",
 }
 COLLECTOR, REST = "collector", "rest"

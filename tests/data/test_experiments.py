@@ -1078,7 +1078,7 @@ def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
     assert len(rows) == 23 and "paper, macro F1" in rows[0]
     (crossed,) = [row for row in rows if row[:3] == ["ATIS", "Snips", "1,000"]]
     assert "0.20 (0.02)" in crossed
-    for part_of in ("text-independent baseline", "the other way round", "stay at 0.50", "At most 30"):
+    for part_of in ("text-independent baseline", "opposite order", "still 0.50", "At most 30"):
         assert part_of in error
     read = json.loads(summary.read_text(encoding="utf-8"))
     assert read["about"]["command"].endswith("--max-texts 30 --summary assets/benchmarks/case_study.json")
