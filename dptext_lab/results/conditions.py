@@ -15,7 +15,7 @@ POLICY = "random"
 #: The policy of the papers' variants.
 PAPER_POLICY = "keep"
 #: Descriptions of the policies for unknown words, in tables.
-UNKNOWN_WORDS = {"keep": "released unchanged", "random": "replaced at random", "": "none (every word is known)"}
+UNKNOWN_WORDS = {"keep": "released in clear", "random": "replaced at random", "": "none: every word is known"}
 
 
 @dataclass(frozen=True)

@@ -506,7 +506,7 @@ def test_what_a_judge_turns_round_is_named(nothing_else):
     message = " ".join(found.numbers)
     assert "The first classifier distinguishes 3 of 3 pairs." in message
     assert "Significantly reversed by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in message
-    assert found.effect == "0 of 12 significantly the same, 12 significantly reversed"
+    assert found.effect == "0 of 12 comparisons significantly agree, 12 are significantly reversed"
 
 
 def test_where_the_first_judge_distinguishes_nothing_it_is_inconclusive(nothing_else):
@@ -553,8 +553,8 @@ def test_only_systems_with_the_same_kind_of_range_are_set_beside_each_other():
         assert found.verdict == verdict
         like, unlike = found.numbers[:2]
         assert "all with the tuned range" in like
-        assert unlike.startswith("Unlike ranges, DP-MLM with the paper's range against generators with the tuned range")
-        assert "4 against" in unlike, "it is said, and decides nothing"
+        assert unlike.startswith("Different ranges, DP-MLM with the paper's range minus generators with the tuned range")
+        assert "4 contradict it" in unlike, "it is said, and decides nothing"
 
 
 def test_a_claim_that_flips_with_the_range_is_not_comparable_and_shows_both():
@@ -680,7 +680,7 @@ def test_speeds_of_other_models_are_not_comparable(nothing_else):
 def test_who_has_no_point_at_an_epsilon_of_the_others_is_named():
     rows = [r for r in five(1, lambda *_: None) if r.mechanism != "tem"]
     found = diffractor_comparisons.one_dimension_wins.look(f.Runs(rows))
-    assert found.verdict == f.INCONCLUSIVE and "Without a point at an ε of 1-Diffractor's: TEM." in found.numbers
+    assert found.verdict == f.INCONCLUSIVE and "Not measured at any ε of 1-Diffractor: TEM." in found.numbers
 
 
 def test_every_claim_of_a_paper_says_what_differs():
@@ -708,7 +708,7 @@ def test_a_paper_is_held_against_itself_by_its_own_rows():
     assert "53.8%" in said["sixty_percent"] and "1 − tanh(½)" in said["sixty_percent"]
     assert round(1 - math.tanh(0.5), 3) == 0.538
     assert "16.03% and 29.26% at ε 10" in said["strategies_alike"]
-    assert "2 of 6 columns of SST-2" in said["record_strategy"]
+    assert "2 of 6 columns for SST-2" in said["record_strategy"]
     assert "K 5: 1530, K 10: 365" in said["queries_by_k"]
     assert "SST2 at ε 25, SST2 at ε 50" in said["beats_tem_at_equal_privacy"]
 
@@ -778,8 +778,8 @@ def test_a_comparison_that_is_not_significant_says_how_many_texts_detect_the_dif
     alone = evidence.ClaimEvidence(comparisons=[open_]).sentence("Accuracy")
     # (1.960 + 0.842)² · (0.04 / 1.96 / 0.01)² · 900
     assert alone.endswith(
-        "1 point with 80% power takes about 29,000 test texts instead of 900, and seeds in proportion (median of those "
-        "not significant)."
+        "1 point with 80% power takes about 29,000 test texts instead of 900, and proportionally more seeds (median of "
+        "the comparisons that are not significant)."
     )
     # A power of 80% by simulation: so many texts, whose mean difference is a point.
     error = 0.04 / 1.96 * np.sqrt(900 / 29_000)

@@ -355,7 +355,7 @@ def test_the_command_says_of_whom_it_does_not_know_the_defaults(tmp_path, capsys
     assert bench_leaderboard.main(["--rows", str(path), "--set", "builtin", "--privacy", "n_w", "--at", "0.3"]) == 0
     out, err = capsys.readouterr()
     assert "only TEM was measured on Invented notes." in out
-    assert "somebodys is not registered here" in err and "--plugin FILE" in err
+    assert "somebodys is not registered" in err and "--plugin FILE" in err
 
 
 # --- contributed points ---------------------------------------------------------------------------------------------
@@ -491,7 +491,7 @@ def test_the_check_ends_as_a_command_does(lines, against, tmp_path, monkeypatch,
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines), encoding="utf-8")
     assert bench_leaderboard.main(["--check", str(path), "--rerun", "1"]) == 0
     said = capsys.readouterr().out
-    assert "mine.jsonl: 3 points of 2 settings, accepted, 0 faults." in said and "1 of 1 scores inside" in said
+    assert "mine.jsonl: 3 points of 2 settings, accepted, 0 problems." in said and "1 of 1 scores inside" in said
     assert [x.mechanism for x in asked[0]] == ["diffractor"]
     inside = dataclasses.replace(inside, value=0.9)
     assert bench_leaderboard.main(["--check", str(path), "--rerun", "1"]) == 1 and "OUTSIDE" in capsys.readouterr().out

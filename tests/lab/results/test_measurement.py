@@ -124,7 +124,7 @@ def test_the_common_options_are_those_that_are_asked_for(capsys):
 
 
 def test_a_mean_without_an_interval_says_so():
-    assert (plus_minus(0.69, 0.0214), plus_minus(0.69, None)) == ("0.690 ± 0.021", "0.690 (interval not known)")
+    assert (plus_minus(0.69, 0.0214), plus_minus(0.69, None)) == ("0.690 ± 0.021", "0.690 (interval unknown)")
 
 
 def test_a_table_has_a_line_below_its_heading():

@@ -105,7 +105,7 @@ def test_other_sentences_begin_anew_and_a_full_folder_is_refused(tmp_path, asked
         build_bank(other, tmp_path / "bank", **SAID)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match="holds other files"):
+    with pytest.raises(InputError, match="contains other files"):
         build_bank(one, tmp_path / "mine", **SAID)
     with pytest.raises(InputError, match="No sentence is left"):
         build_bank(gather(["Soup."]), tmp_path / "none", **SAID)
@@ -117,7 +117,7 @@ def test_the_command_builds_and_covers(tmp_path, asked, capsys):
     assert main(["bank", "build", str(texts), "--out", str(tmp_path / "bank"), "--licence", "CC0"]) == 0
     printed = capsys.readouterr()
     assert "excluded, fewer than 4 words: 6" in printed.err and "6 sentences." in printed.err
-    assert "look through sentences.txt" in printed.err and "--mechanism dp-sentence --bank" in printed.out
+    assert "read sentences.txt" in printed.err and "--mechanism dp-sentence --bank" in printed.out
     about = read_about(tmp_path / "bank")
     assert (about.title, about.licence, about.left_out) == ("texts.csv", "CC0", {"fewer than 4 words": 6})
     assert main(["bank", "cover", str(texts), "--bank", str(tmp_path / "bank"), "--max-texts", "2"]) == 0
