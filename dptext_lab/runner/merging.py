@@ -71,7 +71,7 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
     if extra:
         notes.append(f"{len(extra)} points are not in the grid and are excluded.")
     if twice:
-        notes.append(f"{twice} lines repeat a point. The newest score of each counts.")
+        notes.append(f"{twice} lines repeat a point; the newest score of each counts.")
     ordered = [newest[p.id] for p in points if p.id in newest]
     # The gates are those of the first seed.
     bases = {line.data: line for line in reversed(ordered) if line.mechanism == BASELINE}

@@ -362,7 +362,7 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
         (lambda x: x["about"].pop("cut"), "about needs"),
         (lambda x: x.update(more=1), "exactly about, gates and rows"),
         (lambda x: x.update(rows=None), "must be lists"),
-        (lambda x: x["rows"][0].update(mechanism=7), "mechanism must be a text"),
+        (lambda x: x["rows"][0].update(mechanism=7), "mechanism must be a string"),
         (lambda x: x["rows"][0].update(seeds="3"), "whole numbers"),
         (lambda x: x["gates"].append({}), "a gate needs exactly"),
     ):
