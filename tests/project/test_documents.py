@@ -207,7 +207,11 @@ def test_numbers_of_the_documents_are_those_of_the_bundled_results():
     verdicts = [row["verdict"] for row in read("audit.json")["rows"]]
     holds, rest = verdicts.count("holds"), verdicts.count("inconclusive")
     assert holds + rest == len(verdicts)
-    for said in (f"{holds} of {len(verdicts)} rows are not violated", f"other {rest} are inconclusive", f"{len(FAULTS)} deliberately broken"):
+    for said in (
+        f"{holds} of {len(verdicts)} rows are not violated",
+        f"other {rest} are inconclusive",
+        f"{len(FAULTS)} deliberately broken",
+    ):
         assert said in plain["docs/measurements/audit.md"], said
     about = read("results.json")["about"]
     points = about["points"] + about["missing"]
