@@ -375,7 +375,7 @@ def test_it_writes_what_it_reads(tiny_autoencoder, tmp_path):
         ("model.safetensors", lambda b: b"", dpt.ModelUnavailable, "damaged or cut off"),
         ("model.safetensors", None, dpt.ModelUnavailable, "has no model.safetensors"),
         ("config.json", lambda b: b[:40], dpt.ModelUnavailable, "damaged or cut off"),
-        ("config.json", None, dpt.ConfigError, "holds no checkpoint"),
+        ("config.json", None, dpt.ConfigError, "contains no checkpoint"),
         ("config.json", lambda b: b'{"model_type": "bert"}', dpt.ConfigError, "another kind of model"),
         ("config.json", lambda b: b.replace(b'"hidden": 8', b'"hidden": 9'), dpt.ConfigError, "do not belong together"),
         ("config.json", lambda b: b.replace(b'"hidden": 8', b'"hidden": "8"'), dpt.ConfigError, "hidden"),
