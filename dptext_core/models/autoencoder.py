@@ -315,8 +315,7 @@ def read_shape(folder: Path) -> AutoencoderShape:
             raise ModelUnavailable(f"There is no checkpoint folder {folder.name!r}. Choose another folder.") from None
         raise ConfigError(
             f"{folder.name} contains no checkpoint of this program: {CONFIG} is missing. Choose a folder that the "
-            "command "
-            "pretrain wrote."
+            "command pretrain wrote."
         ) from None
     except OSError as error:
         raise ModelUnavailable(f"{folder.name}/{CONFIG} cannot be read: {error.strerror or error}.") from error
@@ -332,8 +331,8 @@ def read_shape(folder: Path) -> AutoencoderShape:
     if content.get("trunk_sha256") != TRUNK_SHA256:
         raise ConfigError(
             f"{folder.name} was trained on the word embeddings of another model "
-            f"({shorten_repr(content.get('trunk'))}), not "
-            f"on those of {TRUNK_REPOSITORY} on this machine. Train it again with the command pretrain."
+            f"({shorten_repr(content.get('trunk'))}), not on those of {TRUNK_REPOSITORY} on this machine. Train it "
+            "again with the command pretrain."
         )
     values: dict[str, Any] = {k: content.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
     for name, (low, high) in LIMITS.items():
@@ -363,8 +362,7 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise ModelUnavailable(
             f"{path.parent.name}/{path.name} cannot be read: it is damaged or truncated ({type(error).__name__}). "
-            "Download "
-            "the folder again, or continue its training with the command pretrain."
+            "Download the folder again, or continue its training with the command pretrain."
         ) from error
 
 

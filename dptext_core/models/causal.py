@@ -109,8 +109,8 @@ class Judge:
                 )
         except (OSError, ValueError, KeyError) as error:
             raise ModelUnavailable(
-                f"{folder} contains no readable causal language model ({first_line(error)}). Add the model "
-                "again, or choose another folder."
+                f"{folder} contains no readable causal language model ({first_line(error)}). Add the model again, or "
+                "choose another folder."
             ) from error
         self._model = model.to(self.device).eval().requires_grad_(False)
         start = model.config.bos_token_id

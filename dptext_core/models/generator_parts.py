@@ -149,8 +149,8 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
         return model, tokenizer
     except (SafetensorError, OSError, KeyError, RuntimeError, IndexError, torch.OutOfMemoryError) as error:
         raise ModelUnavailable(
-            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {first_line(error)}). Download "
-            "the folder again."
+            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {first_line(error)}). Download the "
+            "folder again."
         ) from error
 
 

@@ -135,8 +135,8 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     """
     folder = assets_folder() / "models" / "masked_lm"
     missing = (
-        f"The bundled masked language model is not in assets/models/masked_lm ({GRAPH_FILE} is missing). Restore "
-        "that folder from the repository, or create it with tools/export_models.py."
+        f"The bundled masked language model is not in assets/models/masked_lm ({GRAPH_FILE} is missing). Restore that "
+        "folder from the repository, or create it with tools/export_models.py."
     )
     return _describe(*look_up(name, folder / GRAPH_FILE, missing))
 
@@ -298,8 +298,8 @@ def _max_length(folder: Path, notes_file: Path, notes: Mapping, config: Mapping,
         if config.get("model_type") in _OFFSET_POSITIONS:
             pad = config.get("pad_token_id") or 0
             if not isinstance(pad, int):
-                raise ConfigError(f"pad_token_id in {folder / 'config.json'} is not a whole number. Download the "
-                                  "model again.")
+                raise ConfigError(f"pad_token_id in {folder / 'config.json'} is not a whole number. Download the model "
+                                  "again.")
             positions -= pad + 1
         limits.append(positions)
     length = json_in(folder / "tokenizer_config.json").get("model_max_length")

@@ -24,8 +24,8 @@ def announce(why: str) -> None:
         return
     _announced.add(why)
     warnings.warn(
-        f"The language model runs by a slower public path, because {why}. Its scores are the same up to rounding. "
-        "For the faster path, install the versions in requirements.txt of the repository.",
+        f"The language model runs by a slower public path, because {why}. Its scores are the same up to rounding. For "
+        "the faster path, install the versions in requirements.txt of the repository.",
         SlowerPath,
         stacklevel=2,
     )

@@ -121,8 +121,7 @@ def read_tokenizer(file: Path) -> Any:
     except Exception as error:  # tokenizers raises no narrower error
         raise ModelUnavailable(
             f"The tokenizer {file.name} in {file.parent} cannot be read; it may be damaged or truncated. Download the "
-            "model "
-            "again."
+            "model again."
         ) from error
 
 

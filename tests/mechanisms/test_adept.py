@@ -371,10 +371,10 @@ def test_it_writes_what_it_reads(tiny_autoencoder, tmp_path):
 @pytest.mark.parametrize(
     ("file", "change", "error", "says"),
     [
-        ("model.safetensors", lambda b: b[: len(b) // 2], dpt.ModelUnavailable, "damaged or cut off"),
-        ("model.safetensors", lambda b: b"", dpt.ModelUnavailable, "damaged or cut off"),
+        ("model.safetensors", lambda b: b[: len(b) // 2], dpt.ModelUnavailable, "damaged or truncated"),
+        ("model.safetensors", lambda b: b"", dpt.ModelUnavailable, "damaged or truncated"),
         ("model.safetensors", None, dpt.ModelUnavailable, "has no model.safetensors"),
-        ("config.json", lambda b: b[:40], dpt.ModelUnavailable, "damaged or cut off"),
+        ("config.json", lambda b: b[:40], dpt.ModelUnavailable, "damaged or truncated"),
         ("config.json", None, dpt.ConfigError, "contains no checkpoint"),
         ("config.json", lambda b: b'{"model_type": "bert"}', dpt.ConfigError, "another kind of model"),
         ("config.json", lambda b: b.replace(b'"hidden": 8', b'"hidden": 9'), dpt.ConfigError, "do not belong together"),
