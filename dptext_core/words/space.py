@@ -115,7 +115,7 @@ class WordSpace:
         if self.counts is not None:
             counts = np.array(self.counts, dtype=np.int64)
             if counts.shape != (len(words),) or np.any(counts < 0) or np.any(np.diff(counts) > 0):
-                raise InputError("A word space needs one count per word, none negative, in descending order.")
+                raise InputError("The counts of a word space must be one per word, none negative, in descending order.")
             counts.setflags(write=False)
             object.__setattr__(self, "counts", counts)
 

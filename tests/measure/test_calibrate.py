@@ -78,7 +78,7 @@ def test_vickrey_at_a_value_it_reaches_and_beyond():
     with pytest.raises(dpt.InputError) as error:
         calibrate(m, {"n_w": 0.99}, words=FEW)
     assert "mean probability that a word is unchanged of 99.0%" in str(error.value)
-    least = re.search(r"it lies from (\d\.\d)% to", str(error.value))
+    least = re.search(r"it ranges from (\d\.\d)% to", str(error.value))
     assert least and 1.0 <= float(least[1]) <= 2.5, "an estimate, near 1 in 60 words"
 
 
@@ -169,7 +169,7 @@ def test_bayes_success_on_a_text_counts_the_words_that_are_guessed(monkeypatch, 
 
 
 def test_what_cannot_be_reached_says_what_can():
-    with pytest.raises(dpt.InputError, match="Choose one in between"):
+    with pytest.raises(dpt.InputError, match="Choose a value in between"):
         calibrate(dpt.get_mechanism("custext"), {"n_w": 0.0001}, words=WORDS)
 
 
@@ -223,7 +223,7 @@ def test_equal_privacy_takes_the_first_as_the_measure_and_keeps_what_fails():
     )
     with pytest.raises(dpt.InputError, match="cannot reach"):
         _ = calibrations[2].calibrated
-    with pytest.raises(dpt.InputError, match="no way to compare"):
+    with pytest.raises(dpt.InputError, match="no useful target"):
         equal_privacy([first.replace(epsilon=first.max_epsilon), *others], "n_w", text=TEXT)
     with pytest.raises(dpt.ConfigError, match="one ε a token"):
         equal_privacy([first.replace(epsilon=(1.0, 2.0)), *others], "n_w", text=TEXT)
