@@ -101,7 +101,7 @@ def test_a_part_that_was_cut_off_is_encoded_again(tmp_path, asked, monkeypatch):
 def test_other_sentences_begin_anew_and_a_full_folder_is_refused(tmp_path, asked):
     one, other = gather(["The soup was very cold."]), gather(["The bread was very old."])
     build_bank(one, tmp_path / "bank", **SAID)
-    with pytest.raises(InputError, match="contains a bank"):
+    with pytest.raises(InputError, match="holds a bank"):
         build_bank(other, tmp_path / "bank", **SAID)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("x")
