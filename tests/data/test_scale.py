@@ -153,7 +153,7 @@ def test_a_stopped_run_goes_on_with_what_is_missing(tmp_path, data, last):
     (out / "blocks" / "00000005-20.tmp").write_text('{"dp"')  # what a kill leaves
     with pytest.raises(dpt.ConfigError, match="block is 4 there and 8 here"):
         blocks.rewrite_data(data, m, out, Pretend(), block=8)
-    with pytest.raises(dpt.ConfigError, match="made by workers: give --workers 1, or more"):
+    with pytest.raises(dpt.ConfigError, match="run by workers: use --workers"):
         rewrite_data(data, m, out)
     workers = Pretend(1)
     blocks.rewrite_data(data, m, out, workers, block=4)
@@ -267,9 +267,9 @@ def test_what_workers_cannot_do_is_said(tmp_path, data, own):
     with pytest.raises(dpt.ConfigError, match="Rewrite the data set on one machine"):
         blocks.rewrite_data(data, Together.create(), tmp_path / "out", Pretend())
     orders = blocks.Orders(dpt.Setting("foreign-swap", {}, 1.0), {}, "text", (), None)
-    with pytest.raises(dpt.ConfigError, match="Install the same one on every machine"):
+    with pytest.raises(dpt.ConfigError, match="Install the same version on every machine"):
         Worker(dataclasses.replace(orders, version="0.0"))
-    with pytest.raises(dpt.ConfigError, match="Put the same files on every machine"):
+    with pytest.raises(dpt.ConfigError, match="Copy the same files to every machine"):
         Worker(dataclasses.replace(orders, loads={"vectors": "0" * 64}))
     one = blocks.Block(0, 0, [{"text": "qzk"}])
     worker = Worker(dataclasses.replace(orders, setting=dpt.Setting("broken")))

@@ -172,7 +172,7 @@ def test_the_plan_in_words():
     assert distribute(m, "The doctor.", 7.0).sentence() == "1 word, ε = 7 per word, together ε = 7."
     said = distribute(m, "The doctor left.", 7.0, "hand", {1: 0.2}).sentence()
     assert said.startswith("2 words, between ε = 1.4 and 5.6 per word, together ε = 7. ")
-    assert "This shows which words you consider private" in said
+    assert "This reveals which words you consider private" in said
 
 
 def test_a_word_that_is_drawn_once_counts_once():

@@ -138,7 +138,7 @@ def test_what_stands_in_lists_of_lists_is_written_in_every_format_or_refused(tmp
     batch = core.Batch(tmp_path, core.BatchRequest("a.jsonl", "text", False, ("b",), dpt.Setting("custext", {}, 3.0)))
     found = batch.rewrite()
     assert found.rows == 4 and len(found.errors) == (deep > 100)
-    assert all("line 1, has more than 100 lists and objects within each other" in why for _, why in found.errors)
+    assert all("line 1, has more than 100 nested lists and objects" in why for _, why in found.errors)
     for suffix in core.release_files.RELEASE:
         assert batch.release(suffix).stat().st_size
 

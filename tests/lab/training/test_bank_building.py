@@ -105,7 +105,7 @@ def test_other_sentences_begin_anew_and_a_full_folder_is_refused(tmp_path, asked
         build_bank(other, tmp_path / "bank", **SAID)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match="holds other files"):
+    with pytest.raises(InputError, match="contains other files"):
         build_bank(one, tmp_path / "mine", **SAID)
     with pytest.raises(InputError, match="No sentence is left"):
         build_bank(gather(["Soup."]), tmp_path / "none", **SAID)
