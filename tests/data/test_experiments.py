@@ -141,13 +141,13 @@ BROKEN = {
     "opened.csv": (f'text,label\na,1\nb,2\n"{SECRET},3\nc,4\nd,5\n'.encode(), "line 4, cannot be read as a table"),
     "blank.txt": (b"\n  \n", "has no rows"),
     "latin.txt": (SECRET.encode() + b" \xe9\n", "not UTF-8 in line 1"),
-    "cut.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}'.encode(), "the file may be cut off"),
+    "cut.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}'.encode(), "the file may be truncated"),
     "text.parquet": (f"PAR1 {SECRET}".encode(), "not a complete Parquet file"),
     "text.docx": (f"PK {SECRET}".encode(), "not a complete DOCX file"),
     "text.pdf": (f"%PDF-1.7 {SECRET}".encode(), "cannot be read as a PDF"),
     "twice.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(), "line 2, has two values of"),
     "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
-    "list.jsonl": (b'["a"]\n', "no JSON object"),
+    "list.jsonl": (b'["a"]\n', "not a JSON object"),
     "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 lists"),
     "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "nothing named 'text'"),
 }
@@ -635,7 +635,7 @@ def test_draws_for_all_rows_that_were_cut_off_are_not_made_again(tmp_path):
     data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
     rewrite_data(data, m, out)
     write(out / "rows.jsonl", (out / "rows.jsonl").read_text().splitlines(True)[0])
-    with pytest.raises(dpt.ConfigError, match="all rows at once"):
+    with pytest.raises(dpt.ConfigError, match="all rows share"):
         rewrite_data(data, m, out)
 
 

@@ -209,7 +209,7 @@ def test_draws_for_a_whole_data_set_are_made_at_once(counted):
     counted.shared = True
     next(rewrite_records(rows(9), counted, batch=2))
     assert len(counted.seen) == 9
-    with pytest.raises(dpt.ConfigError, match="all rows at once"):
+    with pytest.raises(dpt.ConfigError, match="all rows share"):
         rewrite_records(rows(9), counted, start=2)
 
 

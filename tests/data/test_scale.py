@@ -234,7 +234,7 @@ def test_rows_under_a_key_that_is_gone_are_not_gone_on_with(tmp_path, data, vect
     with pytest.raises(KeyboardInterrupt):
         blocks.rewrite_data(data, m, out, Pretend(1, last=2), block=4)
     (out / "noise.key").unlink()
-    with pytest.raises(dpt.ConfigError, match=r"the key .* is gone"):
+    with pytest.raises(dpt.ConfigError, match=r"the key .* is missing"):
         blocks.rewrite_data(data, m, out, Pretend(), block=4)
 
 
@@ -323,7 +323,7 @@ def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_f
             theirs.close()
             self._there[ours] = _Process(types.SimpleNamespace(join=lambda: None, terminate=lambda: None))
 
-    with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they begin"):
+    with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they start"):
         while not workers.room():
             workers.take(30)
     assert workers.begun == 2 + 2 * blocks.TRIES

@@ -209,7 +209,7 @@ def test_what_is_no_share_and_no_word_is_refused():
         distribute(m, TEXT, 10.0, "hand", [0.5])
     with pytest.raises(dpt.InputError, match="no ε at all"):
         distribute(m, TEXT, 5e-324)
-    with pytest.raises(dpt.InputError, match="A word is a str"):
+    with pytest.raises(dpt.InputError, match="A word must be a str"):
         frequency_weight(3)
 
 

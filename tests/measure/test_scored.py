@@ -262,7 +262,7 @@ def test_the_command_reads_annotations_and_refuses_another_format(bare, tmp_path
     rows = {r["name"]: r for r in json.loads(out)["rows"]}
     assert rows["recall_quasi"]["value"] == 0.5 and "recall_direct" not in rows and "1 of 2 originals" in err
     assert cli.main([*given, "--identifiers", str(tab(tmp_path, [{"text": "x"}]))]) != 0
-    assert "Document 1 is not as TAB" in capsys.readouterr().err
+    assert "Document 1 is not in TAB" in capsys.readouterr().err
     assert cli.main([*given, "--identifiers", str(tab(tmp_path, [annotated() | {"text": "no"}]))]) != 0
     assert "No original is the text" in capsys.readouterr().err
 

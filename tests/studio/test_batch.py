@@ -367,7 +367,7 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
         (("--data", "-", "--out", "-", "--release", "r.csv"), "--release needs stored rows"),
         (("--data", "-", "--out", str(tmp_path / "o"), "--release", "r.odt"), "--out -"),
         (("--data", "a.csv", "--out", str(tmp_path / "o"), "--exact-cells"), "needs --release or --inspection"),
-        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "end it with one of"),
+        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "Use one of the endings"),
     ):
         status, rows, err = piped(monkeypatch, capsys, "", *wrong)
         assert (status, rows) == (2, []) and said in err and not (tmp_path / "o").exists()
