@@ -185,7 +185,7 @@ def test_what_cannot_be_reached_says_what_can():
         ({"n_w": 0.5, "total": 3.0}, {"text": TEXT}, "one of"),
         ({}, {"text": TEXT}, "one of"),
         ({"n_w": 0.5}, {}, "text or a list"),
-        ({"n_w": 0.5}, {"text": TEXT, "words": WORDS}, "not both"),
+        ({"n_w": 0.5}, {"text": TEXT, "words": WORDS}, "either a text or"),
         ({"n_w": 0.5}, {"text": "the of and"}, "nothing to measure"),
         ({"n_w": 0.5}, {"words": ["Xqzzy"]}, "none of these words in its vocabulary"),
     ],
