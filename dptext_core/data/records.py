@@ -389,10 +389,10 @@ class DatasetGuarantee:
         n = self.rows - self.errors - self.untouched
         left = ""
         if self.untouched:
-            it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
+            unchanged, them = ("it is", "it") if self.untouched == 1 else ("they are", "them")
             left = (
-                f" {pluralize(self.untouched, 'row')} had no sampled word: {it} is unchanged, and this guarantee "
-                f"protects nothing in {them}."
+                f" {pluralize(self.untouched, 'row')} had no sampled word: {unchanged} unchanged, and this "
+                f"guarantee protects nothing in {them}."
             )
         if self.errors:
             their = "its text" if self.errors == 1 else "their texts"

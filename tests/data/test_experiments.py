@@ -145,11 +145,11 @@ BROKEN = {
     "text.parquet": (f"PAR1 {SECRET}".encode(), "not a complete Parquet file"),
     "text.docx": (f"PK {SECRET}".encode(), "not a complete DOCX file"),
     "text.pdf": (f"%PDF-1.7 {SECRET}".encode(), "cannot be read as a PDF"),
-    "twice.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(), "line 2, has two values of"),
-    "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
+    "twice.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(), "line 2, has two values with the same name"),
+    "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is not valid JSON"),
     "list.jsonl": (b'["a"]\n', "not a JSON object"),
-    "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 lists"),
-    "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "nothing named 'text'"),
+    "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 nested lists"),
+    "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "no column 'text'"),
 }
 
 
@@ -455,7 +455,7 @@ def test_a_folder_of_another_run_or_of_other_files_is_refused(tmp_path, swap):
     data, out = numbered(tmp_path, 3), tmp_path / "out"
     rewrite_file(data, swap, out)
     kept = (out / "rows.jsonl").read_bytes()
-    with pytest.raises(dpt.ConfigError, match=r"options.epsilon is '2' there and '3' here.*name another folder"):
+    with pytest.raises(dpt.ConfigError, match=r"options.epsilon is '2' there and '3' here.*choose another folder"):
         rewrite_file(data, swap.replace(epsilon=3.0), out)
     numbered(tmp_path, 4)
     with pytest.raises(dpt.ConfigError, match=r"data.sha256 is .*…; data.rows|data.sha256 is .*…"):
@@ -786,7 +786,7 @@ def test_rewritten_rows_are_learnt_from_and_those_with_errors_left_out(tmp_path,
         ('{"text": "a", "label": null}\n', "without a label"),
         ('{"text": 5, "label": 1}\n', "a value that is not a text"),
         ('{"text": null, "label": 1}\n', "No row of a.jsonl has a text"),
-        ('{"text": "a"}\n', "nothing named 'label'"),
+        ('{"text": "a"}\n', "no column 'label'"),
     ],
 )
 def test_data_without_texts_or_labels_says_so(tmp_path, run, content, reason):

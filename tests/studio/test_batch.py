@@ -357,7 +357,7 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
     assert '"n": null' in out and "NaN" not in out and "\u2028" not in out
     assert [json.loads(line)["n"] for line in out.splitlines()] == [None, "b\u2028c"]
     status, rows, err = piped(monkeypatch, capsys, '{"text": "a"}\n{"te', "--data", "-", "--out", "-", "--batch", "1")
-    assert status == 2 and len(rows) == 1 and "Standard input, line 2, is no JSON" in err
+    assert status == 2 and len(rows) == 1 and "Standard input, line 2, is not valid JSON" in err
     status, rows, err = piped(monkeypatch, capsys, "\udcff", "--data", "-", "--out", "-")
     assert status == 2 and "not UTF-8 in line 1" in err
     status, rows, err = piped(monkeypatch, capsys, '{"text": null}\n{"text": 5}\n', "--data", "-", "--out", "-")
