@@ -145,7 +145,10 @@ BROKEN = {
     "text.parquet": (f"PAR1 {SECRET}".encode(), "not a complete Parquet file"),
     "text.docx": (f"PK {SECRET}".encode(), "not a complete DOCX file"),
     "text.pdf": (f"%PDF-1.7 {SECRET}".encode(), "cannot be read as a PDF"),
-    "twice.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(), "line 2, has two values with the same name"),
+    "twice.jsonl": (
+        f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(),
+        "line 2, has two values with the same name",
+    ),
     "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is not valid JSON"),
     "list.jsonl": (b'["a"]\n', "not a JSON object"),
     "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 nested lists"),
