@@ -8,7 +8,7 @@
     r = m.rewrite("My doctor in Lisbon changed the dose.")
     print(r.text, r.guarantee.sentence(), sep="\\n")
 
-Importing this package loads no model and no torch; what is heavy loads on first use.
+Importing this package loads no model and no torch; heavy parts load on first use.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _LAZY = {
     "word_space": "words",
     "word_spaces": "words",
 }
-#: Packages that are reached as attributes.
+#: Packages that are available as attributes.
 _PACKAGES = ("attacks", "testing")
 
 __all__ = [
@@ -158,7 +158,7 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-if not TYPE_CHECKING:  # to a type checker every name would be there
+if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str):
         if name in _LAZY:

@@ -4,7 +4,7 @@
 
     DPTextError
     ├── ConfigError        an option is unknown, missing or out of range (also a ValueError)
-    ├── InputError         a text or a file cannot be used as it is (also a ValueError)
+    ├── InputError         a text or a file cannot be used (also a ValueError)
     ├── NoDistribution     this step, or this mechanism, has no distribution over words
     ├── ModelUnavailable   a model or a data file is not on this machine
     ├── Busy               the engine has too much to do; try again
@@ -23,7 +23,7 @@ class ConfigError(DPTextError, ValueError):
 
 
 class InputError(DPTextError, ValueError):
-    """A text or a file cannot be used as it is."""
+    """A text or a file cannot be used."""
 
 
 class NoDistribution(DPTextError):

@@ -1,7 +1,7 @@
-"""How a drawn word came about, as plain data: its place on lists, its group, the noise around it.
+"""How a word was sampled, as plain data: its position on lists, its group, the noise around it.
 
-Mechanisms make it. It holds the original word, so it is for the author's screen and never part of a release. Words are
-plain text: whoever prints them escapes them.
+Mechanisms create it. It contains the original word, so it is for the author's screen and never part of a release. Words
+are plain text: escape them for display.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def same_word(a: str, b: str) -> bool:
-    """Whether two words are one, case ignored."""
+    """Return True if two words are equal, ignoring case."""
     return a.lower() == b.lower()
 
 
 @dataclass(frozen=True, eq=False)
 class ListNeighbourhood(Private):
-    """The words around the original on one list, and what was drawn there.
+    """The words around the original on one list, and the sampled one.
 
-    words: in the order of the list, the original among them. offsets: int64 (w,), places from the original, negative
-    before it, ascending. probs: float64 (w,), the chance of each place. candidate, candidate_offset: the word drawn on
-    this list and its place; it may lie outside the window. Raises InputError where these do not fit together.
+    words: in the order of the list, including the original. offsets: int64 (w,), positions relative to the original,
+    ascending. probs: float64 (w,), the probability of each position. candidate, candidate_offset: the word sampled on
+    this list and its position, which may be outside the window. Raises InputError if these do not match.
     """
 
     name: str
@@ -44,8 +44,9 @@ class ListNeighbourhood(Private):
         object.__setattr__(self, "words", tuple(self.words))
         n = len(self.words)
         offsets = np.array(self.offsets, dtype=np.float64)
-        _require(offsets.shape == (n,) and bool(np.all(offsets == np.rint(offsets))), "offsets need one integer a word")
-        _require(bool(np.all(np.diff(offsets) > 0)) and 0 in offsets, "offsets need to ascend and to hold 0")
+        _require(offsets.shape == (n,) and bool(np.all(offsets == np.rint(offsets))), "offsets need one integer per "
+                                                                                      "word")
+        _require(bool(np.all(np.diff(offsets) > 0)) and 0 in offsets, "offsets must ascend and contain 0")
         probs = _probabilities(self.probs, n)
         whole = offsets.astype(np.int64)
         whole.setflags(write=False)
@@ -68,15 +69,15 @@ class ListNeighbourhood(Private):
 
     @property
     def outside(self) -> bool:
-        """Whether the candidate lies outside the window."""
+        """Return True if the candidate is outside the window."""
         return self.at(self.candidate_offset) is None
 
 
 @dataclass(frozen=True, eq=False)
 class DiffractionView(Private):
-    """One word diffracted through lists: each draws a candidate, and one of them is released.
+    """One word replaced through lists: each samples a candidate, and one of them is released.
 
-    As Figure 1 of the 1-Diffractor paper. chosen: the index of the list whose candidate was released.
+    As in Figure 1 of the 1-Diffractor paper. chosen: the index of the list whose candidate was released.
     """
 
     source: str
@@ -89,16 +90,17 @@ class DiffractionView(Private):
         _require(bool(self.lists), "there is no list")
         _require(0 <= self.chosen < len(self.lists), "the chosen list is not among the lists")
         _require(all(same_word(n.original, self.source) for n in self.lists), "a list has another word at offset 0")
-        _require(same_word(self.lists[self.chosen].candidate, self.released), "another word was drawn than is released")
+        _require(same_word(self.lists[self.chosen].candidate, self.released), "the sampled word is not the released "
+                                                                              "one")
 
 
 @dataclass(frozen=True, eq=False)
 class GroupView(Private):
-    """The output set of one word, and the crowd that it hides in.
+    """The output set of one word, and the words that share it.
 
     words: the K possible outputs, similarities and probs float64 (K,) at the ε of the result. crowd: the words that
-    share this output set, the source among them. alone_share: the share of the vocabulary that is alone in its group,
-    between 0 and 1. groups: how many groups the mapping has.
+    share this output set, including the source. alone_share: the share of the vocabulary that is alone in its group,
+    between 0 and 1. groups: the number of groups of the mapping.
     """
 
     source: str
@@ -117,9 +119,9 @@ class GroupView(Private):
         _require(n > 0, "there is no output")
         object.__setattr__(self, "similarities", _floats(self.similarities, (n,), "similarities"))
         object.__setattr__(self, "probs", _probabilities(self.probs, n))
-        _require(any(same_word(w, self.source) for w in self.crowd), "the crowd does not hold the source")
+        _require(any(same_word(w, self.source) for w in self.crowd), "the crowd does not contain the source")
         _require(any(same_word(w, self.released) for w in self.words), "the released word is not a possible output")
-        _require(0 <= self.alone_share <= 1, "the share of words alone needs to be between 0 and 1")
+        _require(0 <= self.alone_share <= 1, "the share of words alone must be between 0 and 1")
         _require(self.groups >= 1, "there is no group")
 
     @property
@@ -131,11 +133,10 @@ class GroupView(Private):
 class CloudView(Private):
     """Noise around one word in a word space, projected to two dimensions.
 
-    words and xy float64 (n, 2): the source first, then its neighbours, nearest first, the released word among them.
-    noise: float64 (m, 2), where draws of the noise land; they may be a part of all ``draws`` that the probabilities
-    beside the picture come from. landed: float64 (2,), where this draw landed. dims: dimensions of the word space.
-    share: the part of the squared distances between the source and the words that the projection keeps, between 0 and
-    1. Both None where unknown.
+    words and xy float64 (n, 2): the source first, then its neighbours, nearest first, including the released word.
+    noise: float64 (m, 2), noisy points; they may be a part of the ``draws`` behind the probabilities. landed: float64
+    (2,), the noisy point of this draw. dims: dimensions of the word space. share: the share of the squared distances
+    between the source and the words that the projection preserves, between 0 and 1. Both None if unknown.
     """
 
     source: str
@@ -151,7 +152,7 @@ class CloudView(Private):
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
         n = len(self.words)
-        _require(n > 0 and same_word(self.words[0], self.source), "the source needs to be the first word")
+        _require(n > 0 and same_word(self.words[0], self.source), "the source must be the first word")
         _require(any(same_word(w, self.released) for w in self.words), "the released word is not among the words")
         object.__setattr__(self, "xy", _floats(self.xy, (n, 2), "xy"))
         noise = np.asarray(self.noise, dtype=np.float64)
@@ -159,17 +160,17 @@ class CloudView(Private):
         object.__setattr__(self, "landed", _floats(self.landed, (2,), "landed"))
         _require(self.draws >= 0, "the number of draws is negative")
         _require(self.dims is None or self.dims >= 1, "the space needs a dimension")
-        _require(self.share is None or 0 <= self.share <= 1, "the share needs to be between 0 and 1")
+        _require(self.share is None or 0 <= self.share <= 1, "the share must be between 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
 class ProposalView(Private):
-    """A public proposal, and what the private text does to it, for a few words.
+    """A public proposal, and the effect of the private text on it, for a few words.
 
-    words: the w candidates worth showing, the released one among them, the likeliest first. proposed: float64 (w,),
-    chances under the proposal alone. shift: float64 (w,), nats that the private text adds, 0 for the least moved
-    candidate of all. probs: float64 (w,), chances at the ε of the result. most: the largest shift that the mechanism
-    allows; None where that depends on distances.
+    words: the w candidates worth showing, including the released one, most probable first. proposed: float64 (w,),
+    probabilities under the proposal alone. shift: float64 (w,), nats that the private text adds, 0 for the least moved
+    candidate. probs: float64 (w,), probabilities at the ε of the result. most: the largest shift that the mechanism
+    allows; None if that depends on distances.
     """
 
     source: str
@@ -188,7 +189,7 @@ class ProposalView(Private):
         object.__setattr__(self, "probs", _probabilities(self.probs, n))
         object.__setattr__(self, "shift", _floats(self.shift, (n,), "shifts"))
         most = np.inf if self.most is None else self.most * (1 + 1e-9) + 1e-9
-        _require(self.shift.min() >= 0 and self.shift.max() <= most, "a shift is negative or larger than there can be")
+        _require(self.shift.min() >= 0 and self.shift.max() <= most, "a shift is negative or too large")
 
     @classmethod
     def of(
@@ -202,8 +203,10 @@ class ProposalView(Private):
         at: Sequence[int] = (),
         n: int = 12,
     ) -> ProposalView:
-        """From ln of a proposal and what is added to it, both float64 (V,) up to constants. at: candidates that are
-        shown in any case. The n likeliest and the three that are proposed first are shown too."""
+        """Build the view from ln of a proposal and what is added to it, both float64 (V,) up to constants.
+
+        at: candidates that are always shown. The n most probable and the three first proposals are shown too.
+        """
         proposed, both = (np.exp(x - x.max()) for x in (log_base, log_base + added))
         proposed, probs = proposed / proposed.sum(), both / both.sum()
         here = [i for i, w in enumerate(candidates) if same_word(w, released)]
@@ -219,8 +222,11 @@ View: TypeAlias = DiffractionView | GroupView | CloudView | ProposalView
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """A plane through a word space. xy: float64 (n, 2), the words in it, the origin at (0, 0). share: the part of the
-    squared distances from the origin that it keeps, between 0 and 1."""
+    """A plane through a word space.
+
+    xy: float64 (n, 2), the words in it, the origin at (0, 0). share: the share of the squared distances from the origin
+    that it preserves, between 0 and 1.
+    """
 
     xy: NDArray[np.float64]
     share: float
@@ -228,18 +234,17 @@ class Projection:
     axes: NDArray[np.float64] = field(repr=False)
 
     def of(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Further points (m, d) in the same plane, float64 (m, 2); one point (d,) gives (2,)."""
+        """Project other points (m, d) to the same plane, float64 (m, 2); one point (d,) gives (2,)."""
         points = np.asarray(points, dtype=np.float64)
         _require(points.ndim in (1, 2) and points.shape[-1] == len(self.origin), "the points have other dimensions")
         return (points - self.origin) @ self.axes.T
 
 
 def project(vectors: ArrayLike, origin: int = 0) -> Projection:
-    """Project ``vectors`` (n, d) on the plane through row ``origin`` that keeps most of the squared distances from that
-    row.
+    """Project ``vectors`` (n, d) to the plane through row ``origin`` that preserves most of the squared distances.
 
     Principal components around that row instead of around the mean. The sign of an axis is fixed: its largest
-    coordinate is positive. Raises InputError for anything but a finite matrix with that row.
+    coordinate is positive. Raises InputError unless it gets a finite matrix with that row.
     """
     x = np.asarray(vectors, dtype=np.float64)
     _require(x.ndim == 2 and x.size > 0 and bool(np.isfinite(x).all()), "a projection needs a finite matrix")
@@ -264,8 +269,8 @@ def _floats(values: Any, shape: Sequence[int], name: str) -> NDArray[np.float64]
     array = np.array(values, dtype=np.float64)
     if array.size == 0 and np.prod(shape) == 0:
         array = array.reshape(tuple(shape))
-    _require(array.shape == tuple(shape), f"{name} need the shape {tuple(shape)} and have {array.shape}")
-    _require(bool(np.isfinite(array).all()), f"{name} need to be finite")
+    _require(array.shape == tuple(shape), f"{name} need the shape {tuple(shape)}, but have {array.shape}")
+    _require(bool(np.isfinite(array).all()), f"{name} must be finite")
     array.setflags(write=False)
     return array
 

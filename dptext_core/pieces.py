@@ -1,4 +1,4 @@
-"""The pieces of a released text, and the steps in which words were replaced."""
+"""The parts of a released text, and the steps that replaced words."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ ORIGINS = ("drawn", "copied", "rule", "polished")
 
 @dataclass(frozen=True, slots=True)
 class Release(Private):
-    """A piece of the released text.
+    """A part of the released text: a word, a token or a sentence.
 
     Attributes
     ----------
     span : (int, int)
         Offsets in the released text.
     text : str
-        What stands there.
+        The text of this part.
     epsilon : float
-        What it spent.
+        The ε that it spent.
     origin : str
         "drawn"; "copied" from the original; placed by a public "rule"; or "polished", computed from what was drawn
         (``RewriteResult.polished``).
     source : (int, int) or None
-        Offsets in the original of the word that it answers to.
+        Offsets in the original of the corresponding word.
     reason : str
-        Why it was not drawn by looking at a word, where it was not.
+        Why no word was sampled for it from an original, if so.
     capital : bool
-        Whether it is capitalised by rule.
+        Whether a rule capitalises it.
     """
 
     span: tuple[int, int]
@@ -52,12 +52,12 @@ class Release(Private):
 
     @property
     def original(self) -> str:
-        """The word in whose place it stands: none that is known. Steps have one."""
+        """Return the original word in its place: unknown here. Steps have one."""
         return ""
 
     @property
     def action(self) -> str:
-        """As that of a step: what answers to no word is an insertion."""
+        """Return the action, like that of a step: a part without a corresponding word is an insertion."""
         return "insert" if self.drawn else "keep"
 
     @property
@@ -74,18 +74,18 @@ class Step(Private):
     span : (int, int)
         Offsets in the original; empty for an insertion.
     original, replacement : str
-        The words; of the original what one sees of it (:mod:`dptext_core.text.visible`).
+        The words; of the original the visible form (:mod:`dptext_core.text.visible`).
     action : {"replace", "keep", "insert", "delete"}
     reason : str
-        Why it was kept, deleted or inserted.
+        Why it was copied, deleted or inserted.
     epsilon : float
-        What it spent.
+        The ε that it spent.
     out : (int, int)
         Offsets in the released text; empty for a deletion.
     index : int
-        The token's index in the document.
+        Index of the token in the document.
     capital : bool
-        Whether the released word is capitalised by rule.
+        Whether a rule capitalises the released word.
     """
 
     span: tuple[int, int]
@@ -102,46 +102,51 @@ class Step(Private):
 
     @property
     def changed(self) -> bool:
-        """Whether another word stands there now, ignoring case."""
+        """Return True if another word is there now, ignoring case."""
         return self.original.casefold() != self.replacement.casefold()
 
     @property
     def drawn(self) -> bool:
-        """Whether what stands there now was drawn, with or without looking at the word."""
+        """Return True if the word there now was sampled, from the original word or independently."""
         return self.action in ("replace", "insert")
 
     @property
     def by_looking(self) -> bool:
-        """Whether it was drawn by looking at the word: what else was drawn tells nothing of it."""
+        """Return True if it was sampled from the original word: other samples reveal nothing about it."""
         return self.action == "replace" and not self.reason
 
     @property
     def is_content(self) -> bool:
-        """Whether the original is a word to hide: drawn by looking at it, or unknown to the vocabulary and not left
-        out. Unknown words are replaced at random, or released in clear."""
+        """Return True if the original is a word to hide: sampled from, or unknown to the vocabulary and not omitted.
+
+        Unknown words are replaced at random, or released unchanged.
+        """
         return self.by_looking or (self.reason == NOT_IN_VOCABULARY and self.action in ("replace", "keep"))
 
     @property
     def text(self) -> str:
-        """What was released."""
+        """Return the released text."""
         return self.replacement
 
 
-#: The reason of a step whose word the mechanism's vocabulary lacks.
+#: The reason of a step whose word is not in the mechanism's vocabulary.
 NOT_IN_VOCABULARY = "not in the vocabulary"
-#: The reason of a step whose copied word has another form, by what was released behind it.
+#: The reason of a step whose copied word has another form because of the released word after it.
 AGREEMENT = "agrees with the next word"
-#: The reason of a step that leaves a word out by chance.
+#: The reason of a step that deletes a word at random.
 DELETED_BY_CHANCE = "deleted at random"
 
 
 def deleted_by_chance(step: Step) -> bool:
-    """Whether a word that would have been drawn was left out by chance, not by a rule for what it is."""
+    """Return True if a word that would have been sampled was deleted at random, not by a rule for its kind."""
     return step.action == "delete" and step.reason == DELETED_BY_CHANCE
 
 
 def kept_step(token: Token, index: int, reason: str, out: tuple[int, int], written: Mapping[int, str]) -> Step:
-    """Return the step of a copied token. written: by index, the copied tokens that have another form in the release."""
+    """Return the step of a copied token.
+
+    written: by index, the copied tokens that have another form in the release.
+    """
     shown = written.get(index, token.text)
     if shown.casefold() != token.text.casefold():
         reason = AGREEMENT
@@ -150,7 +155,7 @@ def kept_step(token: Token, index: int, reason: str, out: tuple[int, int], writt
 
 
 class Unit(Protocol):
-    """What a token view shows and ``distribution(i)`` counts: a step where there is alignment, else a piece."""
+    """An element of a token view, counted by ``distribution(i)``: a step with alignment, else a released part."""
 
     @property
     def text(self) -> str: ...
@@ -171,12 +176,15 @@ class Unit(Protocol):
 
 
 def by_rule(step: Step, rules: Collection[str] = ()) -> bool:
-    """Return whether a public rule placed the word of a step. rules: reasons of steps where one did."""
+    """Return True if a public rule placed the word of a step.
+
+    rules: reasons of such steps.
+    """
     return step.reason == AGREEMENT or step.reason in rules
 
 
 def releases_of(steps: Sequence[Step], rules: Collection[str] = ()) -> tuple[Release, ...]:
-    """Return what was released, from aligned steps. rules: reasons of steps whose word was placed, not drawn."""
+    """Return the released parts from aligned steps. rules: reasons of steps whose word was placed, not sampled."""
     out = []
     for s in steps:
         if s.action == "delete":
@@ -188,7 +196,7 @@ def releases_of(steps: Sequence[Step], rules: Collection[str] = ()) -> tuple[Rel
 
 
 def check_pieces(text: str, pieces: Sequence[Release], title: str) -> None:
-    """Raise ConfigError where pieces are not parts of the text in order, or have an origin that there is not."""
+    """Raise ConfigError if the parts are not in the text in order, or have an unknown origin."""
     at = 0
     for k, piece in enumerate(pieces):
         start, end = piece.span

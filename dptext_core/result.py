@@ -1,9 +1,8 @@
-"""What a rewrite is: the pieces of the released text, how each came about, and the guarantee that goes with it.
+"""The result of a rewrite: the parts of the released text, their origins, and the guarantee.
 
-A result is seen from what it releases: :attr:`RewriteResult.releases` are the pieces of the released text in order.
-Where every piece answers to a word that was read, :attr:`RewriteResult.steps` is the same from the side of that word.
-How a piece came about (its distribution, its noise, the model's scores) is in one private :class:`Trace`, which is
-asked for what it has.
+:attr:`RewriteResult.releases` are the parts of the released text in order. If every part corresponds to an original
+word, :attr:`RewriteResult.steps` lists the same from the side of that word. The origin of a part (its distribution, its
+noise, the model's scores) is in one private :class:`Trace`, which answers requests for what it has.
 """
 
 from __future__ import annotations
@@ -35,28 +34,27 @@ T = TypeVar("T")
 
 
 class Trace(Private):
-    """How the drawn units of one result came about, for the owner's eyes. Units are counted as in ``result.units``.
-
-    A mechanism derives its own from this one and fills in what it has; a part that it lacks raises NoDistribution.
+    """How the sampled units of one result came about, for the owner alone. Units are counted as in ``result.units``. A
+    mechanism derives its own from this class and implements what it has; a missing part raises NoDistribution.
 
     Attributes
     ----------
     can : frozenset of str
-        What it has of "distribution" (one for each drawn piece), "sweep" (the same noise at another ε without a new
-        pass) and "alignment" (pieces that answer to the words that were read).
+        Which of these it has: "distribution" (one per sampled unit), "sweep" (the same noise at another ε without a new
+        pass) and "alignment" (units that correspond to original words).
     """
 
     can: frozenset[str] = frozenset()
-    #: Reasons of steps whose word was placed by a public rule, and not drawn. Of these the trace still states a
-    #: distribution: that one word, with certainty.
+    #: Reasons of steps whose word a public rule placed. The trace still states a distribution for these: that one word,
+    #: with certainty.
     rules: frozenset[str] = frozenset()
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        """Return the distribution of unit ``i``, given what came before it."""
+        """Return the distribution of unit ``i``, given the units before it."""
         raise NoDistribution("This mechanism has no formula for its distributions.")
 
     def distributions(self, units: Sequence[tuple[int, Unit]]) -> Iterator[TokenDistribution]:
-        """:meth:`distribution` of several units in turn: a trace may compute all of them in less than one by one."""
+        """Yield :meth:`distribution` of several units; a trace may be faster than one by one."""
         return (self.distribution(i, unit) for i, unit in units)
 
     def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
@@ -64,7 +62,7 @@ class Trace(Private):
         raise NoDistribution("This mechanism needs a new pass for another ε. Rewrite again.")
 
     def candidate(self, i: int, unit: Unit) -> int | None:
-        """Which candidate of its distribution unit ``i`` is; None: the one that is written like it."""
+        """Return the index of unit ``i`` among its candidates; None: the one with the same spelling."""
         return None
 
     def logits(self, i: int, unit: Unit) -> np.ndarray | None:
@@ -72,40 +70,40 @@ class Trace(Private):
         return None
 
     def views(self, i: int, unit: Unit) -> tuple:
-        """How unit ``i`` came about, as data that figures draw."""
+        """Return how unit ``i`` came about, as data for figures."""
         return ()
 
     def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
-        """Cosine of the original word with every word of a space."""
+        """Return the cosine of the original word with every word of a space."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class RewriteResult(Private):
-    """A rewritten text with its pieces and its guarantee.
+    """A rewritten text with its parts and its guarantee.
 
     Attributes
     ----------
     text, original : str
-        What may leave, and what may not.
+        The released text, and the private one.
     steps : sequence of Step
-        One for each token of the original and each insertion, in order; empty where nothing answers to a word.
+        One per token of the original and per insertion, in order; empty without alignment.
     releases : sequence of Release
-        The pieces of the released text in order; made from the steps where there are any.
+        The parts of the released text in order; made from the steps, if any.
     guarantee : Guarantee
     mechanism, config
-        What drew it: a name and a frozen dataclass.
+        The mechanism's name, and its options as a frozen dataclass.
     seed : int or None
-        Where there is one, the result is a demonstration and not private.
+        If set, the result is a demonstration and not private.
     noise_id : str
-        Results with the same one share their noise, so at most one of them may be released.
+        Results with the same value share their noise, so release at most one of them.
     batch : str
-        Results of one call on a list share it, where they draw once for all of them on purpose
+        Shared by the results of one call on a list if their draws serve all of them on purpose
         (``Mechanism.shares_draws``); else empty.
     trace : Trace
-        How it came about, for the owner's eyes.
+        How it came about, for the owner alone.
     language : Language
-        That of the mechanism.
+        The mechanism's language.
     """
 
     text: str
@@ -137,11 +135,11 @@ class RewriteResult(Private):
         Parameters
         ----------
         text : str
-            What is released.
+            The released text.
         steps : sequence of Step
-            Where words were replaced; else ``pieces`` says what stands in the text.
+            The steps, if words were replaced; else ``pieces`` are the parts of the text.
         guarantee : Guarantee, optional
-            By default what the mechanism says of the prepared text.
+            By default, the mechanism's guarantee for the prepared text.
         **more
             ``pieces`` and ``trace``.
         """
@@ -163,28 +161,28 @@ class RewriteResult(Private):
         return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} pieces drawn, seed={self.seed!r})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows and stores: the released text and its guarantee."""
+        """Return what a notebook displays and stores: the released text and its guarantee."""
         message = "".join(f"<p>{escape(part)}</p>" for part in (self.text, self.guarantee.sentence()))
         return f"<div style='white-space: pre-wrap; max-width: 80ch'>{message}</div>"
 
     @cached_property
     def releases(self) -> Sequence[Release]:
-        """The pieces of the released text in order."""
+        """Return the parts of the released text in order."""
         return releases_of(self.steps, self.trace.rules) if self.pieces is None else self.pieces
 
     @property
     def units(self) -> Sequence[Unit]:
-        """What ``distribution(i)`` counts: the steps where there is alignment, else the released pieces."""
+        """Return the units that ``distribution(i)`` counts: the steps with alignment, else the released parts."""
         return self.steps if "alignment" in self.can else self.releases
 
     @property
     def can(self) -> frozenset[str]:
-        """What this result has: of "distribution", "sweep" (another ε without a new pass) and "alignment"."""
+        """Return what this result has: "distribution", "sweep" (another ε without a new pass), "alignment"."""
         return self.trace.can | {"alignment"} if len(self.steps) else self.trace.can
 
     @property
     def no_chances(self) -> str:
-        """Why no unit has a distribution; empty where they have one."""
+        """Return why no unit has a distribution; empty if they have one."""
         if "distribution" in self.can:
             return ""
         if "alignment" in self.can:
@@ -197,7 +195,7 @@ class RewriteResult(Private):
         It spends no ε, because it reads only what was released. The release and the ledger keep the sampled words. The
         first call loads the model.
         """
-        from .attacks.polish import polish  # a shortcut to a higher layer: pyproject.toml lists it
+        from .attacks.polish import polish  # a shortcut to a higher layer, listed in pyproject.toml
 
         return polish(self, mechanism, model=model, task=task)
 
@@ -206,20 +204,19 @@ class RewriteResult(Private):
         return self.trace.locked(i, self._unit(i))
 
     def logits(self, i: int) -> np.ndarray | None:
-        """Return the model's scores at drawn unit ``i`` before clipping, float32 (V,); None where the mechanism has
-        none."""
+        """Return the model's scores at sampled unit ``i`` before clipping, float32 (V,), or None."""
         return self.trace.logits(i, self._unit(i))
 
     def candidate(self, i: int) -> int | None:
-        """Which candidate of its distribution drawn unit ``i`` is, where it need not be written like it."""
+        """Return the index of sampled unit ``i`` among its candidates, which may be spelled differently."""
         return self.trace.candidate(i, self._unit(i))
 
     def views(self, i: int) -> tuple:
-        """How drawn unit ``i`` came about, as data (``dptext_core.explain``); () where the mechanism has none."""
+        """Return how sampled unit ``i`` came about, as data (``dptext_core.explain``); () if the mechanism has none."""
         return self.trace.views(i, self.units[i]) if self._unit(i).drawn else ()
 
     def similarities(self, i: int) -> Mapping[str, float] | None:
-        """Cosine of the original word of unit ``i`` with every word of the space; None where there is none."""
+        """Return the cosine of the original word of unit ``i`` with every word of the space; None if there is none."""
         return self.trace.similarities(i, self._unit(i))
 
     def distribution(self, i: int) -> TokenDistribution:
@@ -228,7 +225,7 @@ class RewriteResult(Private):
         Parameters
         ----------
         i : int
-            The step's place in ``steps``; the piece's in ``releases`` where there are no steps.
+            The index in ``steps``, or in ``releases`` if there are no steps.
 
         Returns
         -------
@@ -237,7 +234,7 @@ class RewriteResult(Private):
         Raises
         ------
         NoDistribution
-            It was not drawn, or the mechanism writes a text as a whole.
+            It was not sampled, or the mechanism writes a text as a whole.
         """
         unit = self._unit(i)
         if not unit.drawn:
@@ -257,7 +254,7 @@ class RewriteResult(Private):
         Yields
         ------
         tuple
-            The place as in :meth:`distribution`, and the distribution.
+            The index as in :meth:`distribution`, and the distribution.
 
         Raises
         ------
@@ -297,10 +294,10 @@ class RewriteResult(Private):
 
 @dataclass(frozen=True, eq=False)
 class PolishedResult(Private):
-    """A release with its polish.
+    """A release with its post-processing.
 
-    drawn: the release as it was drawn, which the ledger counts. text: the polished text. releases: its pieces, those
-    that were drawn before with the origin "polished" and no ε. readings: how often the text was read.
+    drawn: the sampled release, which the ledger counts. text: the post-processed text. releases: its parts; those that
+    were sampled have the origin "polished" and no ε. readings: how often the text was read.
     """
 
     drawn: RewriteResult
@@ -313,18 +310,20 @@ class PolishedResult(Private):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise of the release, which holds for everything that is computed from it."""
+        """Return the guarantee of the release, which holds for everything that is computed from it."""
         return self.drawn.guarantee
 
     @property
     def changed(self) -> int:
-        """How many of the drawn words are others now."""
+        """Return how many of the sampled words have changed."""
         return sum(before.casefold() != after.casefold() for _, before, after in self._places)
 
     @cached_property
     def unchanged(self) -> tuple[float, float] | None:
-        """The share of the words drawn by looking at one that are that one, before and after: for its owner's eyes.
-        None where there is none."""
+        """Return the share of words sampled from an original that equal it, before and after; for the owner alone.
+
+        None without such words.
+        """
         known = [p for p in self._places if p[0]]
         if not known:
             return None
@@ -335,7 +334,7 @@ class PolishedResult(Private):
         return sum(same[0]) / len(known), sum(same[1]) / len(known)
 
     def sentence(self) -> str:
-        """Describe the post-processing, for the owner's eyes."""
+        """Describe the post-processing, for the owner alone."""
         n = len(self._places)
         if not n:
             return "No word of this text was sampled, so there is nothing to clean up."
@@ -363,7 +362,7 @@ class Sweep(Private):
     ----------
     epsilons : tuple of float
     results : tuple of RewriteResult
-        One for each ε, in this order.
+        One per ε, in this order.
     """
 
     epsilons: tuple[float, ...]
@@ -373,13 +372,13 @@ class Sweep(Private):
 
     @property
     def distributions(self) -> list[list[TokenDistribution | None]]:
-        """For every ε, for every unit, what it was drawn from; None where nothing was drawn from a distribution."""
+        """Return, for every ε and every unit, its distribution; None if nothing was sampled."""
         found = [dict(r.distributions()) if "distribution" in r.can else {} for r in self.results]
         return [[d.get(i) for i in range(len(r.units))] for d, r in zip(found, self.results, strict=True)]
 
 
 def _copy_with(thing: T, **values: Any) -> T:
-    """Return a copy with other values; dataclasses.replace takes five times as long."""
+    """Return a copy with changed values; dataclasses.replace takes five times as long."""
     made = copy(thing)
     for name, value in values.items():
         object.__setattr__(made, name, value)

@@ -1,1 +1,1 @@
-"""What every room needs, and nobody outside: the files that come with the package, checks, caches, devices."""
+"""Modules for this package alone: lazy sequences and fast slots."""

@@ -1,4 +1,4 @@
-"""A sequence that is made when it is first looked at."""
+"""A sequence that is created on first access."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ T = TypeVar("T")
 
 
 class Lazy(Sequence[T]):
-    """n items that ``make(*given)`` makes when one of them is asked for: who wants only the rest of a result need not
-    wait. What is given is held here, and not in a partial, whose repr would show it."""
+    """The n items of ``make(*given)``, created on first access, so that readers of other parts need not wait.
+
+    The arguments are stored here, and not in a partial, whose repr would show them.
+    """
 
     __slots__ = ("_given", "_made", "_make", "_n")
 

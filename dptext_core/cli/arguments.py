@@ -1,4 +1,4 @@
-"""Arguments that several commands take, and flags that are made from the options of a mechanism.
+"""Arguments shared by several commands, and flags made from the options of a mechanism.
 
 A new field of a config is a new flag.
 """
@@ -30,7 +30,7 @@ from .console import note
 
 
 def read_by(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """``read`` as argparse wants it: a ConfigError, being a ValueError too, would lose its message there."""
+    """Wrap ``read`` for argparse: a ConfigError is a ValueError too, and would lose its message there."""
 
     def value(text: str) -> Any:
         try:
@@ -59,7 +59,7 @@ def _positive(text: str) -> int:
 
 #: Reads a whole number of 1 or more.
 positive = read_by(_positive)
-#: Reads how much of a GPU one process takes.
+#: Reads the share of a GPU per process.
 gpus = read_by(_gpus)
 
 
@@ -95,7 +95,7 @@ def add_text(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="print no guarantee and print no notes on standard error")
 
 
-#: Arguments that name what a command reads, and what it writes.
+#: Arguments that name the files a command reads and writes.
 _READ = (
     *("file", "text", "data", "pairs", "files", "train", "test", "validation", "candidates", "identifiers", "avoid"),
     "other_file",
@@ -104,7 +104,7 @@ _WRITTEN = ("out", "release", "inspection", "summary")
 
 
 def keep_apart(args: argparse.Namespace) -> None:
-    """Refuse to write over what is read, or twice into one file. Raises InputError."""
+    """Refuse to overwrite an input, or to write twice into one file. Raises InputError."""
     written = [(name, Path(path)) for name in _WRITTEN for path in _paths(getattr(args, name, None))]
     if written:
         from ..data.folder import RUN_FILES, same_place
@@ -124,8 +124,10 @@ def _paths(given: object) -> list[str | Path]:
 
 
 def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None = None) -> str:
-    """One line of help: label, explanation, range, unit, default. most: what the range really ends at, where the other
-    options are at their defaults and that is known."""
+    """Return one line of help: label, explanation, range, unit, default.
+
+    most: the actual upper end of the range with the other options at their defaults, if known.
+    """
     meta = option_meta(field)
     low, high, unit = meta.min, meta.max, meta.unit
     facts = [unit] if unit else []
@@ -147,14 +149,14 @@ def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None =
 
 
 class _Words(argparse.Action):
-    """Words that are given as they are, and in files, are one list."""
+    """Append to one list the words that are typed and those from files."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         setattr(namespace, self.dest, (*getattr(namespace, self.dest, ()), *values))
 
 
 class _OnOff(argparse.BooleanOptionalAction):
-    """``--x`` and ``--no-x``. The base class takes every flag that begins with ``--no-`` for an off."""
+    """``--x`` and ``--no-x``. The base class treats every flag that begins with ``--no-`` as "off"."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         setattr(namespace, self.dest, option_string == self.option_strings[0])
@@ -163,7 +165,7 @@ class _OnOff(argparse.BooleanOptionalAction):
 def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], mechanism: str) -> None:
     """Add a flag for one field of a config class.
 
-    Only what the user gives lands in the namespace, so the config's own defaults and checks decide the rest.
+    The namespace gets only what the user sets, so that the config's own defaults and checks decide the rest.
     """
     kind, choices = option_meta(field).kind, option_meta(field).choices
     options: dict[str, Any] = {
@@ -175,7 +177,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
         options["action"] = _OnOff
     else:
         options["type"] = read_by(functools.partial(codec.parse_option, field))
-        # Not ``choices``: argparse would print whatever was typed at full length.
+        # Not ``choices``: argparse would print the typed value in full.
         one_of = f"{{{','.join(choices)}}}" if choices else ""
         several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]", "words": "WORD[,WORD…]"}
         options["metavar"] = one_of or several.get(kind, kind.upper())
@@ -251,7 +253,7 @@ def take_plugins(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 def load_plugins(files: Sequence[str]) -> None:
     """Load plugins. Raises ConfigError for a file of the command line; notes problems of the environment or a package
     only."""
-    # Standard output is for what may be released: a plugin that prints does not print there.
+    # Standard output is for what may be released: the output of a plugin does not belong there.
     with contextlib.redirect_stdout(sys.stderr):
         for file in files:
             plugins.load_file(file)
@@ -261,7 +263,7 @@ def load_plugins(files: Sequence[str]) -> None:
 
 def add_plugin(parser: argparse.ArgumentParser) -> None:
     """Add ``--plugin``."""
-    # Only for --help, and for a --plugin without its file: `take_plugins` has taken the others.
+    # Only for --help, and for a --plugin without its file: `take_plugins` has removed the others.
     parser.add_argument(
         "--plugin",
         metavar="FILE",
@@ -272,8 +274,10 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
 
 
 def find_word(word: str, document: Document) -> list[int]:
-    """Return the places of ``word`` among the tokens, ignoring case only where it is not there as typed. Raises
-    InputError."""
+    """Return the indices of ``word`` among the tokens, ignoring case only if it does not occur as typed.
+
+    Raises InputError.
+    """
     tokens = [token.text for token in document.tokens]
     found = [i for i, token in enumerate(tokens) if token == word]
     found = found or [i for i, token in enumerate(tokens) if token.casefold() == word.casefold()]

@@ -1,7 +1,7 @@
-"""What every command says and reads: standard output, standard error, files and standard input.
+"""Input and output of all commands: standard output, standard error, files and standard input.
 
-What may be released goes to standard output; what is for the author alone (guarantees, notes, errors) goes to standard
-error, and never lands in the output.
+Standard output contains what may be released. Information for the author alone (guarantees, notes, errors) goes to
+standard error, and never to the output.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..support.whole_files import replacement
 
 SEED_WARNING = "warning: demonstration, not private: anyone who knows the seed can reproduce the noise"
 OWNER_ONLY = "note: this reveals the original words; do not publish it"
-#: Bytes of a text, from a file or standard input: a device or a pipe may never end.
+#: Maximum bytes of a text from a file or standard input: a device or a pipe may never end.
 MOST = 100_000_000
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as every other error does."""
+    """A parser that reports an error in one line, as every other error does."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         found, rest = self.parse_known_args(args, namespace)
-        if rest:  # a text may be among them, which no message quotes
+        if rest:  # the arguments may contain a text, which no message quotes
             options = [name[0] for word in rest if (name := re.match(r"--?[a-z][\w-]*(?==|$)", word))]
             self.error(f"unrecognized arguments: {' '.join(options)}" if options else "too many arguments")
         return found
@@ -40,13 +40,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message} (see {self.prog} --help)\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse itself says nothing of an output that cannot be written to.
+        # argparse itself ignores an output that cannot be written to.
         with contextlib.suppress(OSError) if file in (None, sys.stderr) else contextlib.nullcontext():
             print(message, end="", file=file or sys.stderr, flush=True)
 
 
 def shorten(text: str) -> str:
-    """Return the beginning of what may be very long, for a message."""
+    """Return the beginning of a long string, for a message."""
     return text if len(text) <= 200 else text[:200] + "…"
 
 
@@ -55,16 +55,16 @@ def _decode(data: bytes, where: str) -> str:
         raise InputError(f"{where} has more than {MOST // 10**6} MB. For many texts, use rewrite-data.")
     try:
         return without_marks(data.decode("utf-8"))
-    except UnicodeDecodeError:  # which holds the text
+    except UnicodeDecodeError:  # the library's error contains the text
         raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from None
 
 
 def decode_argument(text: str) -> str:
     """Return an argument as UTF-8, even if the locale decoded its bytes otherwise. Raises InputError."""
     try:
-        # What the locale could not read stands in it as lone surrogates. Paths stay so: the system wants them so.
+        # Undecodable bytes become lone surrogates. Paths remain so: the system expects them.
         return text if text.isascii() else os.fsencode(text).decode("utf-8")
-    except UnicodeError:  # which holds the text
+    except UnicodeError:  # the library's error contains the text
         raise InputError("The text is not UTF-8. Save it as a UTF-8 file and use --file.") from None
 
 
@@ -85,7 +85,7 @@ def read_text(args: argparse.Namespace) -> str:
             raise InputError("Give the text or --file, not both.")
         return read_file(args.file)
     if args.text is not None and args.text != "-":
-        with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
+        with contextlib.suppress(OSError, ValueError):  # a text may be too long for a file name
             if Path(args.text).is_file() and not args.quiet:
                 note("note: a file with this name exists, but the name is used as the text; to read the file, use "
                      "--file")
@@ -107,29 +107,29 @@ def error_reason(error: Exception) -> str:
 
 
 def note(text: str) -> None:
-    """For the author's eyes. Lost where standard error takes nothing: there is no other place to say so."""
-    if sys.stderr is not None:  # print() would turn to standard output
+    """Print a note for the author; ignored if standard error cannot be written, because there is no other place."""
+    if sys.stderr is not None:  # print() would use standard output
         with contextlib.suppress(OSError):
             print(text, file=sys.stderr, flush=True)
 
 
 def emit(text: str, out: str | None = None) -> None:
-    """Write to a file, or to standard output with a line end at the end. Raises InputError, or OSError of the latter.
+    """Write to a file, or to standard output with a final line end. Raises InputError, or OSError for the latter.
 
-    A file that is there already stays as it was unless all was written.
+    An existing file is unchanged unless everything was written.
     """
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n", flush=True)
         return
     try:
-        # A lone surrogate is part of a path that JSON repeats; so written, JSON reads it back.
+        # A lone surrogate is part of a path that JSON repeats; JSON can read this form back.
         _replace(Path(out), text.encode("utf-8", "backslashreplace"))
     except (OSError, ValueError) as error:
         raise InputError(f"Cannot write {shorten(out)}: {error_reason(error)}. Choose another file.") from error
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write beside the file, then move it into place. Writes to a device or a pipe directly."""
+    """Write to a temporary file, then move it into place. Writes to a device or a pipe directly."""
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
@@ -144,7 +144,7 @@ def emit_json(data: Any, out: str | None = None) -> None:
 
 @contextlib.contextmanager
 def explain_resume(out: str) -> Iterator[None]:
-    """Says, where the work within is stopped by Ctrl-C, that the same command goes on."""
+    """If Ctrl-C stops the work in this context, explain that the same command resumes it."""
     try:
         yield
     except KeyboardInterrupt:
@@ -153,15 +153,15 @@ def explain_resume(out: str) -> Iterator[None]:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns two spaces apart."""
+    """Format columns two spaces apart."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def open_streams() -> None:
-    """Open the missing ones of streams 0 to 2, so that no opened file takes their place.
+    """Open missing standard streams 0 to 2, so that no opened file takes their number.
 
-    Standard output is then one that refuses what is written, standard error one that forgets it.
+    Standard output then refuses all writes, and standard error discards them.
     """
     for number in range(3):
         try:
@@ -175,6 +175,6 @@ def open_streams() -> None:
 
 
 def abandon(stream: Any) -> None:
-    """Python flushes a stream once more at exit: give what it still holds a place to go."""
+    """Redirect a stream's remaining buffer, because Python flushes it once more at exit."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,8 +1,8 @@
-"""``python -m dptext_core COMMAND``: its commands, one a file, are those of the packages in ``PACKAGES``.
+"""``python -m dptext_core COMMAND``: each package in ``PACKAGES`` has commands, one per file.
 
-``--plugin FILE`` brings mechanisms of one's own. Exit status: 0 done, 2 an error the message explains, 130 stopped by
-Ctrl-C, 141 the reader of the output went away. An output that cannot be written to is an error; what a closed standard
-error would have said is lost.
+``--plugin FILE`` loads your own mechanisms. Exit status: 0 done, 2 an error that the message explains, 130 stopped by
+Ctrl-C, 141 the reader of the output closed it. An output that cannot be written is an error; messages to a closed
+standard error are lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..support.version import program_name
 from .arguments import add_mechanism, add_plugin, asked_mechanism, keep_apart, load_plugins, take_plugins
 from .console import Parser, abandon, error_reason, note, open_streams
 
-#: Packages whose modules are commands. The laboratory and the app may be missing: then their commands are too.
+#: Packages whose modules are commands. The laboratory and the app may be missing, and their commands with them.
 PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_core.distributed", "dptext_lab.commands")
 
 
@@ -42,7 +42,7 @@ def find_commands() -> dict[str, tuple[str, str]]:
 def command_module(name: str) -> ModuleType | None:
     """Import a command, or return None if there is none of this name.
 
-    It has ``arguments(parser)`` and ``run(args)``; one with ``delegate(argv)`` may read its arguments itself.
+    A command has ``arguments(parser)`` and ``run(args)``; one with ``delegate(argv)`` may parse its arguments itself.
     """
     if name not in find_commands():
         return None
@@ -50,10 +50,10 @@ def command_module(name: str) -> ModuleType | None:
 
 
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Build the parser for these arguments. Only the command that they name has its options: those of a mechanism are
-    made from the fields of the requested one.
+    """Build the parser for these arguments.
 
-    Raises ConfigError where that mechanism does not exist.
+    Only the requested command gets its options, since a mechanism's options come from the fields of the requested
+    mechanism. Raises ConfigError if that mechanism does not exist.
     """
     parser = Parser(prog=program_name(), description="Rewrite text under differential privacy.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")

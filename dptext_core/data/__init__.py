@@ -1,1 +1,1 @@
-"""Data sets: files and tables in, releases out, on one machine or on many."""
+"""Data sets: files and tables in, releases out, on one machine or many."""

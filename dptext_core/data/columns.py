@@ -1,4 +1,4 @@
-"""Columns of a table: their names, and which of them a name or a number means."""
+"""Columns of a table: their names, and the column that a name or a number refers to."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from ..errors import InputError
 from ..support.checks import shorten_repr
 
-#: Columns of a table at most.
+#: Maximum number of columns in a table.
 MOST = 10_000
 
 
 def unique_names(given: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each column: its own where no other column has it, else one with the column's number."""
+    """Return a unique name for each column: its own, or if another column has it, one with the column's number."""
     times = Counter(given)
     taken = {name for name in given if name.strip()}
     names = []
@@ -35,11 +35,12 @@ def unique_names(given: Sequence[str]) -> tuple[str, ...]:
 def check_width(file: str, width: int) -> None:
     """Raise InputError for more columns than a table may have."""
     if width > MOST:
-        raise InputError(f"{file} has {width:,} columns, and at most {MOST:,} are read. Save the ones that you need.")
+        raise InputError(f"{file} has {width:,} columns, but at most {MOST:,} are read. Save only the columns that you "
+                         "need.")
 
 
 def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: int) -> tuple[int, ...]:
-    """Return where the columns that are asked for are in a row, from 0.
+    """Return the positions of the requested columns in a row, from 0.
 
     Parameters
     ----------
@@ -48,14 +49,14 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
     asked : sequence of str
         Names, or numbers from 1.
     names : sequence of str, optional
-        Of all columns, where the file names them.
+        Names of all columns, if the file has them.
     width : int
-        How many columns a row has.
+        Number of columns in a row.
 
     Raises
     ------
     InputError
-        A column is not there, its name is ambiguous, or two of ``asked`` mean the same column.
+        A column is missing, its name is ambiguous, or two of ``asked`` refer to the same column.
     """
     times = Counter(names or ())
     by_name = {name: i for i, name in enumerate(unique_names(names or ()))}
@@ -74,8 +75,8 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
         else:
             kind = "numbered" if column.isdecimal() else "named"
             raise InputError(
-                f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width}: name one as that row "
-                f"does, or by its number, 1 to {width}."
+                f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width} columns. Use a name "
+                f"from that row, or a number from 1 to {width}."
             )
         if at in found:
             raise same_column(file, found[at], column)
@@ -84,28 +85,29 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
 
 
 def number_of(column: str, width: int) -> int:
-    """Return the number that a column is asked for by; 0 where that is none from 1 to ``width``."""
+    """Return the number in a column request; 0 if it is not one from 1 to ``width``."""
     # Python refuses to read a number of several thousand digits.
     number = int(column) if column.isdecimal() and len(column) <= 100 else 0
     return number if number <= width else 0
 
 
 def check_numbers(file: str, asked: Sequence[str], names: Sequence[str]) -> None:
-    """Raise InputError where the columns that are asked for are numbers in a first row of nothing but numbers: these
-    may be names, in any order, and then another column is meant. names: those in the first row."""
+    """Raise InputError for numeric requests if the first row contains only numbers.
+
+    These may be names, in any order, and then another column is meant. names: those in the first row.
+    """
     if all(name.isdecimal() for name in names) and set(asked) <= set(names):
         raise InputError(
-            f"The first row of {file} has nothing but numbers, so that {shorten_repr(asked[0])} may be the name of a "
-            f"column, "
-            "or its number. Say --header where that row names the columns, and --no-header where it does not (from "
-            "Python header=True or header=False)."
+            f"The first row of {file} contains only numbers, so {shorten_repr(asked[0])} may be the name of a column "
+            "or its number. Use --header if that row names the columns, else --no-header (from Python header=True or "
+            "header=False)."
         )
 
 
 def same_column(file: str, one: str, other: str) -> InputError:
-    """Return the error for two options that mean one column."""
+    """Return the error for two options that refer to one column."""
     if one == other:
-        return InputError(f"The column {shorten_repr(one)} of {file} is asked for twice. Name each column once.")
+        return InputError(f"The column {shorten_repr(one)} of {file} is requested twice. Name each column once.")
     return InputError(
         f"{shorten_repr(one)} and {shorten_repr(other)} are the same column of {file}. Name each column once."
     )

@@ -1,8 +1,8 @@
-"""What one brings along: data sets and downstream classifiers, beside the mechanisms of ``mechanisms.registry``.
+"""Your own data sets and downstream classifiers, in addition to the mechanisms of ``mechanisms.registry``.
 
-A loader takes the name of a split ("" where none was named) and gives its rows, mappings of column to value, anew at
-each call. A classifier takes training texts, their labels, texts to test and a seed, and gives a label for each of
-those. ``plugins`` brings them in from files and from installed packages.
+A loader takes the name of a split ("" for none) and returns its rows, mappings of column to value, newly at each call.
+A classifier takes training texts, their labels, test texts and a seed, and returns a label for each test text.
+``plugins`` loads them from files and from installed packages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Loader = Callable[[str], Iterable[Mapping[str, Any]]]
 Classifier = Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]]
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The classifiers of ``downstream`` itself.
+#: The built-in classifiers of ``downstream``.
 BUILT_IN = ("embeddings", "finetune")
 _data_sets: dict[str, Loader] = {}
 _classifiers: dict[str, Classifier] = {}
@@ -29,7 +29,7 @@ def register_data_set(name: str) -> Callable[[F], F]:
     Parameters
     ----------
     name : str
-        What ``--data`` and ``tables.source`` call it.
+        Its name for ``--data`` and ``tables.source``.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def register_classifier(name: str) -> Callable[[F], F]:
     Parameters
     ----------
     name : str
-        What ``--classifier`` calls it.
+        Its name for ``--classifier``.
 
     Returns
     -------
@@ -68,11 +68,11 @@ def register_classifier(name: str) -> Callable[[F], F]:
 def _adder(store: dict[str, Any], name: str, what: str, taken: Sequence[str]) -> Callable[[F], F]:
     def add(made: F) -> F:
         if not callable(made) or isinstance(made, type):
-            raise ConfigError(f"A {what} is a function. Register one, and not {type(made).__name__}.")
+            raise ConfigError(f"A {what} must be a function, not {type(made).__name__}.")
         if not isinstance(name, str) or not name.strip():
-            raise ConfigError(f"The name of a {what} is a text that is not empty.")
+            raise ConfigError(f"The name of a {what} must be a text that is not empty.")
         if name in store or name in taken:
-            raise ConfigError(f"There is a {what} named {name!r} already. Choose another name.")
+            raise ConfigError(f"A {what} named {name!r} already exists. Choose another name.")
         store[name] = made
         return made
 
@@ -80,13 +80,13 @@ def _adder(store: dict[str, Any], name: str, what: str, taken: Sequence[str]) ->
 
 
 def data_sets() -> dict[str, Loader]:
-    """Name → loader, plugins loaded."""
+    """Return name → loader, with plugins loaded."""
     plugins.load()
     return dict(_data_sets)
 
 
 def classifiers() -> dict[str, Classifier]:
-    """Name → classifier of one's own, plugins loaded."""
+    """Return name → your own classifiers, with plugins loaded."""
     plugins.load()
     return dict(_classifiers)
 

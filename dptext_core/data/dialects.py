@@ -1,4 +1,4 @@
-"""How the cells of a CSV or TSV file are separated and quoted, found by reading it with Python's csv module."""
+"""Detect how the cells of a CSV or TSV file are separated and quoted, by reading it with Python's csv module."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from ..errors import InputError
 from ..support.task import UNWATCHED, Task
 from .lines import TextLines
 
-#: What may separate cells; of two that fit alike the first is taken.
+#: Possible separators; on a tie the first wins.
 SEPARATORS = (",", ";", "\t", "|")
-#: Lines and characters that a separator is chosen by.
+#: Maximum number of lines and characters for the choice of a separator.
 _LINES, _CHARACTERS = 200, 1 << 18
 _SEP_LINE = re.compile(r'"?sep=(.)"?[,;\t]*\r?\n?\Z', re.IGNORECASE)
-#: A cell in quotation marks with doubled ones inside; a line whose cells are all in quotation marks.
+#: A quoted cell with doubled quotes inside; a line whose cells are all quoted.
 _DOUBLED = re.compile(r'(?:^|\t)"[^"]*+""(?:[^"]|"")*+"(?=\t|\r?\n?\Z)')
 _ALL_QUOTED = re.compile(r'"(?:[^"\t]|"")*+"(?:\t"(?:[^"\t]|"")*+")*+\r?\n?\Z')
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """separator: between cells; quoted: whether quotation marks around a cell are no part of it; first: how many lines
-    stand before the first row (``sep=;``)."""
+    """How cells are written.
+
+    separator: between cells; quoted: whether quotation marks around a cell are not part of it; first: number of lines
+    before the first row (``sep=;``).
+    """
 
     separator: str
     quoted: bool
@@ -44,7 +47,7 @@ class Dialect:
 
 
 def dialect_of(path: Path, task: Task = UNWATCHED) -> Dialect:
-    """Find out how the cells of a file are written. Raises InputError, Cancelled."""
+    """Detect how the cells of a file are written. Raises InputError, Cancelled."""
     with path.open("rb") as file:
         lines = TextLines(file, path.name, task)
         sample: list[str] = []
@@ -67,7 +70,7 @@ def dialect_of(path: Path, task: Task = UNWATCHED) -> Dialect:
 
 
 def _separator(lines: Sequence[str], whole: bool) -> str:
-    """Return what splits most rows into as many cells as the first one has, which are more than one."""
+    """Return the separator that splits most rows into as many cells as the first one, at least two."""
     best, found = (0.5, 0.0), ","
     for mark in SEPARATORS:
         rows = _sample(lines, mark, whole)
@@ -75,7 +78,7 @@ def _separator(lines: Sequence[str], whole: bool) -> str:
             continue
         same = sum(len(row) == width for row in rows) / len(rows)
         inner = [cell for row in rows for cell in row[1:]]
-        # Between two words of a sentence a blank follows the mark. Between two cells none does; a cell may be blank.
+        # A blank follows a mark between two words of a sentence, but not between two cells; a cell may be blank.
         spaced = sum(cell[:1] == " " and not cell.isspace() for cell in inner) / len(inner)
         if mark != "," and spaced > 0.5:
             continue
@@ -90,7 +93,7 @@ def _sample(lines: Sequence[str], mark: str, whole: bool) -> list[list[str]]:
         for row in csv.reader(lines, delimiter=mark, strict=True):
             if row:
                 rows.append(row)
-        if not whole:  # the last row may go on
+        if not whole:  # the last row may be incomplete
             rows = rows[:-1] or rows
     except csv.Error:
         pass
@@ -100,10 +103,9 @@ def _sample(lines: Sequence[str], mark: str, whole: bool) -> list[list[str]]:
 def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
     """Return True if a TSV file quotes cells as a spreadsheet does.
 
-    All of it has to be readable so, some cell has to need the marks, and no more rows may be broken than without them.
-    A cell needs them that goes over several lines or holds a separator: then fewer rows are broken than without them.
-    Where none is, two texts with one mark each look like such a cell, unless the file has no more than a heading and a
-    row of it.
+    All of it must be readable that way, some cell must need the quotes, and no more rows may be broken than without
+    them. A cell needs quotes if it contains a line end or a separator: then fewer rows are broken with them. Otherwise
+    two texts with one mark each look like such a cell, unless the file has only a heading and one row.
     """
     evidence = False
     bare = QuoteCounts(separator)
@@ -118,14 +120,14 @@ def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
                 width = width or len(cells)
                 broken += bool(cells) and len(cells) != width
                 evidence = evidence or any("\n" in c or "\r" in c or separator in c for c in cells)
-        except (csv.Error, InputError):  # raised again where the rows are read, if it is a fault of the file
+        except (csv.Error, InputError):  # raised again when the rows are read, if the file is at fault
             return False
     needed = evidence and (width == 1 or count <= 2 or broken < bare.broken)
     return (needed or bare.doubled or bare.all_quoted) and broken <= bare.broken
 
 
 class QuoteCounts:
-    """What the lines of a TSV file come to where quotation marks are part of the text."""
+    """Statistics of a TSV file's lines if quotation marks are part of the text."""
 
     def __init__(self, separator: str) -> None:
         self.separator = separator

@@ -1,7 +1,7 @@
-"""DOCX and PDF files as rows: a paragraph of the one, a page of the other.
+"""DOCX and PDF files as rows: paragraphs of the former, pages of the latter.
 
-A small file can unpack to a huge one, so each is read in a process of its own (``docx_worker``, ``pdf_worker``) with
-limits on memory, time, bytes, text and rows. No more than two files are read at a time.
+A small file can unpack to a huge one, so each is read in a separate process (``docx_worker``, ``pdf_worker``) with
+limits on memory, time, bytes, text and rows. At most two files are read at a time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..support.task import UNWATCHED, Task
 from .reading_notes import NoteKind, ReadingNote
 
 INSTALL = install("office")
-#: Seconds between two checks whether to stop.
+#: Seconds between two checks for cancellation.
 POLL_SECONDS = 0.2
-#: Lines of a worker that wait to be read.
+#: Maximum number of a worker's lines that wait to be read.
 _WAITING = 256
 _WORKERS = {kind: Path(__file__).with_name(f"{kind[1:]}_worker.py") for kind in (".docx", ".pdf")}
-#: What a worker's exit status means, see its docstring.
+#: Meaning of a worker's exit status, see its docstring.
 _LOCKED, _ROWS, _TEXT, _BROKEN, _UNPACKED, _MEMORY = range(3, 9)
 #: SIGXCPU, on Linux and macOS.
 _TIME_OVER = -24
@@ -41,7 +41,7 @@ _at_once = threading.BoundedSemaphore(2)
 
 @dataclass(frozen=True)
 class Limits:
-    """What reading a document may take.
+    """Limits on reading a document.
 
     Attributes
     ----------
@@ -69,7 +69,10 @@ LIMITS = {".docx": Limits(200_000), ".pdf": Limits(2000, memory=768 << 20, secon
 
 @dataclass(frozen=True)
 class Document:
-    """texts: (number of the paragraph or page, its text), those with text; notes: what was left out."""
+    """The contents of a document.
+
+    texts: (number of the paragraph or page, its text), for those with text; notes: what was left out.
+    """
 
     texts: tuple[tuple[int, str], ...]
     notes: tuple[ReadingNote, ...]
@@ -87,20 +90,20 @@ def read_document(path: Path, most: int | None = None, task: Task = UNWATCHED) -
     ----------
     path : Path
     most : int, optional
-        Rows with text that are taken: reading stops at the next one.
+        Maximum number of rows with text: reading stops at the next one.
     task : Task, optional
         May stop the work.
 
     Raises
     ------
     InputError
-        The file cannot be read, or holds more than the limits allow.
+        The file cannot be read, or exceeds the limits.
     Cancelled
         The task was stopped.
     """
     kind = path.suffix.lower()
     if kind == ".pdf" and not pdf_ready():
-        raise InputError(f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file.")
+        raise InputError(f"Reading {path.name} requires pypdf: {INSTALL}. Or save its text as a .txt file.")
     if kind == ".docx":
         extras.require("lxml", InputError)
     while not _at_once.acquire(timeout=POLL_SECONDS):
@@ -119,21 +122,20 @@ def read_document(path: Path, most: int | None = None, task: Task = UNWATCHED) -
         _at_once.release()
     if kind == ".pdf" and not texts:
         raise InputError(
-            f"{path.name} has no text: its pages are pictures, as a scanner makes them. Run text recognition (OCR) on "
-            "it first."
+            f"{path.name} has no text: its pages are scanned pictures. Run text recognition (OCR) on it first."
         )
     return Document(tuple(texts), tuple(notes))
 
 
 def too_many(name: str, most: int) -> InputError:
-    """Return the error for more rows than are taken."""
-    return InputError(f"{name} has more than {most:,} rows, and up to {most:,} are taken here. Divide it.")
+    """Return the error for more rows than the limit."""
+    return InputError(f"{name} has more than {most:,} rows, the limit here. Split it into several files.")
 
 
 def _records(path: Path, kind: str, task: Task) -> Iterator[tuple[str, int, str]]:
-    """Yield what the worker writes, while it works. Raises InputError, Cancelled."""
+    """Yield what the worker writes while it works. Raises InputError, Cancelled."""
     limits = LIMITS[kind]
-    # -P: the folder of the worker names modules of ours, which are not for its libraries to find.
+    # -P: the worker's folder contains modules of this package, which its libraries must not import.
     command = [sys.executable, "-P", str(_WORKERS[kind]), str(path), json.dumps(asdict(limits))]
     deadline = time.monotonic() + limits.seconds
     lines: queue.Queue[bytes] = queue.Queue(_WAITING)
@@ -162,13 +164,13 @@ def _records(path: Path, kind: str, task: Task) -> Iterator[tuple[str, int, str]
             worker.wait()
         finally:
             ended.set()
-            worker.kill()  # nothing, where it has ended
+            worker.kill()  # nothing, if it has ended
     if worker.returncode:
         raise _refusal(path, kind, worker.returncode)
 
 
 def _pass_on(out: IO[bytes], lines: queue.Queue[bytes], ended: threading.Event) -> None:
-    """Give the lines of a worker to its reader, and at the end an empty one."""
+    """Pass a worker's lines to its reader, and finally an empty one."""
     with contextlib.suppress(OSError, ValueError):  # the pipe was closed
         for line in out:
             while not ended.is_set():
@@ -184,31 +186,31 @@ def _pass_on(out: IO[bytes], lines: queue.Queue[bytes], ended: threading.Event) 
 
 
 def _refusal(path: Path, kind: str, status: int | None) -> InputError:
-    """Return the error for a worker that did not read all; status: None where its time was over."""
+    """Return the error for a worker that did not read everything; status: None after a timeout."""
     limits, name = LIMITS[kind], path.name
     what = "paragraphs" if kind == ".docx" else "pages"
     if status == _LOCKED:
         old = ", or an old .doc file" if kind == ".docx" else ""
-        return InputError(f"{name} is locked with a password{old}. Save it as {kind} without a password.")
+        return InputError(f"{name} is protected by a password{old}. Save it as {kind} without a password.")
     if status == _ROWS:
-        return InputError(f"{name} has more than {limits.rows:,} {what}. Divide it.")
+        return InputError(f"{name} has more than {limits.rows:,} {what}. Split it into several files.")
     if status == _TEXT:
         return InputError(
-            f"{name} has more text than {limits.characters:,} characters. Divide it, or save its text as a .txt file."
+            f"{name} has more text than {limits.characters:,} characters. Split it, or save its text as a .txt file."
         )
     if status == _UNPACKED:
         return InputError(
             f"{name} unpacks to more than {limits.unpacked >> 20} MB, or to far more than its size. Divide it, or save "
             "its text as a .txt file."
         )
-    if status in (_MEMORY, -9):  # the system ends what takes too much
-        return InputError(f"{name} takes too much memory to read. Divide it, or save its text as a .txt file.")
+    if status in (_MEMORY, -9):  # the system ends processes that take too much
+        return InputError(f"{name} takes too much memory to read. Split it, or save its text as a .txt file.")
     if status in (None, _TIME_OVER):
-        return InputError(f"{name} takes too long to read. Divide it, or save its text as a .txt file.")
+        return InputError(f"{name} takes too long to read. Split it, or save its text as a .txt file.")
     if kind == ".docx":
         return InputError(
-            f"{name} is no whole DOCX file. Open it in a word processor, save it again as .docx, and give that."
+            f"{name} is not a complete DOCX file. Open it in a word processor, and save it again as .docx."
         )
     return InputError(
-        f"{name} cannot be read as a PDF: it is broken, cut off, or not a PDF. Save or download it again."
+        f"{name} cannot be read as a PDF: it is damaged, truncated, or not a PDF. Save or download it again."
     )

@@ -1,4 +1,4 @@
-"""Reads the paragraphs of a DOCX file with lxml, in a process of its own and in bounded memory.
+"""Read the paragraphs of a DOCX file with lxml, in a separate process with bounded memory.
 
     python -P docx_worker.py FILE LIMITS
 
@@ -6,8 +6,8 @@ LIMITS is ``documents.Limits`` as JSON. A line of JSON goes to standard output f
 number, text], and for what was left out, [kind, count, of]. Exit status: 3 locked, 4 too many paragraphs, 5 too much
 text, 6 broken, 7 unpacks to too much, 8 out of memory.
 
-The main text is read, with its tables, text boxes, content controls, equations and symbols, as it is once all tracked
-changes are accepted. Paragraphs are taken from a tree that is cut behind them, so that no whole tree is built.
+Reads the main text as if all tracked changes were accepted, including tables, text boxes, content controls, equations
+and symbols. The tree is pruned behind each paragraph, so that it is never complete in memory.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 LOCKED, ROWS, TEXT, BROKEN, UNPACKED, MEMORY = 3, 4, 5, 6, 7, 8
-#: Parts of an archive; bytes of a list of relationships; bytes of one paragraph with all that is in it.
+#: Maximum parts of an archive; bytes of a list of relationships; bytes of one paragraph with all its contents.
 PARTS, RELATIONS, PARAGRAPH = 20_000, 1 << 20, 4 << 20
-#: Paragraphs of a part that is left out are counted up to here.
+#: Maximum count of paragraphs in an omitted part.
 COUNTED = 10_000
-#: How many times its size a file may unpack to, from these bytes on: word processors reach a tenth of it.
+#: Maximum ratio of the unpacked size, from these bytes on: word processors reach a tenth of it.
 RATIO, SMALL = 100, 8 << 20
 _CHUNK = 1 << 16
 
@@ -43,9 +43,9 @@ _ROOTS = [
 ]
 _RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
-#: Elements of a run that are text, and what they are.
+#: Elements of a run that are text, with their characters.
 _FIXED = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
-#: Elements whose content is no text of the paragraph that they are in.
+#: Elements whose content is not text of their paragraph.
 _APART = {"moveFrom", "delText", "instrText", "delInstrText", "txbxContent", "rPr", "pPr", "sdtPr", "fldData"}
 #: By the last part of a relationship's type, the kind of note.
 _PARTS_LEFT = {
@@ -69,7 +69,7 @@ _SYMBOLS = (
     " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
     "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…|—↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨®©™∑(|([|[{{{|€⟩∫⌠⎮⌡)|)]|]}}}",
 )
-#: Those of Wingdings that stand in for words and marks.
+#: The characters of Wingdings that represent words and marks.
 _WINGDINGS = {
     0x28: "☎",
     0x2A: "✉",
@@ -97,12 +97,12 @@ _UNKNOWN = "□"
 
 
 class RefusedFile(Exception):
-    """The file is not read. The argument is the exit status."""
+    """The file is refused. The argument is the exit status."""
 
 
 def main(path: str, limits: dict[str, Any]) -> int:
     """Write the paragraphs, and return the exit status."""
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; a lower limit may hold already
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; a lower limit may already apply
         resource = importlib.import_module("resource")
         resource.setrlimit(resource.RLIMIT_AS, (limits["memory"], limits["memory"]))
         seconds = int(limits["seconds"])
@@ -114,20 +114,17 @@ def main(path: str, limits: dict[str, Any]) -> int:
         return int(refused.args[0])
     except MemoryError:
         return MEMORY
-    except RuntimeError as error:  # how zipfile says that a password is needed
+    except RuntimeError as error:  # zipfile's error for a missing password
         return BROKEN if isinstance(error, RecursionError | NotImplementedError) else LOCKED
-    except Exception as error:  # whatever a broken file makes of its readers
+    except Exception as error:  # any error of the readers for a broken file
         return MEMORY if "allocation" in str(error) else BROKEN
     return 0
 
 
 def read(path: str, limits: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
-    """Yield the paragraphs of the main text, and what was left out.
-
-    Raises RefusedFile, and errors of zipfile and lxml.
-    """
+    """Yield the paragraphs of the main text, and what was omitted. Raises RefusedFile and library errors."""
     with open(path, "rb") as file:
-        if file.read(8) == bytes.fromhex("d0cf11e0a1b11ae1"):  # how a file with a password is packed, and a .doc
+        if file.read(8) == bytes.fromhex("d0cf11e0a1b11ae1"):  # the format of a file with a password, and of a .doc
             raise RefusedFile(LOCKED)
         size = file.seek(0, 2)
     limits = {**limits, "unpacked": min(limits["unpacked"], max(SMALL, RATIO * size))}
@@ -148,7 +145,7 @@ def read(path: str, limits: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
 
 
 class Package:
-    """The parts of a DOCX file, which limits what is read of them all together."""
+    """The parts of a DOCX file, with limits on reading all of them together."""
 
     def __init__(self, archive: zipfile.ZipFile, limits: dict[str, Any]):
         self.archive = archive
@@ -160,7 +157,7 @@ class Package:
         self._names = {name.lower(): name for name in names}
 
     def main(self) -> str:
-        """Return the name of the part with the main text, which is not the same in all word processors."""
+        """Return the name of the part with the main text, which differs between word processors."""
         for kind, target in self.related(""):
             if kind == "officeDocument":
                 return target
@@ -186,7 +183,7 @@ class Package:
         return found
 
     def count(self, part: str) -> int:
-        """Return how many paragraphs of a part that is left out have text, as far as it can be read."""
+        """Return how many paragraphs of an omitted part have text, as far as it can be read."""
         count = 0
         try:
             for _ in self.paragraphs(part):
@@ -216,7 +213,7 @@ class Package:
 
     def _data(self, name: str, most: int) -> Iterator[bytes]:
         about = self.archive.getinfo(name)
-        # Of any other kind all that some bytes unpack to is held at once.
+        # With any other compression, the whole unpacked chunk would be in memory at once.
         if about.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise RefusedFile(BROKEN)
         with self.archive.open(about) as part:
@@ -229,12 +226,12 @@ class Package:
 
 
 class Paragraphs:
-    """Takes paragraphs out of a tree while it grows. left: counts the deletions and the unknown symbols."""
+    """Extract paragraphs from a growing tree. left: counts the deletions and the unknown symbols."""
 
     def __init__(self, left: Counter[str]):
         self._left = left
-        self._before: list[str] = []  # of paragraphs whose ends were deleted: they go on with the next one
-        self._joined = 0  # how many characters these have
+        self._before: list[str] = []  # of paragraphs whose ends were deleted: the next one continues them
+        self._joined = 0  # the number of their characters
 
     def of(self, chunks: Iterator[bytes]) -> Iterator[str]:
         """Yield the text of each paragraph, blank ones too. Raises RefusedFile, lxml's errors."""
@@ -257,7 +254,7 @@ class Paragraphs:
             for event, element in parser.read_events():
                 if root is None:
                     root = element
-                    # Entities that unpack without end are declared there.
+                    # Entities that expand endlessly are declared there.
                     if root.getroottree().docinfo.internalDTD is not None or element.tag not in _ROOTS:
                         raise RefusedFile(BROKEN)
                 name = element.tag.rpartition("}")[2]
@@ -285,21 +282,21 @@ class Paragraphs:
             yield "".join(self._before)
 
     def _delete(self, properties: Any, children: Iterable[Any]) -> None:
-        """Mark a row or a cell of a table where one of these properties says that its deletion is tracked."""
+        """Mark a row or a cell of a table if one of these properties states a tracked deletion."""
         deleted = any(local(child) in ("del", "cellDel") for child in children)
         if deleted and (parent := properties.getparent()) is not None:
             parent.set("deleted", "1")
             self._left["deletions"] += 1
 
     def _prune(self, root: Any, paragraph: Any) -> None:
-        """Delete what was read, down to the paragraph that is still open, and mark what follows from it."""
+        """Delete what was read, down to the paragraph that is still open, and mark its consequences."""
         element = root
         while len(element) and element is not paragraph:
             if len(read := element[:-1]):
                 if local(element) in ("trPr", "tcPr"):
                     self._delete(element, read)
                 elif local(element) == "AlternateContent" and any(local(child) == "Choice" for child in read):
-                    element.set("chosen", "1")  # the others say the same again
+                    element.set("chosen", "1")  # the others repeat the same
                 del element[:-1]
             element = element[0]
 
@@ -317,7 +314,7 @@ class Paragraphs:
             yield text
 
     def _add(self, element: Any, parts: list[str], font: str = "") -> None:
-        """Add the text of an element's children, those of text boxes apart."""
+        """Add the text of an element's children, except those of text boxes."""
         for child in element:
             if not isinstance(child.tag, str):
                 continue
@@ -339,7 +336,7 @@ class Paragraphs:
                 parts.append(self._symbol(attribute(child, "char"), attribute(child, "font")))
             elif name == "del":
                 self._left["deletions"] += any(e.text and e.text.strip() for e in child.iter(*_DELETED))
-            elif name == "rt":  # how a word is read aloud, above it
+            elif name == "rt":  # the pronunciation of a word, above it
                 above: list[str] = []
                 self._add(child, above)
                 parts.append(f"({''.join(above)})")
@@ -358,7 +355,7 @@ class Paragraphs:
         return found or _UNKNOWN
 
     def _mapped(self, text: str, font: str) -> str:
-        """Return a text whose symbols may stand in the private area of a symbol font."""
+        """Return a text whose symbols may be in the private area of a symbol font."""
         if font.lower() not in ("symbol", "wingdings") or not any("\uf000" <= c <= "\uf0ff" for c in text):
             return text
         return "".join(self._symbol(f"{ord(c):x}", font) if "\uf000" <= c <= "\uf0ff" else c for c in text)
@@ -368,7 +365,7 @@ _DELETED = tuple(f"{{{space}}}{name}" for space in _WORD for name in ("delText",
 
 
 def in_font(code: int, font: str) -> str:
-    """Return the character that a symbol font shows for a code; "" where it has none."""
+    """Return the character that a symbol font shows for a code; "" if it has none."""
     if font.lower() == "symbol":
         low, high = _SYMBOLS
         if 0x20 <= code <= 0x7E:
@@ -378,7 +375,7 @@ def in_font(code: int, font: str) -> str:
 
 
 def font_of(run: Any) -> str:
-    """Return the font of a run, where it names one."""
+    """Return the font of a run, if it names one."""
     fonts = run.find("{*}rPr/{*}rFonts")
     return "" if fonts is None else attribute(fonts, "ascii") or attribute(fonts, "hAnsi")
 
@@ -389,7 +386,7 @@ def local(element: Any) -> str:
 
 
 def attribute(element: Any, name: str) -> str:
-    """Return an attribute, whichever namespace it is in."""
+    """Return an attribute in any namespace."""
     return next((str(v) for k, v in element.attrib.items() if k.rpartition("}")[2] == name), "")
 
 
@@ -412,7 +409,7 @@ def is_joined(properties: Any) -> bool:
 
 
 def equation(element: Any) -> str:
-    """Return an equation in a line, as people type it: (a+b)/2, x^2, √(x), ∑_(i=1)^n."""
+    """Return an equation in linear form, as people type it: (a+b)/2, x^2, √(x), ∑_(i=1)^n."""
     name = local(element)
     if name == "t":
         return element.text or ""
@@ -457,12 +454,12 @@ def parts_in_order(element: Any) -> list[tuple[str, Any]]:
 
 
 def grouped(text: str) -> str:
-    """Return a part of an equation in brackets, where it is more than a number or a name."""
+    """Return a part of an equation in brackets, unless it is a number or a name."""
     return text if text.replace(".", "").isalnum() else f"({text})"
 
 
 def value_of(properties: Any, name: str, usual: str) -> str:
-    """Return what an equation's properties say, or what holds where they are silent."""
+    """Return a value from an equation's properties, or the default."""
     found = properties.find(f"{{*}}{name}") if properties is not None else None
     return usual if found is None else attribute(found, "val")
 

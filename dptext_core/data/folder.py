@@ -1,12 +1,12 @@
-"""The folder of a run: what it was asked for, with which versions, its log, its lines of results and what they come to.
+"""The folder of a run: its settings, versions, log, result rows and summary.
 
-    config.json         what the results follow from; a run goes on only where it asks for the same
+    config.json         everything that determines the results; a run resumes only with the same
     environment.json    versions of Python and of packages
-    log.txt             when it began, went on, and ended, or was stopped, and by what
+    log.txt             when it started, resumed, ended or was stopped, and by what
     rows.jsonl          results, appended one by one (of ``rewrite-data`` the rewritten rows)
-    result.json         what they come to, once all are there
+    result.json         the summary, once all results are there
 
-A line counts once its end is written: what a kill cut off is taken away and done again.
+A line counts once its end is written: after a kill, an incomplete line is removed and repeated.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 CONFIG, ENVIRONMENT, LOG, RESULT = "config.json", "environment.json", "log.txt", "result.json"
-#: What a run writes into its folder.
+#: Files that a run writes into its folder.
 RUN_FILES = (CONFIG, ENVIRONMENT, LOG, RESULT, ROWS)
 PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "safetensors", "sentence-transformers", "scikit-learn")
 
 
 class RunFolder:
-    """A run's folder, held by one process: a context manager. Raises InputError and ConfigError that say what to do."""
+    """A run's folder, locked by one process: a context manager. Raises InputError and ConfigError."""
 
     def __init__(self, path: str | Path, config: Mapping[str, Any]):
         self.path = usable_path(path)
-        # As it reads back, so that the two can be compared.
+        # As read from JSON, so that the two can be compared.
         self.config = json.loads(json.dumps(config))
         self._rows: Any = None
 
@@ -55,10 +55,10 @@ class RunFolder:
             undo.callback(self.close)
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
-                self._check()  # before a file is made in a folder of something else
+                self._check()  # before a file is created in a folder of something else
                 self._rows = (self.path / ROWS).open("a+b", buffering=0)
                 self._lock()
-                self._check()  # another run may have come first
+                self._check()  # another run may have been faster
                 self._own()
                 self._cut()
                 sweep(self.path)
@@ -68,11 +68,11 @@ class RunFolder:
                 with contextlib.suppress(InputError):  # there is none at first
                     there = read_json(self.path / ENVIRONMENT)
                 if there not in (None, here):
-                    self.log("goes on with other versions than before")
+                    self.log("resumes with other versions than before")
                 self._write(ENVIRONMENT, here)
             except OSError as error:
                 raise InputError(
-                    f"The folder {self.path.name} cannot be written to: {error.strerror}. Name another one."
+                    f"The folder {self.path.name} cannot be written: {error.strerror}. Choose another folder."
                 ) from error
             undo.pop_all()
         return self
@@ -90,18 +90,18 @@ class RunFolder:
 
     def _check(self) -> None:
         if not (self.path / CONFIG).exists():
-            # A kill in the first moments leaves these of our own.
+            # A kill in the first moments leaves these files of ours.
             ours = [p for p in self.path.iterdir() if p.suffix == ".tmp" or (p.name == ROWS and not p.stat().st_size)]
             if len(ours) < len(list(self.path.iterdir())):
                 raise ConfigError(
-                    f"The folder {self.path.name} holds other files and no run. Name an empty or a new one."
+                    f"The folder {self.path.name} contains other files and no run. Choose an empty or a new folder."
                 )
             return
         there = read_json(self.path / CONFIG)
         if there != self.config:
             raise ConfigError(
-                f"The folder {self.path.name} holds a run with another setting: {_difference(there, self.config)}. "
-                "Give the same setting to go on with it, or name another folder."
+                f"The folder {self.path.name} contains a run with other settings: {_difference(there, self.config)}. "
+                "Use the same settings to resume it, or choose another folder."
             )
 
     def _lock(self) -> None:
@@ -111,23 +111,24 @@ class RunFolder:
             fcntl.flock(self._rows, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(
-                f"Another process writes into the folder {self.path.name}. Wait for its end, or name another folder."
+                f"Another process is writing to the folder {self.path.name}. Wait until it ends, or choose another "
+                "folder."
             ) from None
 
     def _own(self) -> None:
-        """Raise InputError where the folder was deleted, and perhaps made again by another run."""
+        """Raise InputError if the folder was deleted, and perhaps created again by another run."""
         try:
             same = os.path.samestat(os.fstat(self._rows.fileno()), (self.path / ROWS).stat())
         except FileNotFoundError:
             same = False
         if not same:
             raise InputError(
-                f"The folder {self.path.name} was deleted, and another run may have it now. Give the same command "
-                "again, or name another folder."
+                f"The folder {self.path.name} was deleted, and another run may have it now. Run the same command "
+                "again, or choose another folder."
             )
 
     def _cut(self) -> None:
-        """Take away a last line without its end."""
+        """Remove an incomplete last line."""
         size = end = self._rows.seek(0, os.SEEK_END)
         while end:
             begin = max(0, end - (1 << 16))
@@ -143,17 +144,19 @@ class RunFolder:
     # --- lines
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Return the lines that are there. Raises InputError for one that is none of ours."""
+        """Return the existing lines. Raises InputError for a line that this program did not write."""
         return read_lines(self.path)
 
     def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Write lines to the disk, whole. Raises InputError where it takes no more: a line without its end is taken
-        away at the next start."""
+        """Write whole lines to the disk.
+
+        Raises InputError if the disk is full: an incomplete line is removed at the next start.
+        """
         for line in lines:
             data = json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
             with self._writing(ROWS):
-                # Unbuffered: one call a line, so that a stop falls between two of them. A disk that is nearly full
-                # takes a part of it, and refuses the rest.
+                # Unbuffered: one call per line, so that a stop falls between two lines. A disk that is nearly full
+                # accepts part of a line, and refuses the rest.
                 while data:
                     taken = self._rows.write(data)
                     if not taken:
@@ -164,26 +167,25 @@ class RunFolder:
 
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Says which file cannot be written to, and what to do."""
+        """Name the file that cannot be written, and what to do."""
         self._own()
         try:
             yield
         except OSError as error:
             raise InputError(
-                f"{name} in the folder {self.path.name} cannot be written to: {error.strerror or error}. Make room for "
-                "it, and give the same command again: it goes on behind the last whole line."
+                f"{name} in the folder {self.path.name} cannot be written: {error.strerror or error}. Free some space, "
+                "and run the same command again: it resumes after the last whole line."
             ) from error
 
-    # --- the rest
+    # --- other files
 
     def log(self, text: str) -> None:
-        """Write a line with its time. What a user typed has no place in it."""
+        """Write a line with its time. Nothing that a user typed may be in it."""
         with self._writing(LOG), (self.path / LOG).open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}\n")
 
     def stopped(self, text: str) -> None:
-        """As :meth:`log`, beside an error that goes on: where this cannot be written either, that error is the one to
-        see."""
+        """Log next to an error that is re-raised: if the log fails too, that error is the one to report."""
         with contextlib.suppress(InputError):
             self.log(text)
 
@@ -196,13 +198,13 @@ class RunFolder:
             with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
                 file.flush()
-                os.fsync(file.fileno())  # a power cut leaves no name without its content
+                os.fsync(file.fileno())  # a power cut must not leave a name without its content
             beside.replace(self.path / name)
 
 
 def same_place(one: Path, other: Path) -> bool:
-    """Return True if data written to one path is read from the other: follows links, and loses nothing in a device."""
-    with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
+    """Return True if data written to one path is read from the other: follows links, and does not open devices."""
+    with contextlib.suppress(OSError, ValueError):  # a text may be too long for a file name
         if one.exists() and other.exists():
             return one.samefile(other) and (one.is_file() or one.is_dir())
         return one.resolve() == other.resolve()
@@ -210,7 +212,7 @@ def same_place(one: Path, other: Path) -> bool:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the whole lines of a run's results. Raises InputError for what is none."""
+    """Yield the whole lines of a run's results. Raises InputError for an invalid one."""
     try:
         with (path / ROWS).open("rb") as file:
             for number, line in enumerate(file, 1):
@@ -218,11 +220,11 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                     return
                 try:
                     found = json.loads(line)
-                except ValueError:  # whose message quotes the line
+                except ValueError:  # the library's message quotes the line
                     found = None
                 if not isinstance(found, dict):
                     raise InputError(
-                        f"{ROWS} in {path.name} is broken in line {number}. Take that folder away, and run again."
+                        f"{ROWS} in {path.name} is damaged in line {number}. Delete that folder, and run again."
                     )
                 yield found
     except FileNotFoundError:
@@ -230,7 +232,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def some_lines(path: Path, start: int, n: int) -> list[dict[str, Any]]:
-    """So many whole lines from one on; those before it are passed over without a look."""
+    """Return n whole lines from one on; earlier lines are skipped without parsing."""
     try:
         with (path / ROWS).open("rb") as file:
             lines = itertools.islice(file, start, start + n)
@@ -240,7 +242,7 @@ def some_lines(path: Path, start: int, n: int) -> list[dict[str, Any]]:
 
 
 def environment() -> dict[str, Any]:
-    """Versions of what computes."""
+    """Return the versions of the software that computes."""
     found = {}
     for name in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -264,12 +266,12 @@ def _difference(there: Any, here: Mapping[str, Any]) -> str:
         a, b = (f.get(name, "not set") for f in flat)
         if a != b and name.startswith("loads."):
             found.append(
-                f"the files that its {name.removeprefix('loads.')} names are not those that it began with (SHA-256 "
+                f"the files that its {name.removeprefix('loads.')} names are not those at its start (SHA-256 "
                 f"{_format_value(a)} there and {_format_value(b)} here)"
             )
         elif a != b and name == "block" and "not set" in (a, b):
-            how = "without workers" if a == "not set" else "by workers: give --workers 1, or more"
-            found.append(f"it was made {how}")
+            how = "without workers" if a == "not set" else "by workers: use --workers"
+            found.append(f"it was run {how}")
         elif a != b:
             found.append(f"{name} is {_format_value(a)} there and {_format_value(b)} here")
     return "; ".join(found[:3]) + ("; and others" if len(found) > 3 else "")

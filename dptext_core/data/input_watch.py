@@ -1,4 +1,4 @@
-"""Notice that an input changes while it is read: rows of two versions do not belong together."""
+"""Detect that an input changes while it is read: rows of two versions do not belong together."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class InputWatch:
         self._start = os.lseek(file, 0, os.SEEK_CUR) if isinstance(file, int) else 0
 
     def sha256(self) -> str:
-        """Hash the file. Raises InputError where it cannot be read."""
+        """Hash the file. Raises InputError if it cannot be read."""
         if not isinstance(self._file, int):
             return sha256_of(self._file)
         digest, at = hashlib.sha256(), self._start
         try:
-            while part := os.pread(self._file, _PART, at):  # which leaves the place where it is read
+            while part := os.pread(self._file, _PART, at):  # which preserves the reading position
                 digest.update(part)
                 at += len(part)
         except OSError as error:
@@ -51,7 +51,7 @@ class InputWatch:
         return digest.hexdigest()
 
     def rows(self, read: Read, sha256: str) -> Read:
-        """Return a reader of the same rows that raises InputError once the file is another than that of this hash."""
+        """Return a reader of the same rows that raises InputError once the file no longer has this hash."""
 
         def watched() -> Iterator[Row]:
             try:
@@ -59,7 +59,7 @@ class InputWatch:
                     self._check(sha256)
                     yield row
             except (DPTextError, OSError, ValueError):
-                self._check(sha256, whole=True)  # what is wrong may come of the change
+                self._check(sha256, whole=True)  # the error may come from the change
                 raise
             self._check(sha256, whole=True)
 
@@ -71,10 +71,10 @@ class InputWatch:
             return
         if self.sha256() != sha256:
             raise InputError(
-                f"{self._name} changed while it was read, so its rows do not belong together. Restore it and give the "
-                "same command again, or begin from scratch with the changed file."
+                f"{self._name} changed while it was read, so its rows do not belong together. Restore it and run the "
+                "same command again, or start a new run with the changed file."
             )
-        self._before = now  # it was touched, or another file with the same bytes took its place
+        self._before = now  # it was touched, or another file with the same bytes replaced it
 
     def _stamp(self) -> tuple[int, ...]:
         try:
@@ -86,19 +86,18 @@ class InputWatch:
     def _lost(self, error: OSError) -> InputError:
         if isinstance(error, FileNotFoundError):
             return InputError(
-                f"{self._name} is gone: it was moved or deleted while it was read. Put it back, and give the same "
-                "command again."
+                f"{self._name} was moved or deleted while it was read. Restore it, and run the same command again."
             )
-        return InputError(f"{self._name} cannot be read: {error.strerror}. Name another file.")
+        return InputError(f"{self._name} cannot be read: {error.strerror}. Choose another file.")
 
 
 def row_bytes(row: Row) -> bytes:
-    """Return a row as it is hashed."""
+    """Return a row in the form that is hashed."""
     return json.dumps(row, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "replace")
 
 
 def same_rows(read: Read, sha256: str, name: str) -> Read:
-    """Return a reader of the rows of a loader that raises InputError where they are not those of this hash."""
+    """Return a reader of a loader's rows that raises InputError if they do not have this hash."""
 
     def rows() -> Iterator[Row]:
         digest = hashlib.sha256()
@@ -108,7 +107,7 @@ def same_rows(read: Read, sha256: str, name: str) -> Read:
         if digest.hexdigest() != sha256:
             raise InputError(
                 f"The data set {name} does not give the same rows in the same order each time, so originals and "
-                "rewrites cannot be paired. Let its loader sort them, or seed what it draws."
+                "rewrites cannot be paired. Make its loader sort them, or seed its random choices."
             )
 
     return rows

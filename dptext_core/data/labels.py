@@ -1,4 +1,4 @@
-"""Class labels, written alike whichever kind of file they come from."""
+"""Class labels, in one form for all kinds of files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..support.checks import pluralize, shorten_repr
 
 #: A number as people write a class: without an exponent, and not a code such as 01.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?")
-#: Labels that a message names.
+#: Maximum number of labels in a message.
 _NAMED = 5
 
 
 def label_of(value: Any) -> str | None:
     """Return the name of a label; None for a missing one.
 
-    JSON Lines has 1.0 where a table has 1: numbers of one value are one label, as are true and True. Blanks around a
+    JSON Lines may have 1.0 where a table has 1: equal numbers are one label, as are true and True. Blanks around a
     label do not count. True and 1 are two labels, and so are Spam and spam.
     """
     if value is None or (isinstance(value, numbers.Real | Decimal) and value != value):
@@ -43,7 +43,7 @@ def label_of(value: Any) -> str | None:
 
 
 def list_labels(labels: Collection[str], of: str = "") -> str:
-    """Return how many labels there are and the first few of them, for a message; of: the file that has them."""
+    """Return how many labels there are and the first few of them, for a message; of: the file that contains them."""
     first = ", ".join(shorten_repr(label) for label in sorted(labels)[:_NAMED])
     return (
         f"{pluralize(len(labels), 'label')}{f' of {of}' if of else ''} ({first}{', …' if len(labels) > _NAMED else ''})"

@@ -1,6 +1,6 @@
-"""Mechanisms where other libraries want a function: rows of Hugging Face's datasets, and texts of a spaCy pipeline.
+"""Adapters for other libraries: rows of Hugging Face's datasets, and texts of a spaCy pipeline.
 
-Neither library is imported here: datasets calls a function of plain lists, and spaCy finds its component by the entry
+Neither library is imported here. datasets calls a function of plain lists, and spaCy loads its component by the entry
 point of the installed package (``spacy_component`` registers it).
 """
 
@@ -19,44 +19,44 @@ from .records import rewrite_records
 
 
 def total(guarantee: Guarantee | None) -> float | None:
-    """Return what a rewrite spends in total; None without a guarantee or a finite total."""
+    """Return the total ε of a rewrite; None without a guarantee or a finite total."""
     if guarantee is None or guarantee.notion == "none" or not math.isfinite(guarantee.total):
         return None
     return guarantee.total
 
 
 def one_by_one(mechanism: str | None, options: Mapping[str, Any]) -> Mechanism:
-    """Return a mechanism whose texts are drawn each by itself. Raises ConfigError."""
+    """Return a mechanism that samples each text independently. Raises ConfigError."""
     m = get_mechanism(mechanism or DEFAULT_MECHANISM, **options)
     if m.shares_draws:
         raise ConfigError(
-            "With these options the draws are for all texts at once, and here texts come in blocks. Use "
+            "With these options, all texts share their draws, but here texts come in blocks. Use "
             "dptext_core.rewrite_records, or another strategy."
         )
     return m
 
 
 class BatchRewriter:
-    """A function for ``datasets.Dataset.map(…, batched=True)``: each row's text rewritten by itself.
+    """A function for ``datasets.Dataset.map(…, batched=True)``: each row's text is rewritten independently.
 
-    The original leaves its column. Beside it stand what the row spends (``text_epsilon``, NaN where nothing is
-    promised) and why a row was not rewritten (``text_error``, empty where it was). Other columns stay as they are,
-    unprotected. Every row that is mapped is drawn anew, and two rewrites of one text add up; ``map`` reads its cache
-    where the same rows are mapped by the same settings again, which spends nothing.
+    The rewrite replaces the original in its column. New columns state what the row spends (``text_epsilon``, NaN
+    without a guarantee) and why a row was not rewritten (``text_error``, else empty). Other columns are unchanged and
+    unprotected. Every mapped row is sampled with fresh noise, and two rewrites of one text add up. If the same rows are
+    mapped again with the same settings, ``map`` reads its cache, which spends nothing.
 
     Parameters
     ----------
     mechanism : str, optional
         One of ``dptext_core.mechanisms()``.
     column : str
-        Where the texts stand.
+        The column of texts.
     **options
         Of the mechanism, such as ``epsilon``.
 
     Raises
     ------
     ConfigError
-        For wrong options, and where the mechanism draws for all rows at once.
+        An option is invalid, or all rows share the mechanism's draws.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class BatchRewriter:
         self._given = mechanism, dict(options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the settings alone: what the mechanism has loaded stays here, and each process loads its own."""
+        """Return only the settings: loaded models stay here, and each process loads its own."""
         return {"column": self.column, "given": self._given}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -79,19 +79,21 @@ class BatchRewriter:
         BatchRewriter.__init__(self, mechanism, state["column"], **options)
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Return the columns that change. Raises InputError where the batch has not the column, or has those already
-        that are added."""
+        """Return the changed columns.
+
+        Raises InputError if the batch lacks the column, or already has one of the added names.
+        """
         if self.column not in batch:
-            raise InputError(f"There is no column {self.column!r}. Name the one that holds the texts: column=…")
+            raise InputError(f"There is no column {self.column!r}. Name the column of texts: column=…")
         for added in (f"{self.column}_epsilon", f"{self.column}_error"):
             if added in batch:
-                raise InputError(f"There is a column {added!r} already, which would be lost. Give it another name.")
+                raise InputError(f"A column {added!r} already exists and would be lost. Rename it.")
         texts = batch[self.column]
         if isinstance(texts, str):
-            raise InputError("Give map the option batched=True: this rewrites lists of texts.")
+            raise InputError("This rewrites lists of texts. Use map with batched=True.")
         records = list(rewrite_records(to_list(texts), self.mechanism, self.column))
         spent = [total(r.guarantee) for r in records]
-        # Never None: the first block decides on the types, and one of nothing but None would allow nothing else.
+        # Never None: the first block decides on the types, and a block of None alone would allow nothing else.
         return {
             self.column: [r.text for r in records],
             f"{self.column}_epsilon": [math.nan if x is None else x for x in spent],
@@ -102,9 +104,9 @@ class BatchRewriter:
 class DocRewriter:
     """A component of a spaCy pipeline: what ``nlp.add_pipe("dp_rewriter")`` makes.
 
-    A Doc keeps its words. The rewritten text is in ``doc._.dp_text``, its promise in ``doc._.dp_promise``, and what it
-    spends in ``doc._.dp_epsilon`` (None where nothing is promised). A text that cannot be rewritten, such as one that
-    is too long, says why in ``doc._.dp_error`` and has None in the others; those after it are rewritten.
+    The words of a Doc are unchanged. The rewritten text is in ``doc._.dp_text``, its guarantee in ``doc._.dp_promise``,
+    and its total ε in ``doc._.dp_epsilon`` (None without a guarantee). A text that cannot be rewritten, such as one
+    that is too long, has the reason in ``doc._.dp_error`` and None in the others; later texts are rewritten.
 
     Parameters
     ----------
@@ -132,7 +134,7 @@ class DocRewriter:
         return doc
 
     def pipe(self, stream: Iterable[Any], *, batch_size: int = 32) -> Iterable[Any]:
-        """Many at a time, as ``nlp.pipe`` asks for it."""
+        """Rewrite many documents at a time, as ``nlp.pipe`` requests."""
         block: list[Any] = []
         for doc in stream:
             block.append(doc)

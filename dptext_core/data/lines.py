@@ -1,4 +1,4 @@
-"""The lines of a text file, decoded one by one, with a limit on how long a line or a row may be."""
+"""The lines of a text file, decoded one by one, with a limit on the length of a line or a row."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import BinaryIO
 from ..errors import InputError
 from ..support.task import UNWATCHED, Task
 
-#: Bytes of a line, and of a row that goes over several lines. A text that can be rewritten is far shorter.
+#: Maximum bytes of a line, and of a row over several lines. A text that can be rewritten is far shorter.
 LONGEST = 8 << 20
 #: Bytes at the beginning of a file that show what kind of text it is.
 START = 1 << 20
-#: Lines between two checks whether to stop.
+#: Lines between two checks for cancellation.
 _CHECK_EVERY = 1024
 _MARK = codecs.BOM_UTF8
 
@@ -56,11 +56,11 @@ class TextLines:
             line = line[len(_MARK) :]
         try:
             return line.decode("utf-8")
-        except UnicodeDecodeError:  # which holds the line
+        except UnicodeDecodeError:  # the library's error contains the line
             raise InputError(f"{self._name} is not UTF-8 in line {self.number}. Save it as UTF-8.") from None
 
     def end_row(self) -> None:
-        """Begin to count the bytes of the next row."""
+        """Restart the byte count for the next row."""
         self._size = 0
 
 
@@ -77,7 +77,7 @@ def _split_at_returns(file: BinaryIO) -> Iterator[bytes]:
 
 
 def too_long(name: str, number: int) -> InputError:
-    """Return the error for a line that is longer than is read."""
+    """Return the error for a line over the limit."""
     return InputError(
         f"{name}, line {number}, belongs to a row of more than {LONGEST >> 20} MB. Split that row; in a table, look "
         "for a quotation mark that is never closed."
@@ -94,7 +94,7 @@ def text_lines(path: Path, task: Task = UNWATCHED) -> Iterator[str]:
 
 
 def check_text(name: str, start: bytes) -> None:
-    """Raise InputError for what is no text as a whole: a zero byte here and there is the fault of its row."""
+    """Raise InputError if the file is not text; a few zero bytes are the fault of their rows."""
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is in UTF-16. Save it as UTF-8 (in a spreadsheet: “CSV UTF-8”).")
     zeros, most = start.count(b"\0"), max(8, len(start) // 100)
@@ -103,9 +103,9 @@ def check_text(name: str, start: bytes) -> None:
     except UnicodeDecodeError:
         most = 0
     if zeros > most:
-        raise InputError(f"{name} looks like a binary file. Give a text file in UTF-8.")
+        raise InputError(f"{name} looks like a binary file. Choose a text file in UTF-8.")
 
 
 def zero_byte(name: str, line: int) -> str:
-    """Say in which line a zero byte is."""
-    return f"{name}, line {line}, holds a zero byte, where readers of other programs stop. Take it out."
+    """Return the error for a zero byte in a line."""
+    return f"{name}, line {line}, contains a zero byte, at which other programs stop reading. Remove it."

@@ -1,4 +1,4 @@
-"""Rows of Parquet files (pyarrow), read by the position of a column, since two columns may have one name."""
+"""Rows of Parquet files (pyarrow), read by the position of a column, since two columns may have the same name."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ..support.task import Task
 from . import columns as naming
 from .reading_notes import NoteKind, ReadingNote
 
-#: Rows that are held at a time.
+#: Maximum number of rows in memory.
 HELD = 512
-#: Bytes of the columns that are read in one row group, and of what is held at a time, once they are unpacked.
+#: Maximum bytes of the requested columns in one row group, and of the data in memory, after unpacking.
 UNPACKED = 1 << 30
-#: Values in the lists of one row, and in those of a row group that holds them in far fewer bytes: a run of equal
-#: values takes a few bytes however long it is.
+#: Maximum values in the lists of one row, and in those of a row group that stores them in far fewer bytes: a run of
+#: equal values takes a few bytes at any length.
 VALUES, SPARSE, RATIO = 1 << 20, 1 << 24, 64
 #: Bytes read from the disk at a time.
 _BUFFER = 1 << 20
 
 
 def heading(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns whose values can be written out. Raises InputError."""
+    """Return the names of the columns whose values can be exported. Raises InputError."""
     names, opaque = _columns(path)
     return tuple(n for n in names if n not in opaque)
 
 
 def notes(path: Path) -> tuple[ReadingNote, ...]:
-    """Return which columns hold bytes that are no text. Raises InputError."""
+    """Return which columns contain bytes that are not text. Raises InputError."""
     return tuple(ReadingNote(NoteKind.BYTES, detail=name) for name in _columns(path)[1])
 
 
@@ -54,8 +54,8 @@ def rows(path: Path, columns: Sequence[str], task: Task) -> Iterator[dict[str, A
             _check_lists(path, cells)
             for i in range(batch.num_rows):
                 yield {name: _value(path, name, c[i]) for name, c in zip(columns, cells, strict=True)}
-    except (pyarrow.ArrowException, OSError):  # whose message may quote a value
-        raise InputError(f"{path.name} is broken inside, or cut off. Write or download it again.") from None
+    except (pyarrow.ArrowException, OSError):  # the library's message may quote a value
+        raise InputError(f"{path.name} is damaged or truncated. Write or download it again.") from None
 
 
 def _open(path: Path, dictionaries: Sequence[str] = ()) -> Any:
@@ -65,20 +65,20 @@ def _open(path: Path, dictionaries: Sequence[str] = ()) -> Any:
     import pyarrow.parquet
 
     try:
-        # A dictionary stays one: written out, a long text of it would be held once for each row.
+        # Keep dictionaries encoded: otherwise a long text in one would be in memory once per row.
         return pyarrow.parquet.ParquetFile(path, read_dictionary=list(dictionaries), buffer_size=_BUFFER)
     except (pyarrow.ArrowException, OSError):
         raise InputError(
-            f"{path.name} is no whole Parquet file. Write it again; if it was downloaded, download it again."
+            f"{path.name} is not a complete Parquet file. Write or download it again."
         ) from None
 
 
 def _batches(path: Path, file: Any, at: Sequence[int], task: Task) -> Iterator[Any]:
-    """Yield the rows in batches of all columns, those that are not asked for empty where that is possible."""
+    """Yield the rows in batches of all columns; columns that were not requested are empty if possible."""
     schema = file.schema_arrow
     flat = [schema.field(i).name for i in at if _is_text(schema.field(i).type)]
     file = _open(path, flat)
-    # pyarrow selects by name, and takes a name with a dot for a path: then all is read.
+    # pyarrow selects by name, and reads a name with a dot as a path: then everything is read.
     selects = len(set(schema.names)) == len(schema.names) and not any("." in name for name in schema.names)
     wanted = {schema.names[i] for i in at} if selects else set(schema.names)
     for group in range(file.metadata.num_row_groups):
@@ -97,7 +97,7 @@ def _batches(path: Path, file: Any, at: Sequence[int], task: Task) -> Iterator[A
 
 
 class _ColumnBatch:
-    """A batch of some columns, by their places among all."""
+    """A batch of some columns, by their positions among all."""
 
     def __init__(self, batch: Any, places: Sequence[int]):
         self._batch, self._at = batch, {place: i for i, place in enumerate(places)}
@@ -108,14 +108,14 @@ class _ColumnBatch:
 
 
 def _check_lists(path: Path, cells: Sequence[Any]) -> None:
-    """Raise InputError where the lists of one row hold too many values, before any of them becomes an object."""
+    """Raise InputError if the lists of one row have too many values, before any becomes an object."""
     for each in cells:
         if _inner(each) > VALUES and any(_inner(each.slice(i, 1)) > VALUES for i in range(len(each))):
-            raise InputError(f"{path.name} has lists of more than {VALUES:,} values in one row. Leave out that column.")
+            raise InputError(f"{path.name} has lists of more than {VALUES:,} values in one row. Omit that column.")
 
 
 def _inner(values: Any) -> int:
-    """Return how many values the lists in an array hold, those in lists of lists too."""
+    """Return how many values the lists in an array contain, including nested lists."""
     extras.require("pyarrow", InputError)
 
     import pyarrow
@@ -134,13 +134,13 @@ def _inner(values: Any) -> int:
 
 
 def _value(path: Path, column: str, scalar: Any) -> Any:
-    """Return a value as JSON has it. Raises InputError for one that Python has no value for."""
+    """Return a value in JSON form. Raises InputError for a value that Python cannot represent."""
     try:
         value = scalar.as_py()
-    except (ValueError, OverflowError, KeyError):  # a date far away; text that is none; two fields of one name
+    except (ValueError, OverflowError, KeyError):  # a date far away; invalid text; two fields of one name
         raise InputError(
             f"{path.name} has a value in the column {shorten_repr(column)} that cannot be read, such as a date before "
-            "year 1 or text that is no UTF-8. Correct it, or leave that column out."
+            "year 1 or text that is not UTF-8. Correct it, or omit that column."
         ) from None
     return _plain(path, column, value)
 
@@ -160,7 +160,7 @@ def _too_large(path: Path) -> InputError:
 
 
 def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all columns, and of those whose first values are bytes that are no text."""
+    """Return the names of all columns, and of those whose first values are bytes that are not text."""
     extras.require("pyarrow", InputError)
 
     import pyarrow
@@ -186,7 +186,7 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             except InputError:
                 opaque.append(names[i])
     except (pyarrow.ArrowException, OSError):
-        raise InputError(f"{path.name} is broken inside, or cut off. Write or download it again.") from None
+        raise InputError(f"{path.name} is damaged or truncated. Write or download it again.") from None
     return names, tuple(opaque)
 
 
@@ -203,7 +203,7 @@ def _holds_bytes(kind: Any) -> bool:
 
 
 def _plain(path: Path, column: str, value: Any) -> Any:
-    """Return a value as JSON has it: bytes, times and numbers of a kind of their own as text. Raises InputError."""
+    """Return a value in JSON form, with bytes, times and special numbers as text. Raises InputError."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
@@ -211,8 +211,8 @@ def _plain(path: Path, column: str, value: Any) -> Any:
             return value.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise InputError(
-                f"{path.name} has bytes that are no UTF-8 in the column {shorten_repr(column)}. Write that column as "
-                "text, or leave it out."
+                f"{path.name} has bytes that are not UTF-8 in the column {shorten_repr(column)}. Write that column as "
+                "text, or omit it."
             ) from None
     if isinstance(value, dict):
         return {str(k): _plain(path, column, v) for k, v in value.items()}

@@ -1,4 +1,4 @@
-"""Reads the text of a PDF with pypdf, in a process of its own: a stranger's file may take any time and memory to read.
+"""Read the text of a PDF with pypdf in a separate process, because a stranger's file may take any time and memory.
 
     python -P pdf_worker.py FILE LIMITS
 
@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from typing import Any
 
 LOCKED, ROWS, TEXT, BROKEN, MEMORY = 3, 4, 5, 6, 8
-#: Bits of a field's flags: a push button, and a password, which is nobody's text.
+#: Bits of a field's flags: a push button, and a password, which must not be read.
 _PUSH, _PASSWORD = 1 << 16, 1 << 13
 
 
 def limit(memory: int, seconds: float) -> None:
-    """Bound what this process may take."""
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; a lower limit may hold already
+    """Limit the memory and time of this process."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; a lower limit may already apply
         resource = importlib.import_module("resource")
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
@@ -36,15 +36,15 @@ def main(path: str, limits: dict[str, Any]) -> int:
         return read(path, limits)
     except MemoryError:
         return MEMORY
-    except Exception as error:  # whatever a broken file makes of its reader
-        # pypdf has limits of its own on what a stream unpacks to.
+    except Exception as error:  # any error of the reader for a broken file
+        # pypdf has its own limits on the unpacked size of a stream.
         return MEMORY if type(error).__name__ == "LimitReachedError" else BROKEN
 
 
 def read(path: str, limits: dict[str, Any]) -> int:
-    """Write the pages of a file, and what was left out."""
+    """Write the pages of a file, and what was omitted."""
     reader = importlib.import_module("pypdf").PdfReader(path)
-    # Where only printing or copying is restricted, the password to open the file is empty.
+    # If only printing or copying is restricted, the password to open the file is empty.
     if reader.is_encrypted and not reader.decrypt(""):
         return LOCKED
     count = len(reader.pages)
@@ -71,12 +71,12 @@ def read(path: str, limits: dict[str, Any]) -> int:
 
 
 def write(kind: str, number: int, value: Any) -> None:
-    """Pass a line on."""
+    """Write a line for the parent process."""
     print(json.dumps([kind, number, value]))
 
 
 def on_page(page: Any) -> tuple[list[str], list[str], int]:
-    """Return the values of form fields, the texts that are typed onto the page, and the number of other comments."""
+    """Return the values of form fields, the texts typed onto the page, and the number of other comments."""
     values: list[str] = []
     said: list[str] = []
     left, fields = 0, set()
@@ -96,7 +96,7 @@ def on_page(page: Any) -> tuple[list[str], list[str], int]:
 
 
 def value_of(widget: Any) -> tuple[str, str] | None:
-    """Return the name and the value of a form field, as its page shows it; None where it is empty."""
+    """Return the name and the value of a form field, as its page shows it; None if it is empty."""
     kind, flags = inherited_value(widget, "/FT"), int(inherited_value(widget, "/Ff") or 0)
     name = ".".join(reversed([to_text(part.get("/T")) for part in chain(widget) if part.get("/T")]))
     value = inherited_value(widget, "/V")
@@ -114,7 +114,7 @@ def value_of(widget: Any) -> tuple[str, str] | None:
 
 
 def chain(field: Any) -> Iterator[Any]:
-    """Yield a field and those that it belongs to."""
+    """Yield a field and its ancestors."""
     for _ in range(32):
         if field is None or not hasattr(field, "get"):
             return
@@ -124,7 +124,7 @@ def chain(field: Any) -> Iterator[Any]:
 
 
 def inherited_value(field: Any, key: str) -> Any:
-    """Return what a field, or one that it belongs to, says under a key."""
+    """Return the value of a key from a field or its ancestors."""
     for part in chain(field):
         if (value := part.get(key)) is not None:
             return value.get_object()
@@ -132,7 +132,7 @@ def inherited_value(field: Any, key: str) -> Any:
 
 
 def to_text(value: Any) -> str:
-    """Return a value of a PDF as text."""
+    """Return a PDF value as text."""
     if value is None:
         return ""
     value = value.get_object()

@@ -1,4 +1,4 @@
-"""What a reader left out of a file or changed in it, as values that the page and the command line both show."""
+"""Values for what a reader omitted from a file or changed in it, shown by the page and the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..support.checks import pluralize
 
 
 class NoteKind(StrEnum):
-    """What a reading note is about. The values name the kinds in JSON and between processes."""
+    """The subject of a reading note. The values name the kinds in JSON and between processes."""
 
     PAGES = "pages"
     HEADERS = "headers"
@@ -48,11 +48,11 @@ class ReadingNote:
     detail: str = ""
 
     def to_dict(self) -> dict[str, str | int]:
-        """Return the note as JSON has it."""
+        """Return the note as JSON data."""
         return {"kind": self.kind.value, "count": self.count, "of": self.of, "detail": self.detail}
 
     def sentence(self) -> str:
-        """Say what was left out or changed, and what to do about it."""
+        """Describe what was omitted or changed, and what to do about it."""
         n, is_are = self.count, "is" if self.count == 1 else "are"
         match self.kind:
             case NoteKind.PAGES:
@@ -80,14 +80,14 @@ class ReadingNote:
             case NoteKind.FORM_FIELDS:
                 return f"The values of {pluralize(n, 'form field')} are added below the text of their pages."
             case NoteKind.FORM_PAGES:
-                return "A dynamic form (XFA) is left out. Print the form to a new PDF, and give that."
+                return "A dynamic form (XFA) is left out. Print the form to a new PDF, and use that."
             case NoteKind.SEPARATOR:
                 mark = "tabs" if self.detail == "\t" else self.detail
                 return f"Cells are separated by {mark}."
             case NoteKind.QUOTES:
-                return "Quotation marks around cells are read as in a spreadsheet, and are no part of the text."
+                return "Quotation marks around cells are read as in a spreadsheet, and are not part of the text."
             case NoteKind.BYTES:
-                return f"The column {self.detail} holds bytes that are no text, and is left out."
+                return f"The column {self.detail} contains bytes that are not text, and is left out."
 
 
 def _count_phrase(n: int, one: str, more: str) -> str:

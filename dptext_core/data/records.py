@@ -1,8 +1,7 @@
-"""Data sets, row by row: iterator in, iterator out, in bounded memory.
+"""Rewrite data sets row by row: iterator in, iterator out, in bounded memory.
 
-Each row is a text of its own with noise of its own and a guarantee of its own; :class:`DatasetGuarantee` adds up what
-is promised of them together. Rows come out in order, so that a stopped run goes on behind the last row that was
-written.
+Each row is an independent text with its own noise and guarantee; :class:`DatasetGuarantee` adds up the guarantees. Rows
+are yielded in order, so that a stopped run resumes after the last written row.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from ..support.task import UNWATCHED, Task
 from ..text.document import too_long
 from ..text.visible import visible_text
 
-#: What is wrong with all rows alike, and ends the run.
+#: Errors that affect all rows alike, and end the run.
 FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
 
 
 class UnreadableRow(dict[str, Any]):
-    """A row that a file holds and that could not be read: its columns with nothing in them, and why."""
+    """A row of a file that could not be read: its columns with empty values, and the reason."""
 
     def __init__(self, columns: Iterable[str], why: str):
         super().__init__(dict.fromkeys(columns))
@@ -51,13 +50,13 @@ class Record(Private):
     text : str or None
         The released text.
     guarantee : Guarantee or None
-        Its promise.
+        Its guarantee.
     error : str or None
-        Why there is neither of them.
+        Why there is neither text nor guarantee.
     row : mapping
-        The other columns as they were; nothing protects those.
+        The other columns, unchanged and not protected.
     untouched : bool
-        Whether nothing was drawn for it and the text came out as it went in.
+        Whether nothing was sampled for it and the text is unchanged.
     """
 
     index: int
@@ -82,35 +81,35 @@ def rewrite_records(
     polish: bool = False,
     task: Task | None = None,
 ) -> Iterator[Record]:
-    """Each row with the text of its ``column`` rewritten, in order.
+    """Yield each row with the text of its ``column`` rewritten, in order.
 
     Parameters
     ----------
     rows : iterable
         Mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a whole data frame (pandas, polars,
-        Arrow). No more than ``batch`` of them are held, save where the mechanism draws for all texts together
+        Arrow). At most ``batch`` of them are in memory, unless all texts share the mechanism's draws
         (``m.shares_draws``).
     m : Mechanism
     column : str
-        Where the text stands in a row.
+        The column of the text.
     seed : int, optional
-        A demonstration, not private. The noise of a row follows from the seed and its number in ``rows``, from 0, and
-        from no other row, so that the same seed gives the same rows wherever the run starts, in blocks of any size, and
-        beside rows that cannot be rewritten. It is other noise than that of ``m.rewrite`` with the same seed.
+        For a demonstration that is not private. The noise of a row depends only on the seed and its number in ``rows``,
+        from 0. So the same seed gives the same rows wherever the run starts, in blocks of any size, and next to rows
+        that cannot be rewritten. The noise differs from that of ``m.rewrite`` with the same seed.
     start : int
-        The first so many rows are passed over and not drawn.
+        Number of rows to skip at the beginning.
     batch : int
-        How many rows are rewritten together.
+        Number of rows that are rewritten together.
     polish : bool
-        Write each rewrite out as somebody would read it who reads the release (``attacks.polish``): of no ε, since
-        nothing private is looked at. What was drawn is in ``drawn``.
+        Post-process each rewrite into more fluent text (``attacks.polish``). This spends no ε, since it reads only the
+        release. The sampled text is in ``drawn``.
     task : Task, optional
-        Is told of the rows that are done, and may stop the work.
+        Receives the progress, and may cancel the work.
 
     Yields
     ------
     Record
-        With ``error`` where the row cannot be rewritten.
+        With ``error`` if the row cannot be rewritten.
 
     Raises
     ------
@@ -119,9 +118,9 @@ def rewrite_records(
     Cancelled
         The task was stopped.
     InputError
-        ``rows`` are no rows, or a table with two columns of the same name.
+        ``rows`` contains other values than rows, or is a table with two columns of the same name.
     ModelUnavailable
-        What the mechanism reads with is not on this machine.
+        A model of the mechanism is not on this machine.
     """
     _check_arguments(m, column)
     given = _rows_of(rows)
@@ -133,34 +132,35 @@ def rewrite_records(
 
 
 def _check_arguments(m: object, column: object) -> None:
-    """Raise ConfigError for what is no mechanism, or no name of a column."""
+    """Raise ConfigError for an invalid mechanism, or an invalid name of a column."""
     if not isinstance(m, Mechanism):
-        raise ConfigError(f"m is a mechanism, not {type(m).__name__}. Make one with dptext_core.get_mechanism(…).")
+        raise ConfigError(f"m must be a mechanism, not {type(m).__name__}. Create one with "
+                          "dptext_core.get_mechanism(…).")
     if not isinstance(column, str):
-        raise ConfigError("column is the name of a column. Give it as a text.")
+        raise ConfigError("column must be the name of a column, as a text.")
 
 
 def _check_start(m: Mechanism, start: int) -> None:
-    """Raise ConfigError where rows that share draws would begin in the middle."""
+    """Raise ConfigError if rows that share draws would start in the middle."""
     if start and m.shares_draws:
         raise ConfigError(
-            "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
-            "at the first one, with a new result file."
+            "With these options, all rows share their draws, so the run cannot start in the middle. Start at the "
+            "first row, with a new result file."
         )
 
 
 def _rows_of(given: Any) -> Iterator[Any]:
-    """Return the rows of a table, or what is given one after the other: rows or texts. Raises InputError."""
+    """Return the rows of a table, or an iterable of rows or texts. Raises InputError."""
     kind, names = type(given), None if isinstance(given, Mapping) else column_names(given)
     if names is not None and len(set(names)) < len(names):
         raise InputError("The data frame has two columns of the same name, and a row would keep one. Rename one.")
-    if names is not None and hasattr(kind, "itertuples"):  # pandas, which yields the names of its columns
+    if names is not None and hasattr(kind, "itertuples"):  # pandas, which iterates over the names of its columns
         return (dict(zip(names, cells, strict=True)) for cells in given.itertuples(index=False, name=None))
-    if names is not None and hasattr(kind, "iter_rows"):  # polars, which yields its columns
+    if names is not None and hasattr(kind, "iter_rows"):  # polars, which iterates over its columns
         return iter(given.iter_rows(named=True))
     if names is not None and hasattr(kind, "slice") and hasattr(kind, "to_pylist"):  # Arrow, which does, too
         return (row for at in range(0, len(given), BATCH) for row in given.slice(at, BATCH).to_pylist())
-    if names is None or not hasattr(kind, "features"):  # a Dataset yields rows
+    if names is None or not hasattr(kind, "features"):  # a Dataset iterates over rows
         one_dimension(given, "rows or texts")
     if names is None and hasattr(kind, "to_pylist"):
         return iter(given.to_pylist())
@@ -171,7 +171,7 @@ def _rows_of(given: Any) -> Iterator[Any]:
 
 
 def seeded_stream(seed: int) -> NoiseStream:
-    """Return the stream of all rows of a seeded run: what :func:`rewrite_part` takes for any of them."""
+    """Return the stream of all rows of a seeded run: see :func:`rewrite_part`."""
     return NoiseStream(seed).at("records")
 
 
@@ -186,10 +186,10 @@ def rewrite_part(
     batch: int = BATCH,
     task: Task = UNWATCHED,
 ) -> Iterator[Record]:
-    """Return some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
+    """Rewrite a part of many rows, starting with number ``first``, as :func:`rewrite_records` does for all.
 
-    stream: that of all rows (:func:`seeded_stream`), or, where the mechanism draws for all texts together, the one that
-    all parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
+    stream: that of all rows (:func:`seeded_stream`), or, if all texts share their draws, the one that all parts share;
+    None: fresh randomness. draws: how much all parts together sample once (:func:`shared_draws`).
     """
     return _records(iter(rows), first, m, column, stream, None if m.shares_draws else batch, draws, task)
 
@@ -231,7 +231,7 @@ def _records(
 
 
 def texts_of(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str], list[Mapping[str, Any]]]:
-    """By their places in the block: the texts, and why a row has none; and the other columns of each row."""
+    """Return, by position in the block, the texts, the reasons for missing texts, and the other columns of each row."""
     texts: dict[int, str] = {}
     errors: dict[int, str] = {}
     others: list[Mapping[str, Any]] = []
@@ -246,7 +246,7 @@ def texts_of(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, s
         elif isinstance(text, str):
             texts[i] = text
         else:
-            errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it by itself."
+            errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it separately."
     return texts, errors, others
 
 
@@ -263,7 +263,7 @@ def _block(
     except FATAL:
         raise
     except Exception as error:
-        # Nothing was released of it: find who is at fault, and draw for the others again.
+        # Nothing was released: identify the faulty texts, and sample again for the others.
         if not (at_fault := _faults(texts, m, task)):
             raise error
         errors |= at_fault
@@ -281,7 +281,7 @@ def _block(
 
 
 def _cells(row: Any) -> Mapping[str, Any]:
-    """Return a row by the names of its columns: a mapping, a row of pandas or a named tuple; else nothing."""
+    """Return a row by column name: from a mapping, a row of pandas or a named tuple; else nothing."""
     if isinstance(row, Mapping):
         return row
     if callable(getattr(row, "keys", None)) and hasattr(row, "__getitem__"):
@@ -292,8 +292,10 @@ def _cells(row: Any) -> Mapping[str, Any]:
 def _results(
     texts: Mapping[int, str], at: int, m: Mechanism, stream: NoiseStream, task: Task
 ) -> Iterator[RewriteResult]:
-    """One a text, in order, each with the noise of its number. What a text is to blame for is raised here, and not
-    later."""
+    """Return one result per text, in order, each with the noise of its number.
+
+    Errors that a text causes are raised here, and not later.
+    """
     if not texts:
         return iter(())
     stream = stream.numbered([at + i for i in texts])
@@ -305,25 +307,25 @@ def _results(
 
 
 def _fault(text: str, m: Mechanism, task: Task) -> str:
-    """Why this text cannot be rewritten; empty where it can."""
+    """Return why this text cannot be rewritten; empty if it can."""
     try:
         m.rewrite(text, task=task.quiet)
     except FATAL:
         raise
     except DPTextError as error:
         return str(error)
-    except Exception as error:  # a mechanism of somebody's own; its message may quote the text
-        return f"{m.title} stopped with {type(error).__name__} at this row. Rewrite it by itself."
+    except Exception as error:  # a plugin's mechanism; its message may quote the text
+        return f"{m.title} stopped with {type(error).__name__} at this row. Rewrite it separately."
     return ""
 
 
 @dataclass(eq=False)
 class DatasetGuarantee:
-    """What is promised of many rows: each by itself, and all of them together by sequential composition.
+    """The guarantees of many rows: of each alone, and of all together by sequential composition.
 
-    shares_draws: whether the mechanism draws for all rows at once, so that each row's total is that of all. untouched:
-    how many rows had no word to draw and came out as they went in. exposed: of the first row; what the others expose
-    differs in numbers only, and stands with each of them.
+    shares_draws: whether all rows share their draws, so that each row's total is that of all. untouched: number of rows
+    without a sampled word, which are unchanged. exposed: of the first row; the other rows differ only in numbers, and
+    state their own.
     """
 
     shares_draws: bool = False
@@ -341,13 +343,13 @@ class DatasetGuarantee:
     draws: DrawCounts = field(default_factory=DrawCounts)
 
     def add(self, g: Guarantee | None, untouched: bool = False) -> None:
-        """Count a row with this guarantee; None: one with an error, of whose text nothing is released."""
+        """Count a row with this guarantee; None: a row with an error, whose text is not released."""
         self.rows += 1
         self.untouched += untouched
         if g is None:
             self.errors += 1
             return
-        # Where nothing is promised, no number bounds anything.
+        # Without a guarantee, no number is a bound.
         total, delta = (math.inf, 1.0) if g.notion == "none" else (g.total, g.total_delta)
         self.notions[g.notion] = self.notions.get(g.notion, 0) + 1
         self.one, self.one_delta = max(self.one, total), max(self.one_delta, delta)
@@ -363,12 +365,12 @@ class DatasetGuarantee:
 
     @property
     def one_optimal(self) -> float | None:
-        """ε of the row that spends most, by optimal composition; None where it is not smaller, or ε differs."""
+        """Return ε of the row that spends most, by optimal composition; None if it is not smaller, or ε differs."""
         return self.all_optimal if self.shares_draws else self.draws.within(self.one).optimal(self.one)
 
     @property
     def all_optimal(self) -> float | None:
-        """ε of all rows by optimal composition; None where it is not smaller."""
+        """Return ε of all rows by optimal composition; None if it is not smaller."""
         return self.draws.optimal(self.all)
 
     def counted(self) -> str:
@@ -383,13 +385,13 @@ class DatasetGuarantee:
         return f"{', '.join(said)}."
 
     def sentence(self) -> str:
-        """Return the promise of the whole in plain words."""
+        """Return the guarantee of the whole in plain words."""
         n = self.rows - self.errors - self.untouched
         left = ""
         if self.untouched:
-            it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
+            unchanged, them = ("it is", "it") if self.untouched == 1 else ("they are", "them")
             left = (
-                f" {pluralize(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this "
+                f" {pluralize(self.untouched, 'row')} had no sampled word: {unchanged} unchanged, and this "
                 f"guarantee protects nothing in {them}."
             )
         if self.errors:
@@ -423,7 +425,7 @@ class DatasetGuarantee:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: null where a total is not finite, or a row has no promise."""
+        """Return JSON data: null if a total is not finite, or a row has no guarantee."""
         totals = {
             "one_row": self.one,
             "one_row_delta": self.one_delta,

@@ -1,13 +1,13 @@
 """A rewriting run as a file for others (the release) or for the owner of the data (the inspection).
 
-The release has the rewrites, and of the other columns those that were kept. The inspection has the originals beside
-them, and says in every row that it is private. The suffix names the format: .csv, .tsv, .jsonl, .parquet, and for the
-release .txt, a line a row. Rows that have an error stay, with nothing for a text, so that the rows of two files match.
+The release contains the rewrites, and the copied columns. The inspection adds the originals, and says in every row that
+it is private. The suffix determines the format: .csv, .tsv, .jsonl, .parquet, and for the release .txt, one line per
+row. Rows with an error have an empty text, so that the rows of two files match.
 
-.csv and .tsv are for spreadsheets: no cell and no heading is run as a formula (``cells``), whoever wrote it: the
-original author, the mechanism or another column; and a mark at the beginning says that the file is UTF-8. ``exact`` is
-for programs: no mark, and every cell as it is. .jsonl, .parquet and .txt have neither. .tsv has no quotes, so that line
-ends and tabs of a cell become blanks, as line ends of a text do in .txt.
+.csv and .tsv are for spreadsheets. No cell or heading runs as a formula (``cells``), whether the author, the mechanism
+or another column wrote it. A mark at the beginning identifies UTF-8. ``exact`` is for programs: no mark, and every cell
+unchanged. .jsonl, .parquet and .txt have neither. .tsv has no quotes, so line ends and tabs in a cell become blanks,
+like line ends in .txt.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .tables import Source
 
 RELEASE = (".csv", ".tsv", ".jsonl", ".parquet", ".txt")
 INSPECTION = RELEASE[:-1]
-#: In every row of an inspection, and in its name.
+#: A note in every row of an inspection, and in its name.
 PRIVATE = "PRIVATE: this contains the original; do not publish it"
 NOTE, ORIGINAL, ERROR = "private", "original", "error"
-#: What ends a line for some readers, and may stand in a text of JSON as it is.
+#: Characters that end a line for some readers, and that JSON allows inside a text.
 _ENDS = re.compile("[\x7f\x85\u2028\u2029]")
 _ROWS = 1024
 
@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 
 def release(folder: Path, column: str, keep: Sequence[str], out: str | Path, *, exact: bool = False) -> int:
-    """Write what of a run may leave, as far as it has come; the number of rows. Raises ConfigError, InputError."""
+    """Write the release of a run so far, and return the number of rows. Raises ConfigError, InputError."""
     check_suffix(out, RELEASE)
 
     def rows() -> Iterator[Row]:
@@ -54,8 +54,10 @@ def release(folder: Path, column: str, keep: Sequence[str], out: str | Path, *, 
 def inspection(
     data: Source, folder: Path, column: str, keep: Sequence[str], out: str | Path, *, exact: bool = False
 ) -> int:
-    """Write originals and rewrites side by side, with each row's total ε and error; the number of rows. A kept column
-    that has the name of one of these gets "(kept)" behind its own."""
+    """Write originals and rewrites side by side, with each row's total ε and error, and return the number of rows.
+
+    A copied column with one of these names gets "(kept)" appended to its own.
+    """
     check_suffix(out, INSPECTION)
     names = (NOTE, "row", ORIGINAL, "rewrite", "epsilon", ERROR)
     others: dict[str, str] = {}
@@ -75,10 +77,10 @@ def inspection(
 
 
 def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
-    """Raise ConfigError where a file of this name has no format that is among these."""
+    """Raise ConfigError if the suffix of this file is not one of these formats."""
     if (suffix := Path(out).suffix.lower()) not in allowed:
         raise ConfigError(
-            f"A file named {suffix or 'without an ending'} cannot be written here: end it with one of "
+            f"A file named {suffix or 'without an ending'} cannot be written here. Use one of the endings "
             f"{', '.join(allowed)}."
         )
     if suffix == ".parquet":
@@ -88,12 +90,12 @@ def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
 def _write(
     rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool, private: bool = False
 ) -> int:
-    """Beside the file first: one that was there stays as it was unless all was written."""
+    """Write to a temporary file first: an existing one is unchanged unless everything was written."""
     try:
         with replacement(out, private=private) as beside:
             return _WRITERS[out.suffix.lower()](rows, names, beside, exact)
     except OSError as error:
-        raise InputError(f"{out.name} cannot be written: {error.strerror}. Name another file.") from error
+        raise InputError(f"{out.name} cannot be written: {error.strerror}. Choose another file.") from error
 
 
 def _csv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
@@ -142,7 +144,7 @@ def _jsonl(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, e
 
 
 def json_line(row: Row) -> str:
-    """Return a row as a line of strict JSON, which no other reader of lines cuts."""
+    """Return a row as a line of strict JSON, which no reader of lines splits."""
     text = json.dumps(_finite(row), ensure_ascii=False, allow_nan=False)
     return _ENDS.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
@@ -153,7 +155,7 @@ def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path,
     import pyarrow
     import pyarrow.parquet
 
-    # A first look finds what the columns hold: numbers stay numbers only where all of them are.
+    # A first pass determines the types: numbers remain numbers only if all values are.
     found: dict[str, set[type]] = {n: set() for n in names}
     for row in rows():
         for n in names:
@@ -184,7 +186,7 @@ def _write_block(writer: Any, block: list[Row], schema: Any) -> int:
 
 
 def _type(value: Any) -> type:
-    # A column of numbers holds no larger one exactly.
+    # A number column cannot store a larger one exactly.
     return str if isinstance(value, int) and abs(value) > 1 << 53 else type(value)
 
 
@@ -201,19 +203,19 @@ def _cell(value: Any) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """Arrow takes no lone surrogates."""
+    """Remove lone surrogates, which Arrow refuses."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _text(value: Any) -> str:
-    """Return a value as a cell has it: what is no text as JSON."""
+    """Return a value as a cell: other values than text as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _finite(value: Any) -> Any:
-    """Return a value as strict JSON has it, which knows no other numbers."""
+    """Return a value for strict JSON, which has no nan or infinity."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
@@ -226,7 +228,7 @@ def _one_line(text: str) -> str:
 
 
 def _encoding(exact: bool) -> str:
-    """Return the mark at the beginning tells spreadsheets that it is UTF-8, and stands in the way of some programs."""
+    """Return the encoding. A mark at the beginning tells spreadsheets that it is UTF-8, but disturbs some programs."""
     return "utf-8" if exact else "utf-8-sig"
 
 

@@ -1,8 +1,8 @@
-"""The mode ``rewrite``: any mechanism over any data set, into a folder.
+"""Rewrite a data set with any mechanism into a folder.
 
-A line of ``rows.jsonl`` has the rewritten text under the name of its column, the columns that were to be kept as they
-are, and ``dp``: the row's number, what is promised of it, and why it has no text where it has none. Columns are kept
-only where they are named, since nothing protects them. Rows that are written are never drawn again.
+A line of ``rows.jsonl`` has the rewritten text under the name of its column, the copied columns, and ``dp``: the row's
+number, its guarantee, and why it has no text, if so. Columns are copied only on request, since nothing protects them.
+Written rows are never sampled again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .folder import RunFolder, read_lines
 from .records import DatasetGuarantee, Record, rewrite_records
 from .tables import Source
 
-#: The one name that no column may have.
+#: The only name that no column may have.
 OWN = "dp"
 _MEASURED = 256
 
@@ -48,20 +48,20 @@ def rewrite_data(
     polish: bool = False,
     task: Task = UNWATCHED,
 ) -> dict[str, Any]:
-    """Rewrite ``column`` of every row into the folder ``out``; what the rows come to, as its result.json has it.
+    """Rewrite ``column`` of every row into the folder ``out``, and return the summary, as in its result.json.
 
-    A run that was stopped goes on behind its last row. data: a source with ``column`` and ``keep``. seed: a
-    demonstration, not private. measures: metrics of the rewrites against their originals, taken at the end. polish:
-    each rewrite is written out as it is read, and what was drawn stays in its line's ``dp``. Raises
-    ConfigError where the folder holds another run, Cancelled with all finished rows in the file.
+    A stopped run resumes after its last row. data: a source with ``column`` and ``keep``. seed: for a demonstration
+    that is not private. measures: metrics of the rewrites against their originals, computed at the end. polish:
+    post-process each rewrite; the sampled text remains in its line's ``dp``. Raises ConfigError if the folder contains
+    another run, Cancelled with all finished rows in the file.
     """
     check_columns(column, keep)
     with RunFolder(out, config_of(data, m, column, keep, seed, batch, polish)) as folder:
         whole = so_far(folder.path, m.shares_draws)
         if m.shares_draws and 0 < whole.rows < data.count:
             raise ConfigError(
-                "With these options the draws are for all rows at once, and this run was stopped while they were "
-                "written. Name another folder to begin anew."
+                "With these options, all rows share their draws, but this run was stopped while writing them. Choose "
+                "another folder for a new run."
             )
         if whole.rows < data.count:
             folder.log(f"{'goes on at' if whole.rows else 'begins with'} row {whole.rows} of {data.count}")
@@ -107,20 +107,20 @@ def config_of(
 
 
 def check_columns(column: str, keep: Sequence[str]) -> None:
-    """Raise ConfigError for names that a line of the result cannot have together."""
+    """Raise ConfigError for column names that conflict in a line of the result."""
     if OWN in (column, *keep):
-        raise ConfigError(f"No column of the result can be named {OWN!r}. Rename that column, or name its number.")
+        raise ConfigError(f"No column of the result can be named {OWN!r}. Rename that column, or use its number.")
     if column in keep:
         raise ConfigError(
-            f"The column {column!r} is rewritten, so it cannot be kept too. Leave it out of the kept ones."
+            f"The column {column!r} is rewritten, so it cannot be copied too. Remove it from the copied columns."
         )
 
 
 def check_count(rows: int, data: Source) -> None:
-    """Raise InputError where a run has more or fewer rows than its data."""
+    """Raise InputError if a run has another number of rows than its data."""
     if rows != data.count:
         raise InputError(
-            f"{data.name} has {data.count:,} rows, and this run has {rows:,}. Name another folder to start again."
+            f"{data.name} has {data.count:,} rows, but this run has {rows:,}. Choose another folder to start again."
         )
 
 
@@ -129,7 +129,7 @@ def so_far(folder: Path, shares_draws: bool) -> DatasetGuarantee:
     whole = DatasetGuarantee(shares_draws)
     for line in read_lines(folder):
         if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
-            raise InputError(f"{folder.name} holds rows that are not in order. Choose another folder.")
+            raise InputError(f"{folder.name} contains rows that are not in order. Choose another folder.")
         try:
             whole.add(guarantee_of(line[OWN]), line[OWN].get("untouched", False))
         except (KeyError, TypeError):
@@ -140,15 +140,14 @@ def so_far(folder: Path, shares_draws: bool) -> DatasetGuarantee:
 
 
 def errors_of(folder: Path) -> Iterator[tuple[int, str]]:
-    """Yield the rows of a run that have no text, by their number from 1, and why."""
+    """Yield the rows of a run without a text, by their number from 1, and the reason."""
     for line in read_lines(folder):
         if line[OWN]["error"]:
             yield line[OWN]["row"] + 1, line[OWN]["error"]
 
 
 def run_options(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
-    """All options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
-    nobody else has to know."""
+    """Return all options as texts, and the SHA-256 of the files that they name: contents count, not locations."""
     options, loads = {}, dict(m.loads())
     for field in dataclasses.fields(m.config):
         name, given = field.name, getattr(m.config, field.name)
@@ -158,7 +157,7 @@ def run_options(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
         path = Path(there).resolve()
         if name not in loads:
             if not path.is_file() and not os.path.isabs(there):
-                continue  # a name that a folder beside us happens to have
+                continue  # the name of an unrelated folder in the working directory
             loads[name] = sha256_of(*([path] if path.is_file() else (p for p in path.iterdir() if p.is_file())))
         options[name] = path.name
     return options, loads
@@ -170,7 +169,7 @@ def _chunks(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
 
 
 def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
-    """Return a row as rows.jsonl has it."""
+    """Return a row in the form of rows.jsonl."""
     own: dict[str, Any] = {"row": r.index}
     if r.guarantee is not None:
         g = r.guarantee
@@ -222,7 +221,7 @@ def _has_text(cell: Any) -> bool:
 
 
 def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
-    """Return the mean share of words that stand unchanged, before the polish and after it, and both in a sentence."""
+    """Return the share of unchanged words before and after post-processing, and both in a sentence."""
     from ..measure.metrics import score
 
     shares: dict[str, list[float]] = {"before": [], "after": []}
@@ -234,8 +233,8 @@ def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
     return found | {
         "rows": len(shares["after"]),
         "sentence": (
-            f"The polish spent no ε. Before it {found['before']:.0%} of all words stood unchanged, and now "
-            f"{found['after']:.0%} do: what it brings back, an attacker who reads the release would have found too."
+            f"The polish spent no ε. Before it, {found['before']:.0%} of all words were unchanged, now "
+            f"{found['after']:.0%} are. An attacker who reads the release could restore the same words."
         ),
     }
 
@@ -243,8 +242,10 @@ def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
 def score_run(
     data: Source, folder: Path, column: str, measures: Sequence[str], task: Task = UNWATCHED, step: int = 1
 ) -> dict[str, dict[str, float]]:
-    """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.
-    step: of so many rows, one is looked at."""
+    """Return the mean of each metric over the rewritten rows, with its standard error and the number of rows.
+
+    step: measure one of this many rows.
+    """
     from ..measure.metrics import score
 
     found: dict[str, list[float]] = {name: [] for name in measures}

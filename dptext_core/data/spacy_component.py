@@ -1,4 +1,4 @@
-"""Registers ``dp_rewriter`` with spaCy (the extra ``names``): spaCy imports this by the package's entry point.
+"""The component ``dp_rewriter`` for spaCy (the extra ``names``), loaded by the package's entry point.
 
 In a clone that is not installed, import it before ``nlp.add_pipe("dp_rewriter")``.
 """

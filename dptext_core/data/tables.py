@@ -1,8 +1,7 @@
-"""Data sets: files in CSV, TSV, JSONL, Parquet, plain text, DOCX and PDF, and registered loaders (``components``), read
-row by row.
+"""Data sets: files in CSV, TSV, JSONL, Parquet, plain text, DOCX and PDF, and registered loaders, read row by row.
 
-Only the columns that are asked for are read, by their name or, counted from 1, by their number. No message quotes what
-is in a row: without a header the first row is somebody's text.
+Loaders are registered in ``components``. Only the requested columns are read, by name or, counted from 1, by number. No
+message quotes the contents of a row: without a header, the first row is a user's text.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from .records import UnreadableRow
 ROWS = "rows.jsonl"
 TABLES = (".csv", ".tsv")
 _DOCUMENTS = (".docx", ".pdf")
-#: Those that are no text.
+#: Formats that are not text.
 _BINARY = (".parquet", *_DOCUMENTS)
 KINDS = (*TABLES, ".jsonl", ".txt", *_BINARY)
-#: What the rows of a kind have, where that is no question of the file.
+#: The columns of formats that always have the same ones.
 _COLUMNS = {".txt": ("text",), ".docx": ("text", "paragraph"), ".pdf": ("text", "page")}
 
 Row = dict[str, Any]
@@ -45,17 +44,17 @@ class Source:
     Attributes
     ----------
     name : str
-        The file's, or the loader's and the split.
+        Name of the file, or of the loader and the split.
     sha256 : str
         Of the file, or of the loaded rows.
     count : int
-        How many rows there are.
+        Number of rows.
     rows : callable
-        Gives the rows from the first one.
+        Returns an iterator from the first row.
     unread : int
-        How many of the rows could not be read.
+        Number of unreadable rows.
     notes : tuple of ReadingNote
-        What was left out of the file, or read in a way that is worth a look.
+        What was omitted from the file, or read in an unusual way.
     """
 
     name: str
@@ -72,8 +71,10 @@ class Source:
 
 @dataclass(frozen=True)
 class _TableRequest:
-    """What is asked of files. header: None where the columns are numbers and nobody said it; most: rows that are
-    taken."""
+    """The options for reading files.
+
+    header: None if the columns are numbers and no header was specified; most: maximum number of rows.
+    """
 
     columns: tuple[str, ...]
     header: bool | None
@@ -90,29 +91,29 @@ def source(
     task: Task = UNWATCHED,
     most: int | None = None,
 ) -> Source:
-    """Return the data set that ``given`` names: a file, the folder of a rewriting run, or a registered loader.
+    """Return the data set of a file, the folder of a rewriting run, or a registered loader.
 
     Parameters
     ----------
     given : str or Path
     columns : sequence of str
-        The columns that its rows have, named as they are asked for. No two may mean the same column.
+        The requested columns, with these names. No two may refer to the same column.
     header : bool, optional
-        Whether the first row of a CSV or TSV file names the columns. None: where a column is asked for by its name.
+        Whether the first row of a CSV or TSV file names the columns. None: yes if a column is requested by name.
     split : str
-        Of a loader.
+        The split of a loader.
     each : bool
-        A broken row of a table or of JSONL comes out as an ``UnreadableRow`` one, as long as most rows are whole; else
+        Whether a broken row of a table or of JSONL becomes an ``UnreadableRow``, as long as most rows are intact; else
         the file is refused.
     task : Task, optional
-        May stop the reading, which goes through all of the file once.
+        May cancel the reading, which scans the whole file once.
     most : int, optional
-        Rows that are taken. Reading stops at the next one.
+        Maximum number of rows. Reading stops at the next one.
 
     Raises
     ------
     InputError
-        The file or a column is not there, or cannot be read.
+        The file or a column is missing, or cannot be read.
     Cancelled
         The task was stopped.
     """
@@ -125,7 +126,7 @@ def source(
         path, name = path / ROWS, f"{name}/{ROWS}"
     if path.is_file():
         if split:
-            raise InputError(f"{path.name} is a file, and files have no splits. Name the file of that split instead.")
+            raise InputError(f"{path.name} is a file, and files have no splits. Choose the file of that split instead.")
         return _file(path, name, asked, task)
     loader = components.data_sets().get(str(given))
     if loader is not None:
@@ -134,7 +135,7 @@ def source(
         return _folder(path, name, asked, split, task)
     if path.exists():
         raise InputError(
-            f"{path.name} is no file but a pipe or a device, and data is read more than once. Save it as a file first."
+            f"{path.name} is a pipe or a device, but data is read more than once. Save it as a file first."
         )
     names = ", ".join(components.data_sets()) or "none"
     raise InputError(
@@ -144,25 +145,24 @@ def source(
 
 
 def texts_of(data: Source, column: str) -> list[str]:
-    """Return the texts of a column; rows without one (those that could not be rewritten, and empty ones) are left out.
-    Raises InputError where none is left."""
+    """Return the texts of a column without the empty and missing ones. Raises InputError if none remains."""
     texts = []
     for row in data.rows():
         if row[column] is not None and not isinstance(row[column], str):
             raise InputError(
-                f"{data.name} has something else than a text in {shorten_repr(column)}. Name the column of texts."
+                f"{data.name} has a value that is not a text in {shorten_repr(column)}. Choose the column of texts."
             )
         if text := (row[column] or "").strip():
             texts.append(text)
     if not texts:
-        raise InputError(f"No row of {data.name} has a text. Name another file.")
+        raise InputError(f"No row of {data.name} has a text. Choose another file.")
     return texts
 
 
 def heading(given: str | Path, header: bool = True, task: Task = UNWATCHED) -> tuple[str, ...]:
-    """Return the columns of a file as :func:`source` takes them.
+    """Return the columns of a file as :func:`source` accepts them.
 
-    A column whose name is blank, or that of another column, gets one with its number. Raises InputError, Cancelled.
+    A column whose name is blank, or that of another column, gets a name with its number. Raises InputError, Cancelled.
     """
     path = usable_path(given)
     kind = _kind(path)
@@ -210,7 +210,7 @@ def _file(path: Path, name: str, asked: _TableRequest, task: Task) -> Source:
     if not count:
         raise InputError(f"{path.name} has no rows. Name a file with at least one.")
     if 2 * unread >= count:
-        # Read as another file than it is: what is wrong with its first broken row is wrong with it.
+        # Probably another format than its name says: the first broken row shows the reason.
         more = f" Of its {count:,} rows, {unread:,} are broken." if count > 1 else ""
         try:
             for _ in _read_rows(path, dialect, asked, task, bare=True, strict=True):
@@ -223,7 +223,7 @@ def _file(path: Path, name: str, asked: _TableRequest, task: Task) -> Source:
 
 
 def _check_seen(name: str, columns: Sequence[str], seen: set[str]) -> None:
-    """Raise InputError for a column that no row of JSONL has, and for one that is asked for twice."""
+    """Raise InputError for a column that no row of JSONL has, and for one that is requested twice."""
     twice = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
     if twice is not None:
         raise naming.same_column(name, twice, twice)
@@ -256,7 +256,7 @@ def _notes(path: Path, kind: str, dialect: Dialect | None) -> tuple[ReadingNote,
 
 
 def _document(path: Path, name: str, digest: str, asked: _TableRequest, task: Task) -> Source:
-    """Return a file that is slow to read, and whose texts are held."""
+    """Return a file that is slow to read, and whose texts are kept in memory."""
     names = _COLUMNS[_kind(path)]
     at = naming.places(path.name, asked.columns, names, len(names))
     found = documents.read_document(path, asked.most, task)
@@ -272,12 +272,13 @@ def _document(path: Path, name: str, digest: str, asked: _TableRequest, task: Ta
 
 
 def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task) -> Source:
-    """Return the files of a folder, one after the other by their names; those of other kinds are passed over."""
+    """Return the files of a folder, ordered by name; other formats are skipped."""
     files = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
     if split:
-        raise InputError(f"{name} is a folder, and folders have no splits. Name a folder with the files of that split.")
+        raise InputError(f"{name} is a folder, and folders have no splits. Choose a folder with the files of that "
+                         "split.")
     if not files:
-        raise InputError(f"The folder {name} has no file of {', '.join(KINDS)}. Name another folder, or a file.")
+        raise InputError(f"The folder {name} has no file of {', '.join(KINDS)}. Choose another folder, or a file.")
     parts = [_file(p, p.name, asked, task) for p in files]
     digest = hashlib.sha256("".join(f"{len(p.name)} {p.name} {p.sha256}\n" for p in parts).encode())
     return Source(
@@ -293,12 +294,12 @@ def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task)
 def _kind(path: Path) -> str:
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise InputError(f"{path.name} is none of {', '.join(KINDS)}. Save the data as one of these, and name it so.")
+        raise InputError(f"{path.name} is none of {', '.join(KINDS)}. Save the data in one of these formats.")
     return kind
 
 
 def _unreadable_error(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.")
+    return InputError(f"{path.name} cannot be read: {error.strerror}. Choose another file.")
 
 
 def _read_rows(
@@ -310,9 +311,11 @@ def _read_rows(
     strict: bool = False,
     seen: set[str] | None = None,
 ) -> Iterator[Row]:
-    """Return the rows. bare: whether there is a row is all that is asked, so that a broken one costs no more than its
-    bytes. strict: a broken row raises InputError, whatever was asked for. seen: is given the names that rows of JSONL
-    have."""
+    """Yield the rows.
+
+    bare: check only that there are rows, so that a broken one costs no more than its bytes. strict: a broken row raises
+    InputError in any case. seen: receives the names in rows of JSONL.
+    """
     kind, columns, each = _kind(path), asked.columns, asked.each and not strict
     if dialect is not None:
         return text_rows.table(path, dialect, columns, bool(asked.header), each, task, bare)
@@ -326,7 +329,7 @@ def _read_rows(
 
 
 def piped_rows(stream: BinaryIO, columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:
-    """Yield the rows of JSONL that comes through a pipe, read once and as it comes. Raises InputError."""
+    """Yield the rows of JSONL from a pipe, read once and as they come. Raises InputError."""
 
     def lines() -> Iterator[str]:
         given = TextLines(stream, name, start=b"\n")
@@ -348,14 +351,15 @@ def _load_source(name: str, loader: components.Loader, columns: tuple[str, ...],
         try:
             for number, row in enumerate(loader(split), 1):
                 if not isinstance(row, Mapping):
-                    raise InputError(f"The data set {called} gives something else than a mapping as row {number}.")
+                    raise InputError(f"The data set {called} returns a row {number} that is not a mapping. Correct its "
+                                     "loader.")
                 for column in columns:
                     if column not in row:
                         raise InputError(f"Row {number} of the data set {called} has no column {shorten_repr(column)}.")
                 yield {column: row[column] for column in columns}
         except DPTextError:
             raise
-        except Exception as error:  # somebody else's code
+        except Exception as error:  # a user's code
             raise InputError(
                 f"The data set {called} could not be loaded: its loader stopped with {type(error).__name__}."
             ) from error

@@ -1,6 +1,6 @@
-"""Rows of text files: CSV and TSV (Python's csv module), JSONL, and plain text with a row a line.
+"""Rows of text files: CSV and TSV (Python's csv module), JSONL, and plain text with one row per line.
 
-No message quotes what is in a row: without a header the first row is somebody's text.
+No message quotes the contents of a row: without a header, the first row is a user's text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .dialects import Dialect
 from .lines import TextLines, text_lines, zero_byte
 from .records import UnreadableRow
 
-#: Lists and objects within each other in a row of JSONL: what writes one out follows each.
+#: Maximum nesting of lists and objects in a row of JSONL: writers recurse once per level.
 DEEP = 100
 
 Row = dict[str, Any]
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 def table_heading(path: Path, dialect: Dialect, header: bool, task: Task) -> tuple[str, ...]:
-    """Return the columns of a table: names, or numbers where it has no header. Raises InputError, Cancelled."""
+    """Return the columns of a table: names, or numbers if it has no header. Raises InputError, Cancelled."""
     with path.open("rb") as file:
         lines = TextLines(file, path.name, task)
         try:
@@ -47,7 +47,7 @@ def table(
 ) -> Iterator[Row]:
     """Yield the rows of a table with these columns.
 
-    bare: whether there is a row is all that is asked, so that a broken one costs no more than its bytes.
+    bare: check only that there are rows, so that a broken one costs no more than its bytes.
     """
     at: tuple[int, ...] = ()
     width = ended = 0
@@ -74,7 +74,7 @@ def table(
                     continue
                 yield {column: cells[i] for column, i in zip(columns, at, strict=True)}
         except csv.Error as error:
-            # Of a mark that is never closed, the row that it opens in, which goes on to the end of the file.
+            # For a quote that is never closed, the row in which it opens, which extends to the end of the file.
             line = ended + 1 if "end of data" in str(error) else lines.number
             raise InputError(_no_table(path, line, error)) from None
 
@@ -86,16 +86,16 @@ def _row_error(path: Path, cells: Sequence[str], width: int, line: int) -> str:
         return ""
     return (
         f"{path.name} has {width} columns, and {len(cells)} in the row that ends in line {line}. Correct that row; if "
-        "it is the last one, the file may be cut off."
+        "it is the last one, the file may be truncated."
     )
 
 
 def _no_table(path: Path, line: int, error: csv.Error) -> str:
     message = f"{path.name}, line {line}, cannot be read as a table: {error}."
     if "end of data" in str(error):
-        return f"{message} A quotation mark is never closed: close it, or save the file again if it was cut off."
+        return f"{message} A quotation mark is never closed: close it, or save the file again if it was truncated."
     if "new-line" in str(error):
-        message = f"{path.name}, line {line}, holds a carriage return outside of quotation marks."
+        message = f"{path.name}, line {line}, contains a carriage return outside of quotation marks."
         return f"{message} Save the file again with the line ends of your system."
     return f"{message} Correct the quotation marks there, or save the file again."
 
@@ -104,7 +104,7 @@ def _no_table(path: Path, line: int, error: csv.Error) -> str:
 
 
 def jsonl_heading(path: Path, task: Task) -> tuple[str, ...]:
-    """Return every name that some row has, in the order of their first rows. Raises InputError, Cancelled."""
+    """Return all names in any row, in the order of their first rows. Raises InputError, Cancelled."""
     names: dict[str, None] = {}
     first: InputError | None = None
     for number, line in enumerate(text_lines(path, task), 1):
@@ -123,9 +123,9 @@ def jsonl_heading(path: Path, task: Task) -> tuple[str, ...]:
 def jsonl(
     path: Path, columns: Sequence[str], each: bool, task: Task, bare: bool, seen: set[str] | None = None
 ) -> Iterator[Row]:
-    """Yield the rows of JSONL with these columns: a name that a row lacks is None there.
+    """Yield the rows of JSONL with these columns: a missing name is None.
 
-    seen: is given the columns that some row has.
+    seen: receives the columns that some row has.
     """
     wanted = set(columns)
     for number, line in enumerate(text_lines(path, task), 1):
@@ -144,12 +144,12 @@ def jsonl(
 
 
 def pick_columns(row: Row, columns: Sequence[str]) -> Row:
-    """Return the columns of a row of JSONL, which need not have all of them."""
+    """Return the columns of a row of JSONL, which may lack some."""
     return {column: row.get(column) for column in columns}
 
 
 def parse_lines(lines: Iterator[str], name: str) -> Iterator[tuple[int, Row]]:
-    """Yield the objects of JSONL with the numbers of their lines. Raises InputError."""
+    """Yield the objects of JSONL with their line numbers. Raises InputError."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             yield number, _object(line, number, name)
@@ -162,22 +162,22 @@ def _object(line: str, number: int, name: str) -> Row:
         row = json.loads(line, object_pairs_hook=_unique_keys)
     except _TwiceError:
         raise InputError(
-            f"{name}, line {number}, has two values of one name. Correct that line: which of them is meant is not said."
+            f"{name}, line {number}, has two values with the same name. Correct that line."
         ) from None
-    except (ValueError, RecursionError):  # whose message quotes the line
-        cut = "" if line.endswith(("\n", "\r")) else " It is the last one: the file may be cut off."
-        raise InputError(f"{name}, line {number}, is no JSON. Correct that line.{cut}") from None
+    except (ValueError, RecursionError):  # the library's message quotes the line
+        cut = "" if line.endswith(("\n", "\r")) else " It is the last line: the file may be truncated."
+        raise InputError(f"{name}, line {number}, is not valid JSON. Correct that line.{cut}") from None
     if not isinstance(row, dict):
-        raise InputError(f"{name}, line {number}, is no JSON object. Write one for each row.")
+        raise InputError(f"{name}, line {number}, is not a JSON object. Write one object per row.")
     if line.count("[") + line.count("{") > DEEP and _deep(row):
         raise InputError(
-            f"{name}, line {number}, has more than {DEEP} lists and objects within each other. Flatten that line."
+            f"{name}, line {number}, has more than {DEEP} nested lists and objects. Flatten that line."
         )
     return row
 
 
 class _TwiceError(ValueError):
-    """An object of JSON has a name twice."""
+    """A JSON object with a repeated name."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Row:
@@ -196,12 +196,11 @@ def _deep(value: Any) -> bool:
 
 
 def missing_column(name: str, columns: Sequence[str], seen: set[str], of_run: bool) -> InputError | None:
-    """Return the error for the first column that no row has; None where each is in some row. of_run: whether a run
-    wrote the file."""
+    """Return the error for the first column that no row has, or None. of_run: whether a run wrote the file."""
     for column in columns:
         if column not in seen:
             hint = f" The run that made it keeps columns with --keep {column}." if of_run else ""
-            return InputError(f"{name} has nothing named {shorten_repr(column)} in any row. Choose another name.{hint}")
+            return InputError(f"{name} has no column {shorten_repr(column)} in any row. Choose another name.{hint}")
     return None
 
 

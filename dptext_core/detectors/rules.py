@@ -19,7 +19,7 @@ from ..text.language import Language
 from ..text.languages import ENGLISH
 from ..text.names_and_numbers import can_begin, is_number_word, names_and_numbers, plain_form
 
-#: What is looked for, with the word for several, in the order in which it is told.
+#: Kinds of spans, each with its plural, in display order.
 KINDS = {
     "name": "names",
     "place": "places",
@@ -38,7 +38,7 @@ _NUMERIC_DATE = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}
 _YEAR = r"(?:19|20)\d\d"
 
 
-#: What finds more in a text: kind, beginning and end of each.
+#: A finder of more spans in a text: kind, start and end of each.
 Finder = Callable[[str], Iterable[tuple[str, int, int]]]
 
 
@@ -46,8 +46,8 @@ Finder = Callable[[str], Iterable[tuple[str, int, int]]]
 class PiiSpan(Private):
     """A name, place, date, number or address that the rules found in a text.
 
-    kind: one of ``KINDS``. span: its offsets in the text. words: the offsets of those of its words that tell something
-    by themselves: not the "of" of a date, nor the "Lane" of a street.
+    kind: one of ``KINDS``. span: its offsets in the text. words: the offsets of its words that identify on their own:
+    not the "of" of a date, nor the "Lane" of a street.
     """
 
     kind: str
@@ -61,18 +61,18 @@ class PiiSpan(Private):
 def find_pii(
     text: str, language: Language = ENGLISH, finder: Finder | None = None, *, rules: bool = True
 ) -> tuple[PiiSpan, ...]:
-    """Return what the rules find in a text, and the finder where they found nothing, in order, without overlaps.
+    """Return the spans of the rules, and those of the finder elsewhere, in order, without overlaps.
 
-    rules: False to return what the finder alone finds.
+    rules: False to return only what the finder detects.
     """
     return _Search(text, language).found(finder, rules)
 
 
 def find_words(text: str, language: Language = ENGLISH) -> tuple[PiiSpan, ...]:
-    """Return the words of a text that identify by themselves: no other word decides whether one is flagged.
+    """Return the words of a text that identify on their own: no other word decides whether one is flagged.
 
-    A name or a place of the lists, a month, a day of the week, a number, and an address. A word that is also a common
-    word needs a capital.
+    These are names and places of the lists, months, days of the week, numbers, and addresses. A word that is also a
+    common word needs a capital.
     """
     search = _Search(text, language)
     for k in range(len(search.tokens)):
@@ -83,7 +83,7 @@ def find_words(text: str, language: Language = ENGLISH) -> tuple[PiiSpan, ...]:
 
 @cache
 def _dates(language: Language) -> re.Pattern[str]:
-    """Dates in figures and with the names of months; years and days of the week, which stand alone."""
+    """Return patterns of dates in figures and with names of months, and of lone years and days of the week."""
     clues = language.clues
 
     def either(words: Iterable[str]) -> str:
@@ -104,13 +104,13 @@ def _dates(language: Language) -> re.Pattern[str]:
 
 
 def patterns(language: Language = ENGLISH) -> dict[str, re.Pattern[str]]:
-    """Return the patterns that the rules search by, for an edition that is not written in Python."""
+    """Return the patterns of the rules, for an edition that is not written in Python."""
     numeric, dates = re.compile(_NUMERIC_DATE), _dates(language)
     return {"mail": _MAIL, "web": _WEB, "phone": _PHONE, "years": _YEARS, "numeric": numeric, "dates": dates}
 
 
 class _Search:
-    """One pass over what one sees of a text. Tokens are counted as those of its document."""
+    """One pass over the visible form of a text. Token indices are those of its document."""
 
     def __init__(self, text: str, language: Language) -> None:
         self.given = Document.parse(text, language)
@@ -119,9 +119,9 @@ class _Search:
         self.tokens: Sequence[Token] = self.document.tokens
         self.starts = [t.start for t in self.tokens]
         self.words = [plain_form(t.text) for t in self.tokens]
-        #: What is replaced though it may be a stop word: it is found always.
+        #: Tokens that are replaced even as stop words: they are always flagged.
         self.written = names_and_numbers(self.document)
-        #: A text that was typed without capitals says nothing by them.
+        #: In a text typed without capitals, a lower-case letter means nothing.
         self.small = not any(c.isupper() for c in self.text)
         self.kinds: dict[int, str] = {}  # of the first token
         self.ends: dict[int, int] = {}
@@ -140,7 +140,7 @@ class _Search:
         return self.spans()
 
     def spans(self) -> tuple[PiiSpan, ...]:
-        """Return what was taken, in order."""
+        """Return the flagged spans, in order."""
         out, given = [], self.given.tokens
         for first, kind in sorted(self.kinds.items()):
             last = self.ends[first]
@@ -168,7 +168,7 @@ class _Search:
         self.take(kind, max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b))
 
     def take_found(self, kind: str, a: int, b: int) -> None:
-        """Take a finder's result without an article before it or marks around it."""
+        """Add a finder's result without an article before it or marks around it."""
         first, end = max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b)
         while first < end and not self.tells(first):
             first += 1
@@ -181,7 +181,7 @@ class _Search:
         return any(map(str.isalnum, self.tokens[k].text)) and self.words[k] not in self.clues.common
 
     def kind_alone(self, k: int) -> str:
-        """Return the kind of a token that identifies whatever stands beside it; "" for any other."""
+        """Return the kind of a token that identifies whatever its neighbours are; "" for any other."""
         text, word, clues = self.tokens[k].text, self.words[k], self.clues
         large = text[0].isupper()
         if _MAIL.fullmatch(text) or _WEB.fullmatch(text):
@@ -211,13 +211,13 @@ class _Search:
         )
 
     def follows(self, k: int) -> bool:
-        """Return True if a token follows the one before in the same line, with only blanks between them."""
+        """Return True if a token follows the previous one in the same line, with only blanks between them."""
         return 0 < k < len(self.tokens) and self.document.gap(k).strip(" \u00a0") == "" and self.document.gap(k) != ""
 
     def begins(self, k: int) -> bool:
         return can_begin(self.document, k)
 
-    # --- what is looked for
+    # --- kinds of spans
 
     def addresses(self) -> None:
         for kind, pattern in (("e-mail address", _MAIL), ("web address", _WEB)):
@@ -255,13 +255,13 @@ class _Search:
                     break
 
     def named_places(self) -> None:
-        """Capitals before Lane or Hospital, with the number of the house."""
+        """Flag capitalised words before Lane or Hospital, with the house number."""
         for k, word in enumerate(self.words):
             if word not in self.clues.place_ends or not self.tokens[k].text[0].isupper() or k in self.used:
                 continue
             first = k
             while first:
-                # St Olav's Hospital: a clitic stands between.
+                # St Olav's Hospital: a clitic is between them.
                 before = first - 2 if self.tokens[first - 1].kind == "clitic" else first - 1
                 if before < 0 or not self.follows(first) or not self.capital(before):
                     break
@@ -280,13 +280,13 @@ class _Search:
             if not self.small:
                 self.take("name", k + 1, self.run(k + 1))
             elif self.words[k] in self.language.titles and self.words[k + 1] not in clues.common:
-                self.take("name", k + 1, k + 2)  # not "my sister in": short forms alone are no words
+                self.take("name", k + 1, k + 2)  # not "my sister in": short forms alone are not words
         for k in range(n):
             if self.capital(k) and clues.capitals and not self.begins(k) and self.words[k] not in clues.titles:
                 clitic = k + 1 < n and self.tokens[k + 1].kind == "clitic"
                 place = self.words[k - 1] in clues.before_place and self.words[k] not in clues.first_names
                 kind, end = "place" if place and not clitic else "name", self.run(k)
-                # A first name that begins a sentence stands before its surname; "Ask" before "Tom" is none.
+                # A first name at the start of a sentence precedes its surname; "Ask" before "Tom" is not a name.
                 before = kind == "name" and self.follows(k) and self.begins(k - 1) and self.capital(k - 1)
                 known = {self.words[k - 1]} & clues.titles or {self.words[k]} & clues.first_names
                 self.take(kind, k - 1 if before and not known else k, end)
@@ -308,7 +308,7 @@ class _Search:
                 self.take("name", k, max(k + 1, self.run(k)))
 
     def run(self, k: int) -> int:
-        """Return the end of a run of capitals, in which small words such as "von" may stand."""
+        """Return the end of a run of capitalised words, which may contain small words such as "von"."""
         first, end = k, k
         while k < len(self.tokens) and (k == first or self.follows(k)):
             if self.capital(k):
@@ -319,8 +319,10 @@ class _Search:
         return end
 
     def others(self) -> None:
-        """Numbers, and what else is replaced though it may be a stop word: of names without a capital, among words that
-        have one, those alone that are common words or letters too."""
+        """Flag numbers, and other tokens that are replaced even as stop words.
+
+        Among words with a capital, a name without one is flagged only if it is also a common word or a letter.
+        """
         for k, kind in self.written.items():
             word = self.words[k]
             common = len(word) == 1 or word in self.clues.common or word in self.clues.names_or_words

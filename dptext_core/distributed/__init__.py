@@ -1,8 +1,8 @@
 """Ray, an optional extra: workers for data sets (``actors``) and replicas of masked language models (``replicas``).
 
-No other package imports this one. The command line registers its commands, and what the user asks for by
-``--engine ray`` or ``DPTEXT_ENGINE`` is loaded by name.
+No other package imports this one. The command line registers its commands. The options ``--engine ray`` and
+``DPTEXT_ENGINE`` load it by name.
 """
 
-#: What each does, in the order in which ``--help`` lists them.
+#: The description of each, in the order in which ``--help`` lists them.
 COMMANDS = {"serve-model": "serve a masked language model on a Ray cluster, see docs/scale.md in the repository"}

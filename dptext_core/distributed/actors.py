@@ -1,10 +1,9 @@
-"""Workers on a Ray cluster: actors that hold one mechanism each, a processor for each.
+"""Workers on a Ray cluster: actors with one mechanism each, one processor per actor.
 
-Plain actors, and not a pipeline of Ray Data: its ``map_batches`` chooses itself where blocks begin and in which order
-they are read, gives no block of its own a number that a run could go on from, and takes memory for what waits by the
-size of its store. Here at most two blocks are with a worker, one that it computes and one that waits, and nothing else
-is held. A worker that dies, with its node or by itself, is replaced where there is room, and its blocks are given to
-others.
+Why plain actors and not a Ray Data pipeline: its ``map_batches`` chooses block boundaries and their order itself and
+numbers no block, so that a run could not be resumed. It also reserves memory for waiting data by the size of its store.
+Here a worker has at most two blocks, one that it computes and one that waits, and nothing else is in memory. A worker
+that dies is replaced if there is room, and its blocks go to others.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from ..errors import ConfigError
 from ..support.outcome import WorkOutcome
 from .connection import check_installed, connected
 
-#: Seconds in which a worker has to be found a place and to have loaded its mechanism.
+#: Seconds in which a worker must be placed and have loaded its mechanism.
 PATIENCE = 300.0
 
 
 class _Actor:
-    """Lives in a process of the cluster."""
+    """A worker in a process of the cluster."""
 
     def __init__(self) -> None:
         self._worker: Worker | None = None
@@ -40,8 +39,11 @@ class _Actor:
 
 
 def ray_workers(count: int | None = None, gpus: float = 0.0) -> Open:
-    """Workers for ``blocks.rewrite_data``. count: how many; None: as many as the cluster has room for. gpus: how much
-    of a GPU each of them takes. Raises ConfigError where Ray is not installed."""
+    """Return workers for ``blocks.rewrite_data``.
+
+    count: how many; None: as many as the cluster has room for. gpus: the share of a GPU per worker. Raises ConfigError
+    if Ray is not installed.
+    """
     check_installed()
 
     @contextlib.contextmanager
@@ -56,23 +58,23 @@ def ray_workers(count: int | None = None, gpus: float = 0.0) -> Open:
 
 
 class RayWorkers:
-    """See ``blocks.Workers``."""
+    """Workers on the cluster: see ``blocks.Workers``."""
 
     def __init__(self, ray: Any, orders: Orders, count: int | None, gpus: float):
         self._ray = ray
         self._orders = ray.put(orders)
-        # Lost work is given out again by `blocks`, which knows what is written: Ray itself tries nothing twice.
+        # `blocks`, which knows the written rows, reassigns lost work: Ray itself must not retry.
         self._class = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(_Actor)
         there = ray.cluster_resources()
         if count is None:
             count = int(min(there.get("CPU", 1), there.get("GPU", 0) / gpus if gpus else float("inf")))
         if count < 1:
-            raise ConfigError("The cluster has no place for a worker. Ask for fewer GPUs a worker, or add machines.")
+            raise ConfigError("The cluster has no room for a worker. Request fewer GPUs per worker, or add machines.")
         self._count, self._failed = count, 0
         self._since = time.monotonic()
         self._starting: dict[Any, Any] = {}
         self._running: dict[Any, tuple[Any, Block]] = {}
-        self._load: dict[Any, int] = {}  # blocks with each worker that has begun
+        self._load: dict[Any, int] = {}  # blocks of each started worker
         for _ in range(count):
             self._start()
 
@@ -117,8 +119,8 @@ class RayWorkers:
                 outcomes.append((block, outcome))
         if not self._load and time.monotonic() - self._since > PATIENCE:
             raise ConfigError(
-                f"No worker began within {PATIENCE:.0f} seconds. Look whether the cluster has a free processor (and "
-                "GPU, where one was asked for) and memory for the model."
+                f"No worker started within {PATIENCE:.0f} seconds. Check that the cluster has a free processor, enough "
+                "memory for the model, and a free GPU if you requested one."
             )
         return outcomes
 
@@ -131,8 +133,8 @@ class RayWorkers:
             self._failed += 1
             if self._failed > TRIES * self._count:
                 raise ConfigError(
-                    "Workers die before they begin. Install the same packages on every machine of the cluster, and "
-                    "look whether the mechanism fits into the memory of each."
+                    "The workers die before they start. Install the same packages on every machine of the cluster, "
+                    "and check that the mechanism fits into the memory of each."
                 )
             self._start()
         else:
@@ -145,4 +147,4 @@ class RayWorkers:
         except self._ray.exceptions.RayActorError:
             return WorkOutcome(lost=DIED)
         except self._ray.exceptions.RayError as error:
-            return WorkOutcome(lost=f"its way back was cut off ({type(error).__name__})")
+            return WorkOutcome(lost=f"its result was lost ({type(error).__name__})")

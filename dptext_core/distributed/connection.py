@@ -1,4 +1,4 @@
-"""The one place that imports Ray: with its usage statistics off, and on a private cluster unless one is named."""
+"""The only module that imports Ray: without usage statistics, and on a private cluster unless one is named."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any
 from ..errors import ConfigError
 from ..support.extras import install
 
-#: How much memory a cluster of one's own takes for blocks on their way.
+#: Memory that a private cluster uses for blocks in transit.
 STORE = 200_000_000
 INSTALL = install("ray")
-#: For a cluster of one's own. Ray reads the token once a process; without the last of them, which is read when Ray is
-#: imported, its servers would listen on every network of the machine.
+#: For a private cluster. Ray reads the token once per process. Ray reads the last variable at import; without it, its
+#: servers would listen on every network of the machine.
 _OWN = {
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": secrets.token_hex(32),
@@ -36,7 +36,7 @@ def check_installed() -> None:
 
 
 def ray_module(part: str = "ray") -> Any:
-    """``ray``, or a part of it. Raises ConfigError where it is not installed."""
+    """Import ``ray`` or a part of it. Raises ConfigError if it is not installed."""
     # Read when Ray is imported.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
@@ -49,17 +49,17 @@ def ray_module(part: str = "ray") -> Any:
 
 @contextlib.contextmanager
 def connected(cpus: int | None = None) -> Iterator[Any]:
-    """``ray``, connected to the cluster that RAY_ADDRESS names, else to one of its own on this machine: on the loopback
-    device, behind a token that only this process and its children have, with its files in a folder that only this user
-    can read, and gone afterwards. A connection that is there already is used, and left as it is.
+    """Connect ``ray`` to the cluster in RAY_ADDRESS, else to a temporary private one on this machine, and yield it.
 
-    cpus: of a cluster of one's own; None: those of the machine. Raises ConfigError.
+    A private cluster uses the loopback device and a token that only this process and its children have. Its files are
+    in a folder that only this user can read, and are deleted afterwards. An existing connection is used and remains
+    open. cpus: processors of a private cluster; None: those of the machine. Raises ConfigError.
     """
     address = os.environ.get("RAY_ADDRESS", "").strip()
     with contextlib.ExitStack() as undo:
         if not address and not ("ray" in sys.modules and ray_module().is_initialized()):
             undo.callback(_restore, {name: os.environ.get(name) for name in (*_OWN, "PYTHONPATH")})
-            # Workers find this package where we did.
+            # Workers import this package from the same place as this process.
             paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
             os.environ |= _OWN | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         ray = ray_module()
@@ -73,10 +73,10 @@ def connected(cpus: int | None = None) -> Iterator[Any]:
             except Exception as error:
                 raise ConfigError(
                     f"The cluster that RAY_ADDRESS names cannot be reached ({type(error).__name__}). Correct the "
-                    "address, or take the variable away to use this machine alone."
+                    "address, or unset the variable to use only this machine."
                 ) from error
         else:
-            # Nobody else can read it. Ray opens the folder that it is given to everybody: that is one in it.
+            # Only this user can read it. Ray makes its own folder readable to everybody, so that is a subfolder.
             folder = tempfile.mkdtemp(prefix="dptext-")
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
             ray.init(

@@ -1,14 +1,14 @@
 """Scores of masked language models from a pool of replicas behind Ray Serve, for many front ends.
 
-Where the environment variable DPTEXT_ENGINE is ``ray:ADDRESS`` (the address of a cluster that this machine is a node
-of, or ``auto``), ``dptext_core.models.engine`` gives a :class:`RemoteEngine` in place of the engine of this process,
-for English on whatever device the replicas have. Nothing else changes: what a text is masked with and what is drawn
-stays here, scores come from there. Replicas hold nothing of a text once it is answered, and log none.
+If the environment variable DPTEXT_ENGINE is ``ray:ADDRESS`` (the address of a cluster that this machine is a node of,
+or ``auto``), ``dptext_core.models.engine`` returns a :class:`RemoteEngine` instead of this process's engine, for
+English on the replicas' devices. Masking and sampling remain in this process; only the scores come from the replicas.
+Replicas keep nothing of a text after the answer, and log none.
 
-Batching is the engine's own (``models.worker``), one in each replica, fed by all calls that reach it: it fills a pass
-with requests of the same shape, of whoever they are, and its scores do not depend on who else is served, which batches
-that Serve cuts by time could not promise. Serve spreads calls over replicas, and adds and takes away replicas as calls
-wait.
+Each replica batches with its own engine (``models.worker``), across all calls that reach it. It fills a pass with
+requests of the same shape from any caller, and its scores do not depend on the other requests. Batches that Serve cuts
+by time could not guarantee that. Serve spreads calls over replicas, and adds and removes replicas with the number of
+waiting calls.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from ..support.task import UNWATCHED, Task
 from ..support.version import __version__
 from .connection import ray_module
 
-#: Requests of one call: a long text is spread over replicas, and a stop waits for no more than these.
+#: Requests per call: a long text is spread over replicas, and cancelling waits for at most this many.
 CALL = 32
-#: Calls that one replica has at a time, and those that wait at one front end before more are refused.
+#: Calls that one replica processes at a time, and calls that wait at one front end before more are refused.
 AT_ONCE, QUEUED = 64, 256
 _POLL = 0.05
 
 
 def application(model: str) -> str:
-    """Under which name a model is served."""
+    """Return the name under which a model is served."""
     spec = masked_lm_spec(model)
     return f"dptext-{hashlib.blake2b(spec.id.encode(), digest_size=6).hexdigest()}"
 
@@ -73,7 +73,7 @@ class Replica:
             raise
 
     def _answer(self, requests: list[MaskRequest], task: Task) -> WorkOutcome:
-        """Raise nothing: what an error says would be kept in logs."""
+        """Return errors instead of raising them: their messages would be written to logs."""
         try:
             return WorkOutcome(self._engine.score(requests, task=task))
         except DPTextError as error:
@@ -81,19 +81,21 @@ class Replica:
         except Exception as error:
             return WorkOutcome(
                 refused=ModelUnavailable(
-                    f"The model's replica stopped with {type(error).__name__}. Look at its node, and try again."
+                    f"The model's replica stopped with {type(error).__name__}. Check its node, and try again."
                 )
             )
 
 
 def identity(model: str) -> tuple[str, str]:
-    """Return what a front end and its replicas must have in common: the program's version, and the weights."""
+    """Return what a front end and its replicas must share: the program's version and the weights."""
     return __version__, weights_sha256(masked_lm_spec(model).folder)
 
 
 def serve(address: str, model: str, least: int = 1, most: int = 1, gpus: float = 0.0, cpus: float = 1.0) -> None:
-    """Serve a model on a cluster until :func:`withdraw`: with ``least`` replicas, and up to ``most`` where calls wait.
-    No port is opened: front ends reach it as nodes of the cluster. Raises ConfigError, ModelUnavailable."""
+    """Serve a model on a cluster until :func:`withdraw`, with ``least`` replicas and up to ``most`` if calls wait.
+
+    No port is opened: front ends reach it as nodes of the cluster. Raises ConfigError, ModelUnavailable.
+    """
     connect(address)
     ray_serve = ray_module("ray.serve")
     ray_serve.start(proxy_location="Disabled", logging_config={"enable_access_log": False})
@@ -111,10 +113,10 @@ def serve(address: str, model: str, least: int = 1, most: int = 1, gpus: float =
     )(Replica)
     try:
         ray_serve.run(deployment.options(name="Scores").bind(model), name=application(model), route_prefix=None)
-    except _lost_errors(RuntimeError) as error:  # this one where a replica stops while it begins
+    except _lost_errors(RuntimeError) as error:  # this error if a replica stops while it starts
         raise ModelUnavailable(
-            f"The model {model!r} could not be served ({type(error).__name__}). Look whether each node has the "
-            "program, the model's files and a free processor (and GPU, where one was asked for)."
+            f"The model {model!r} could not be served ({type(error).__name__}). Check that each node has the program, "
+            "the model's files, a free processor, and a free GPU if you requested one."
         ) from error
 
 
@@ -124,7 +126,7 @@ def _lost_errors(*more: type[Exception]) -> tuple[type[Exception], ...]:
 
 
 def withdraw(address: str, model: str) -> None:
-    """Serve it no longer; what is under way is finished."""
+    """Stop serving a model after its running calls."""
     connect(address)
     ray_module("ray.serve").delete(application(model))
 
@@ -133,7 +135,7 @@ _guard = threading.Lock()
 
 
 def connect(address: str) -> Any:
-    """``ray`` of this process, connected. Raises ConfigError."""
+    """Connect this process's ``ray``. Raises ConfigError."""
     ray = ray_module()
     with _guard:
         if not ray.is_initialized():
@@ -141,14 +143,14 @@ def connect(address: str) -> Any:
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 raise ConfigError(
-                    f"There is no cluster to be reached at {address} ({type(error).__name__}). Start one with: ray "
-                    f"start --head, join it on this machine, and correct {VARIABLE} or the address."
+                    f"No cluster can be reached at {address} ({type(error).__name__}). Start one with: ray start "
+                    f"--head, join it on this machine, and correct {VARIABLE} or the address."
                 ) from error
     return ray
 
 
 class RemoteEngine:
-    """What ``models.worker.Engine`` is to its callers, computed by replicas."""
+    """A substitute for ``models.worker.Engine`` whose scores come from replicas."""
 
     def __init__(self, name: str, address: str, capacity: int = QUEUED):
         self.name, self.device, self.capacity = name, None, capacity
@@ -202,7 +204,7 @@ class RemoteEngine:
                 if tuple(there) != identity(self.name):
                     raise ConfigError(
                         f"The replicas of {self.name!r} have other weights or another version of the program. Install "
-                        "the same on every machine, and serve the model again."
+                        "the same version on every machine, and serve the model again."
                     )
                 from ..models.masked_lm import load
 
@@ -211,7 +213,7 @@ class RemoteEngine:
         return self._handle
 
     def score(self, reqs: Sequence[MaskRequest], *, task: Task = UNWATCHED, timeout: float | None = None) -> np.ndarray:
-        """As ``Engine.score``."""
+        """Return scores: see ``Engine.score``."""
         end = None if timeout is None else time.monotonic() + timeout
         with self._state:
             if self._calls >= self.capacity:
@@ -260,11 +262,11 @@ class RemoteEngine:
                 raise self._busy() from None
             except _lost_errors() as error:
                 raise Busy(
-                    f"The replica that computed this is gone ({type(error).__name__}). Try again in a moment."
+                    f"The replica stopped before it answered ({type(error).__name__}). Try again in a moment."
                 ) from None
             if outcome.refused is not None:
                 raise outcome.refused
             return outcome.value
 
     def stop(self, wait: float = 0.0) -> None:
-        """Nothing of its own runs here."""
+        """Do nothing: this engine runs no threads."""

@@ -1,4 +1,4 @@
-"""``serve-model``: a masked language model on a Ray cluster, for all front ends that DPTEXT_ENGINE leads to it."""
+"""``serve-model``: serve a masked language model on a Ray cluster, for all front ends with DPTEXT_ENGINE."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from ..models.engines import VARIABLE
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("--model", default="bundled", help="bundled (default), a folder, or an id in the local cache")
-    parser.add_argument("--replicas", type=positive, default=1, metavar="N", help="how many at least (default 1)")
+    parser.add_argument("--replicas", type=positive, default=1, metavar="N", help="minimum number of replicas "
+                                                                                  "(default 1)")
     parser.add_argument(
-        "--most", type=positive, metavar="N", help="how many at most, where calls wait (default: as many)"
+        "--most", type=positive, metavar="N", help="maximum number of replicas, used when calls wait (default: the "
+                                                   "minimum)"
     )
     parser.add_argument(
         "--gpus",
         type=gpus,
         default=0.0,
         metavar="X",
-        help="how much of a GPU each replica takes, such as 1 or 0.5 (default 0)",
+        help="GPUs per replica, such as 1 or 0.5 (default 0)",
     )
-    parser.add_argument("--stop", action="store_true", help="serve it no longer")
+    parser.add_argument("--stop", action="store_true", help="stop serving it")
     parser.set_defaults(run=run)
 
 
@@ -39,10 +41,10 @@ def run(args: argparse.Namespace) -> None:
     address = os.environ.get("RAY_ADDRESS", "").strip() or "auto"
     if args.stop:
         replicas.withdraw(address, args.model)
-        note(f"{args.model} is served no longer.")
+        note(f"{args.model} is no longer served.")
         return
     most = args.most or args.replicas
     if most < args.replicas:
-        raise ConfigError("--most is less than --replicas. Give as many or more.")
+        raise ConfigError("--most must not be below --replicas. Increase it.")
     replicas.serve(address, args.model, args.replicas, most, args.gpus)
     note(f"{args.model} is served. Start each front end with {VARIABLE}=ray:{address}")

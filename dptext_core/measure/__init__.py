@@ -1,1 +1,1 @@
-"""What a rewrite kept, gave away and cost."""
+"""Utility, privacy and privacy cost of a rewrite."""

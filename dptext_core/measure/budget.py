@@ -1,10 +1,10 @@
-"""One total ε over the words of a text: evenly, by how common a word is in public, by what is public, or by hand.
+"""Distribute one total ε over the words of a text: evenly, by public word frequency, by public entropy, or by hand.
 
     plan = distribute(mechanism, text, total=100, by="frequency")
     mechanism.replace(epsilon=plan.epsilons).rewrite(text)
 
-The list of ε is part of what a reader sees or can guess. Where it depends on the words, it tells about them, and the
-promise holds only between texts that would have got the same list: ``exposes`` says so in words.
+A reader sees or can guess the list of ε. If it depends on the words, it reveals something about them, and the guarantee
+holds only between texts with the same list: ``exposes`` says so.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from ..privacy.numbers import bound, number
 from ..support.checks import check_whole_number, real, shorten_repr
 
 RULES = ("uniform", "frequency", "public", "hand")
-#: Weight of a word by its rank in the public vocabulary: up to this rank, this weight. Words that it lacks weigh least.
+#: Weight of a word by its rank in the public vocabulary: up to this rank, this weight. Unknown words weigh least.
 BANDS = ((1_000, 4.0), (5_000, 3.0), (math.inf, 2.0))
 UNKNOWN_WEIGHT = 1.0
-#: Of "public": the least that a word gets, as a part of what the most open word gets.
+#: For "public": the smallest weight of a word, as a fraction of the largest.
 LEAST_OPEN = 0.2
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A total over the tokens of a text.
+    """A total ε over the tokens of a text.
 
-    epsilons: one value a token of the document, kept ones included: what ``epsilon=`` takes. Kept tokens spend nothing,
-    whatever stands there. drawn: the tokens that spend, by index. shares: what part of the total each of those spends.
-    total: what a rewrite spends in all (worst case). by: the rule. exposes: what the list tells, empty for uniform.
+    epsilons: one value per token of the document, including copied ones, as ``epsilon=`` expects. Copied tokens spend
+    nothing, whatever their value. drawn: indices of the tokens that spend. shares: the share of the total that each of
+    those spends. total: the worst-case total of a rewrite. by: the rule. exposes: what the list reveals, empty for
+    uniform.
     """
 
     epsilons: tuple[float, ...]
@@ -45,7 +46,7 @@ class Budget:
 
     @property
     def sum(self) -> float:
-        """Return the sum of the shares in ε: the total, up to the last digits."""
+        """Return the sum of the shares in ε: the total, up to rounding."""
         return math.fsum(s * self.total for s in self.shares)
 
     def sentence(self) -> str:
@@ -54,8 +55,8 @@ class Budget:
         low, high = min(values), max(values)
         each = f"ε = {bound(low)}" if low == high else f"between ε = {bound(low)} and {bound(high)}"
         words = "word" if len(values) == 1 else "words"
-        message = f"{len(values)} {words}, {each} a word, together ε = {bound(self.total)}."
-        return " ".join([message, *(f"This shows {e}." for e in self.exposes)])
+        message = f"{len(values)} {words}, {each} per word, together ε = {bound(self.total)}."
+        return " ".join([message, *(f"This reveals {e}." for e in self.exposes)])
 
 
 def distribute(
@@ -65,28 +66,26 @@ def distribute(
     by: str = "uniform",
     shares: Mapping[int, float] | None = None,
 ) -> Budget:
-    """``total`` over the tokens of ``text`` that the mechanism draws. Loads no model where none is needed to know them.
+    """Distribute ``total`` over the tokens of ``text`` that the mechanism samples.
 
-    by: "uniform"; "frequency" (more for words that are common in public, by rank in the bundled vocabulary, see BANDS:
-    nothing but the word itself decides its weight, but the weights of all words decide what one unit of weight is);
-    "public" (of a mechanism with a public prior: in proportion to the entropy of the proposal that the kept words make
-    at each place, since a word that they predict needs less; the values follow what is public, and the model runs);
-    "hand".
-
-    shares, for "hand": token index → part of the total in (0, 1); the others share the rest evenly. A word that is
-    drawn once for several places (CusText's record) counts at its first one. Raises InputError for shares that cannot
-    be, and for a total that would give a token more than max_epsilon; ConfigError where the mechanism takes no list, or
-    proposes nothing from what is public; NoDistribution where it writes a new text.
+    Loads no model unless it is needed to know them. by: "uniform". "frequency": more for words that are common in
+    public, by rank in the bundled vocabulary (see BANDS). A word alone decides its weight, but all words together
+    decide the value of one unit of weight. "public" (for a mechanism with a public prior): in proportion to the entropy
+    of the proposal at each position, since a word that the copied words predict needs less; the values follow from
+    public data, and the model runs. "hand". shares, for "hand": token index → share of the total in (0, 1); the others
+    divide the rest evenly. A word that is sampled once for several positions (CusText's record) counts at its first
+    one. Raises InputError for impossible shares, and for a total that would give a token more than max_epsilon;
+    ConfigError if the mechanism accepts no list or has no public prior; NoDistribution if it writes a new text.
     """
     if not isinstance(by, str) or by not in RULES:
-        raise ConfigError(f"by is one of {', '.join(RULES)}, not {shorten_repr(by)}.")
+        raise ConfigError(f"by must be one of {', '.join(RULES)}, not {shorten_repr(by)}.")
     if (by == "hand") != (shares is not None):
-        raise ConfigError('Give shares together with by="hand", and only then.')
+        raise ConfigError('Use shares only with by="hand", which requires them.')
     total = real("The total ε, above 0,", total, InputError)
     if total <= 0:
-        raise InputError(f"The total ε is a number above 0, not {total:g}.")
+        raise InputError(f"The total ε must be a number above 0, not {total:g}.")
     check_mechanism(mechanism)
-    # The plan of one ε for all: how many draws there are, and what they spend in the worst case.
+    # The plan of one ε for all words: the number of draws, and their worst-case total.
     one = mechanism.replace(epsilon=1.0)
     words = require_alignment(one, "has no words that could share a total. Give one ε")
     prepared = one.plan(text)
@@ -107,18 +106,21 @@ def distribute(
     values = [p * total / draws_each for p in parts]
     limit = mechanism.max_epsilon
     _check_values(values, limit, limit * draws_each / max(parts))
-    # What stands at a token that spends nothing must not tell more of it than its neighbours' values tell of them.
+    # The value at a token that spends nothing must reveal no more about it than its neighbours' values.
     open_ones = [v / every[i] for i, v in zip(drawn, values, strict=True) if i not in (shares or {})]
     unit = open_ones[0] if open_ones else math.fsum(values) / len(values)
     epsilons = [min(limit, unit * w) for w in every]
     for i, value in zip(drawn, values, strict=True):
         epsilons[i] = value
-    mechanism.replace(epsilon=tuple(epsilons))  # refuses where the mechanism takes one ε only
+    mechanism.replace(epsilon=tuple(epsilons))  # raises if the mechanism accepts only one ε
     return Budget(tuple(epsilons), drawn, tuple(parts), float(total), by, _exposes(by, one))
 
 
 def _check_values(values: Sequence[float], limit: float, most: float) -> None:
-    """Raise InputError where a word would get more ε than the limit, or none. most: the largest total that fits."""
+    """Raise InputError if a word would get more ε than the limit, or none.
+
+    most: the largest total that fits.
+    """
     if max(values) > limit:
         raise InputError(
             f"One word would get ε = {bound(max(values))}, and {number(math.floor(limit))} is the most. Use a total "
@@ -129,7 +131,7 @@ def _check_values(values: Sequence[float], limit: float, most: float) -> None:
 
 
 def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
-    """Return a weight for each token: its public entropy, the largest being 1, and 1 for kept ones."""
+    """Return a weight for each token: its public entropy relative to the largest, and 1 for copied tokens."""
     start = mechanism.public_prior
     found = None if start is None else start.entropy(prepared)
     if found is None:
@@ -147,7 +149,7 @@ def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
 def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]:
     if not isinstance(shares, Mapping):
         raise ConfigError(
-            f"shares names a part of the total for some tokens, such as {{0: 0.5}}, not {shorten_repr(shares)}."
+            f"shares must map tokens to shares of the total, such as {{0: 0.5}}, not {shorten_repr(shares)}."
         )
     shares = {check_whole_number("A token's index", i): real("A share", s, InputError) for i, s in shares.items()}
     wrong = [i for i in shares if i not in drawn]
@@ -155,13 +157,13 @@ def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]
         raise InputError(f"Token {wrong[0]} is not sampled, so it has no share. Give shares only to sampled tokens.")
     for i, s in shares.items():
         if not 0 < s <= 1:
-            raise InputError(f"The share of token {i} is {s:g}; a share is above 0 and at most 1.")
+            raise InputError(f"The share of token {i} is {s:g}, but a share must be above 0 and at most 1.")
     given, others = math.fsum(shares.values()), len(drawn) - len(shares)
     if others and given >= 1:
         raise InputError(f"The shares add up to {given:.1%}, so nothing remains for the other words. Reduce some "
                          "shares.")
     if not others and abs(given - 1) > 1e-6:
-        raise InputError(f"Every word has a share, and they add up to {given:.1%}. Make it 100%, or leave one open.")
+        raise InputError(f"Every word has a share, and they add up to {given:.1%}. Make it 100%, or omit one share.")
     rest = (1 - given) / others if others else 0.0
     return [shares.get(i, rest) / (1 if others else given) for i in drawn]
 
@@ -170,8 +172,8 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
     out = []
     if by == "frequency":
         out.append(
-            f"in which of {len(BANDS) + 1} classes of public frequency each drawn word is (for two texts whose words "
-            "differ in class there is no promise once the list of ε is known)"
+            f"which of {len(BANDS) + 1} classes of public frequency each sampled word is in (once the list of ε is "
+            "known, texts with other classes are not protected)"
         )
     elif by == "hand":
         out.append(
@@ -181,10 +183,10 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def frequency_weight(word: str) -> float:
-    """Return a word's weight in the budget from its rank in the bundled vocabulary alone; case is ignored."""
+    """Return a word's weight in the budget from its rank in the bundled vocabulary alone, ignoring case."""
     from ..words import word_space
 
     if not isinstance(word, str):
-        raise InputError(f"A word is a str, not {type(word).__name__}.")
+        raise InputError(f"A word must be a str, not {type(word).__name__}.")
     rank = word_space("minilm").index(word)
     return UNKNOWN_WEIGHT if rank is None else next(w for limit, w in BANDS if rank < limit)

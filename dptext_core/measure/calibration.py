@@ -1,25 +1,25 @@
-"""Equal privacy, not equal ε: the ε at which a mechanism reaches a wanted, measured privacy.
+"""Equal privacy, not equal ε: the ε at which a mechanism reaches a target of measured privacy.
 
     calibrate(mechanism, {"n_w": 0.5}, text=text).epsilon
 
-Targets: "best", how often the best of all attackers on single words names a drawn word (``attacks.best``); "n_w", the
-mean chance that a word is unchanged (1-Diffractor paper, Section 5.1); "bayes", how often the best guess of a
-word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text; "certainty" about a fact
-and "meaning" (:mod:`.text_targets`). N_w and the attacker's success grow with ε, so that bisection finds the ε (of a
-language model N_w may fall again: then one where it rises); estimates take the same draws at every ε. This is how
-mechanisms whose ε cannot be compared stand side by side (the question of that paper's Section 5.3).
+Targets: "best", how often the strongest attacker on single words recovers a replaced word (``attacks.best``); "n_w",
+the mean probability that a word is unchanged (1-Diffractor paper, Section 5.1); "bayes", how often the Bayes-optimal
+guess of a word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text; "certainty"
+about a fact and "meaning" (:mod:`.text_targets`). N_w and the attacker's success grow with ε, so that bisection finds
+the ε. N_w of a language model may fall again; then an ε where it rises is returned. Estimates use the same draws at
+every ε. This compares mechanisms whose ε cannot be compared (the question of that paper's Section 5.3).
 
-"bayes" on a text: the share of its drawn words that the attacker guesses who takes every word of the vocabulary into
-account, with its public frequency. It is exact; where words have many outputs, draws find where to look. The best
-guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given.
+"bayes" on a text: the share of its sampled words guessed by an attacker who considers every word of the vocabulary,
+with its public frequency. It is exact; if words have many outputs, draws show where to search. The best guess for an
+output changes at some ε, and the figure jumps there: then the nearest reachable value is returned.
 
-"n_w" where words are drawn in turn (DP-MLM's Algorithm 2): the mean over a few rewrites, drawn by the same noise at
-every ε, of each word's chance given the words released before it; with its interval, and ε to a factor of 1.1.
+"n_w" if words are sampled in sequence (DP-MLM's Algorithm 2): the mean over a few rewrites, with the same noise at
+every ε, of each word's probability given the words released before it; with its interval, and ε to a factor of 1.1.
 
-"best" on a text: every attacker reads rewrites of it, drawn by the same noise at every ε; the figure is what these few
-guesses show, with its interval, and the search ends where it is within one of the text's words of the target, or ε is
-known to a tenth. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list;
-a list much smaller than the vocabulary makes guessing easy.
+"best" on a text: every attacker reads rewrites of it, with the same noise at every ε. The figure is the result of these
+few guesses, with its interval. The search ends when it is within one of the text's words of the target, or ε is known
+to a tenth. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is on the list; a list
+much smaller than the vocabulary makes guessing easy.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from .text_targets import TEXT_TARGETS, is_within, text_target
 
 #: All targets with their names in sentences.
 _NAMES = TARGETS | TEXT_TARGETS
-#: Where ε is searched.
+#: The range in which ε is searched.
 LOW = 0.01
-#: Steps of bisection at most: 45 leave a factor of 1 + 3e-13 between the ends of the search.
+#: Maximum steps of bisection: 45 leave a factor of 1 + 3e-13 between the ends of the search.
 STEPS = 45
-#: Points at which ε is tried first, where the ends do not tell between them whether a target can be reached; where each
-#: is read by all attackers.
+#: Points at which ε is tried first if the ends do not show whether a target can be reached; and the points for targets
+#: that all attackers read.
 GRID, READ_GRID = 24, 8
-#: As near, as a factor, as ε is searched by guesses on rewrites, and by a reader's posteriors.
+#: Precision of ε, as a factor, for targets from guesses on rewrites, and for a reader's posteriors.
 _READ_APART, _POSTERIORS_APART = 1.1, 1.02
 
 
@@ -62,25 +62,25 @@ class Calibration:
     mechanism : Mechanism
     kind : {"best", "n_w", "bayes", "total", "certainty", "meaning"}
     target : float
-        What was wanted.
+        The requested value.
     epsilon : float or None
-        None where it cannot be reached, for a ``reason``; only :func:`equal_privacy` gives such.
+        None if it cannot be reached, for a ``reason``; only :func:`equal_privacy` returns these.
     reached : float
-        What was measured there.
+        The measured value at this ε.
     interval : (float, float)
-        Where ``reached`` lies (95%), itself for an exact figure.
+        The 95% interval of ``reached``; the value itself for an exact figure.
     draws : int or None
-        Behind the estimate of each word, where words are drawn in turn of all of them; None for exact.
+        Draws of each word's estimate, or of all words if they are sampled in sequence; None for exact.
     words : int
-        Over how many drawn words.
+        Number of sampled words.
     steps : int
-        How many ε were measured.
+        Number of measured ε.
     reachable : (float, float)
-        From what to what the figure goes, as far as was measured.
+        The measured range of the figure.
     by : str
-        Which attacker it is of, for "best".
+        The attacker, for "best".
     guesses : int or None
-        Behind the figure, for "best".
+        Number of guesses, for "best".
     """
 
     mechanism: Mechanism
@@ -99,7 +99,7 @@ class Calibration:
 
     @property
     def calibrated(self) -> Mechanism:
-        """The mechanism at this ε. Raises InputError where there is none."""
+        """Return the mechanism at this ε. Raises InputError if there is none."""
         if self.epsilon is None:
             raise InputError(self.reason)
         return self.mechanism.replace(epsilon=self.epsilon)
@@ -118,7 +118,7 @@ class Calibration:
         if self.kind in TEXT_TARGETS:
             over = f" ({how.removeprefix(', ')})" if how else ""
         told = number(self.epsilon)
-        if self.kind == "bayes":  # may jump right beside this ε: more digits, to its own side of the jump
+        if self.kind == "bayes":  # the figure may jump next to this ε: more digits
             told = f"{round_directed(self.epsilon, 6, up=self.reached > self.target):,g}"
         if self.kind in TEXT_TARGETS:
             told = f"{round_directed(self.epsilon, 4, up=self.kind == 'meaning'):,g}"
@@ -149,7 +149,7 @@ def calibrate(
         ``{"certainty": 0.5}``, at most, of the optimal reader about a fact (``attacks.belief``), and
         ``{"meaning": 0.8}``, the cosine to the original, at least.
     text : str or Prepared, optional
-        Its drawn words count, each as often as it stands there; for DP-MLM the chances are those given the original.
+        Its sampled words count, each as often as it occurs; DP-MLM's probabilities are those given the original.
     words : sequence of str, optional
         Each counts once; word mechanisms only.
     fact, alternatives : optional
@@ -164,9 +164,9 @@ def calibrate(
     Raises
     ------
     InputError
-        The target cannot be reached (the message says what can), or no word is drawn.
+        The target cannot be reached (the message states the reachable range), or no word is sampled.
     ConfigError
-        The target is none of those.
+        The target is unknown.
     NoDistribution
         Nothing can be measured.
     """
@@ -176,7 +176,7 @@ def calibrate(
     if kind in TEXT_TARGETS:
         inputs, measure = text_target(plain, kind, text, fact, alternatives, task)
     elif fact is not None or alternatives is not None:
-        raise ConfigError(f"The target {kind} is not about one fact: leave fact and alternatives out.")
+        raise ConfigError(f"The target {kind} is not about one fact. Omit fact and alternatives.")
     else:
         inputs = _inputs(mechanism, kind, text, words)
     found = _search(plain, kind, value, inputs, task, measure=measure)
@@ -189,10 +189,10 @@ def calibrate(
 def target_function(
     mechanism: Mechanism, kind: str, text: str | Prepared, *, stream: NoiseStream | None = None, task: Task = UNWATCHED
 ) -> Callable[[float], TargetFigure]:
-    """Return a target's figure on a text as a function of ε: what :func:`calibrate` searches.
+    """Return a target's figure on a text as a function of ε, which :func:`calibrate` searches.
 
-    stream: of what is estimated from draws, without it fresh noise. Raises InputError where no word is drawn, and
-    NoDistribution where nothing can be measured.
+    stream: noise for estimates, fresh by default. Raises InputError if no word is sampled, and NoDistribution if
+    nothing can be measured.
     """
     check_mechanism(mechanism)
     _check_target(kind)
@@ -203,9 +203,10 @@ def target_function(
 def measured_together(
     mechanisms: Sequence[Mechanism], kind: str, text: str | Sequence[Prepared], *, task: Task = UNWATCHED
 ) -> list[TargetFigure | str]:
-    """Return the figure of each mechanism at its own ε, over the words of the text that all of them draw; why, where
-    one has none. text: itself, or as each of the mechanisms has prepared it. Raises InputError where there is no such
-    word."""
+    """Return the figure of each mechanism at its own ε, over the words that all of them sample, or the reason for none.
+
+    text: the text, or its preparation by each of the mechanisms. Raises InputError if there is no such word.
+    """
     _check_target(kind)
     inputs: list[_Inputs | None] = []
     out: list[TargetFigure | str] = [""] * len(mechanisms)
@@ -234,19 +235,19 @@ def equal_privacy(
     tolerance: float = 1e-9,
     task: Task | None = None,
 ) -> list[Calibration]:
-    """Each mechanism's ε at the same measured privacy, in the order given, over the words that all of them draw.
+    """Return each mechanism's ε at the same measured privacy, in order, over the words that all of them sample.
 
     Parameters
     ----------
     mechanisms : sequence of Mechanism
     target : mapping or str
-        As for :func:`calibrate`; or its name alone, for what the first mechanism reaches at its own ε.
+        As for :func:`calibrate`; or its name alone, for the value of the first mechanism at its own ε.
     text : str or sequence of Prepared, optional
-        Itself, or as each of the mechanisms has prepared it.
+        The text, or its preparation by each of the mechanisms.
     words : sequence of str, optional
         As for :func:`calibrate`.
     tolerance : float
-        How far from the target the search may end.
+        The largest allowed distance from the target.
     task : Task, optional
         Receives the progress, and may cancel the work.
 
@@ -258,7 +259,7 @@ def equal_privacy(
     Raises
     ------
     InputError
-        There is no word that all of them draw.
+        There is no word that all of them sample.
     """
     task = task or UNWATCHED
     mechanisms = to_list(mechanisms, "mechanisms")
@@ -272,7 +273,7 @@ def equal_privacy(
     if isinstance(target, str):
         epsilon = mechanisms[0].config.epsilon
         if not isinstance(epsilon, float):
-            raise ConfigError("The first mechanism has one ε a token. Give the target as a number.")
+            raise ConfigError("The first mechanism has one ε per token. Give the target as a number.")
         if inputs[0] is None:
             raise NoDistribution(reasons[0])
         out.append(_at_own_epsilon(plain[0], kind, epsilon, inputs[0], task))
@@ -303,7 +304,7 @@ def _search_or_reason(
 def _text_of_each(
     mechanisms: Sequence[Mechanism], text: str | Sequence[Prepared] | None
 ) -> Sequence[str | Prepared | None]:
-    """Return the text that each mechanism is measured on. Raise ConfigError where the texts are not the same."""
+    """Return the text that each mechanism is measured on. Raise ConfigError if the texts differ."""
     if not mechanisms:
         raise ConfigError("Give at least one mechanism.")
     texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else to_list(text)
@@ -331,13 +332,13 @@ def _inputs_of_each(
 
 
 def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _Inputs, task: Task) -> Calibration:
-    """Return the figure that a mechanism reaches at an ε, as the target for others. Nothing is searched."""
+    """Return the figure that a mechanism reaches at an ε, as the target for others, without a search."""
     own = _measure(mechanism, kind, inputs, task)(epsilon)
     value = own.value
     if kind != "total" and not 0 < value < 1:
         raise InputError(
-            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no way to "
-            "compare others by. Choose another ε, or a target of your own."
+            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no useful target "
+            "for others. Choose another ε, or set a target."
         )
     n, ends = len(inputs), (value, value)
     return Calibration(
@@ -384,7 +385,7 @@ class _Search:
         self.measure = measure or _measure(mechanism, kind, inputs, task)
         self.most = mechanism.max_epsilon
         self.rewritten = kind in ("best", "meaning") or (kind == "n_w" and _in_turn(mechanism))
-        # How many are needed for the nearness that is wanted, the ends too.
+        # Enough bisection steps for the requested precision, including the ends.
         halvings = math.ceil(math.log2(math.log(self.most / LOW) / math.log(_READ_APART))) if self.rewritten else STEPS
         self.likely = 2 + halvings
         self.steps = 0
@@ -422,7 +423,7 @@ class _Search:
         self.at(LOW)
         self.at(self.most)
         if not seen[LOW].value <= target <= seen[self.most].value:
-            # N_w of a language model may rise and fall again, and that of truncated Gumbel hardly rises.
+            # N_w of a language model may rise and fall again, and that of truncated Gumbel barely rises.
             for epsilon in np.geomspace(LOW, self.most, READ_GRID if self.rewritten else GRID)[1:-1].tolist():
                 self.at(epsilon)
         grid = sorted(seen)
@@ -433,16 +434,16 @@ class _Search:
             for a, b in itertools.pairwise(grid)
             if min(seen[a].value, seen[b].value) <= target and target <= max(seen[a].value, seen[b].value)
         ]
-        # Where it rises, if it does: more ε is meant to give away more.
+        # The rising part, if any: a larger ε is expected to reveal more.
         return next((c for c in crossings if seen[c[0]].value <= seen[c[1]].value), crossings[0]) if crossings else None
 
     def unreachable(self) -> Calibration:
         """Return the nearest figure, with the reason why the target is not reached."""
         kind, target, ends = self.kind, self.target, self.ends
         reason = (
-            f"{self.mechanism.title} cannot reach a {_NAMES[kind]} of {_format_target(kind, target)} here: between "
-            f"ε = {number(LOW)} and {number(self.most)} it lies from {_format_target(kind, ends[0])} to "
-            f"{_format_target(kind, ends[1])}. Choose one in between."
+            f"{self.mechanism.title} cannot reach a {_NAMES[kind]} of {_format_target(kind, target)} here: between ε = "
+            f"{number(LOW)} and {number(self.most)} it ranges from {_format_target(kind, ends[0])} to "
+            f"{_format_target(kind, ends[1])}. Choose a value in between."
         )
         return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)
 
@@ -451,7 +452,7 @@ class _Search:
         seen, target = self.seen, self.target
         rises = seen[low].value <= seen[high].value
         best = min((low, high), key=lambda e: abs(seen[e].value - target))
-        # Estimates move in steps of one draw: beyond three digits of ε only the draws would be fitted.
+        # Estimates move in steps of one draw: beyond three digits of ε, only the draws would be fitted.
         finest = _READ_APART if self.rewritten else 1 + 1e-12 if seen[self.most].draws is None else 1.002
         if self.kind == "certainty" and seen[self.most].draws is not None:
             finest = _POSTERIORS_APART
@@ -461,7 +462,7 @@ class _Search:
         near = tolerance * max(1.0, abs(target))
         if self.kind == "best":
             near += 1 / ((seen[self.most].draws or 1) * len(self.inputs))
-        is_sided = self.kind in TEXT_TARGETS  # the nearest may lie on the wrong side
+        is_sided = self.kind in TEXT_TARGETS  # the nearest may be on the wrong side
         for _ in range(STEPS):
             if high / low <= finest or (not is_sided and abs(seen[best].value - target) <= near):
                 break
@@ -476,17 +477,17 @@ class _Search:
 
 def _check_target(kind: str) -> None:
     if kind not in TARGETS:
-        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shorten_repr(kind)}.")
+        raise ConfigError(f"A target must be one of {', '.join(TARGETS)}, not {shorten_repr(kind)}.")
 
 
 def _target(target: Mapping[str, float], known: Mapping[str, str] = TARGETS) -> tuple[str, float]:
     if not isinstance(target, Mapping) or len(target) != 1 or next(iter(target)) not in known:
-        raise ConfigError(f"A target is one of {', '.join(known)} with its value, such as {{'n_w': 0.5}}.")
+        raise ConfigError(f"A target must be one of {', '.join(known)} with its value, such as {{'n_w': 0.5}}.")
     ((kind, value),) = target.items()
     value = real(f"The target {kind}", value)
     if value <= 0 or (kind != "total" and value >= 1):
         raise ConfigError(
-            f"The target {kind} is {'above 0' if kind == 'total' else 'between 0 and 1'}; it is {value:g}."
+            f"The target {kind} must be {'above 0' if kind == 'total' else 'between 0 and 1'}; it is {value:g}."
         )
     return kind, value
 

@@ -1,4 +1,4 @@
-"""How sure the optimal reader is of one fact of a text, for several mechanisms and the same alternatives."""
+"""How certain the optimal reader is about one fact of a text, for several mechanisms and the same alternatives."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from .target_figures import TargetFigure
 
-#: Releases that estimate the certainty where each of them takes a pass of a model.
+#: Releases for an estimate of the certainty if each of them takes a model pass.
 DRAWS_SLOW = 24
 
 
 @dataclass(frozen=True)
 class Fact(Private):
-    """A word of a text, and what else could stand there: public, and the same for all mechanisms."""
+    """A word of a text and its alternatives: public, and the same for all mechanisms."""
 
     word: str
     alternatives: tuple[str, ...]
@@ -35,11 +35,11 @@ class Fact(Private):
 
     @property
     def chance(self) -> float:
-        """How often a guess is right that is made before reading."""
+        """Return the probability that a guess before reading is right."""
         return 1 / (1 + len(self.alternatives))
 
 
-#: What a question is kept by: text, setting without ε, and fact.
+#: The cache key of a question: text, setting without ε, and fact.
 Asked: TypeAlias = tuple[str, Setting, Fact]
 
 
@@ -52,12 +52,12 @@ def shared_fact(
     ----------
     text : str
     mechanisms : sequence of Mechanism
-        Alternatives come from a public list, else from a word space that none of them samples in, where there is one.
-        The first gives the language.
+        Alternatives come from a public list, else from a word space that none of them samples in, if there is one. The
+        first mechanism determines the language.
     word : str
         The fact; without it, the rarest content word that has alternatives.
     alternatives : sequence of str, optional
-        What else may stand there; without it, public ones.
+        The alternatives; by default, public ones.
 
     Raises
     ------
@@ -91,9 +91,9 @@ class FactReader:
     word : str
         The fact; without it, the rarest content word.
     held : mutable mapping, optional
-        Keeps the model passes: one for each alternative serves every ε of a setting.
+        Stores the model passes: one per alternative serves every ε of a setting.
     alternatives : sequence of str, optional
-        What else may stand in the place of the fact; without it, public ones.
+        The alternatives to the fact; by default, public ones.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class FactReader:
         self._held = {} if held is None else held
 
     def fact(self, text: str) -> Fact:
-        """Return the fact. Raise InputError where the text has none."""
+        """Return the fact. Raise InputError if the text has none."""
         if text not in self._facts:
             self._facts[text] = shared_fact(text, self.mechanisms, self._word, self._alternatives)
         return self._facts[text]
@@ -122,12 +122,12 @@ class FactReader:
         fact = self.fact(text)
         key = (text, mechanism.setting.at(None), fact)
         if key not in self._held:
-            # The text is prepared like its alternatives: bundled scores are rounded, and would give it away.
+            # The text is prepared like its alternatives: bundled scores are rounded, which would identify it.
             self._held[key] = BeliefQuestion.make(mechanism, text, fact.word, fact.alternatives, task=task)
         return self._held[key]
 
     def belief(self, mechanism: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> Belief:
-        """Return what the reader believes after a release. Errors as in :meth:`certainty`."""
+        """Return the reader's belief after a release. Errors as in :meth:`certainty`."""
         return self.question(mechanism, result.original, task.quiet).given(result, task=task.quiet)
 
     def certainty(

@@ -1,4 +1,4 @@
-"""What a mechanism's vocabulary does not cover of a text: said before anyone wonders why a rewrite makes no sense."""
+"""Warnings about words of a text that a mechanism's vocabulary does not cover, shown before the rewrite."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from ..text.visible import removed_note
 if TYPE_CHECKING:
     from ..mechanisms.base import Mechanism, Prepared
 
-#: Of a text without anything to read, by a mechanism that draws all the same.
+#: For a text without words, with a mechanism that samples anyway.
 EMPTY = "This text is empty. It is rewritten like any other, and spends its ε like any other."
-#: Of a text of emoji or signs alone, where words are replaced.
+#: For a text of emoji or signs alone, with a mechanism that replaces words.
 COPIED = "Nothing in this text will be replaced, because it has no words. All of it is copied."
-#: Of an empty text, where nothing was asked for yet.
-WAITS = "This page waits for a text. Elsewhere an empty one is rewritten like any other, and spends its ε as they do."
-#: A text is hardly covered where more than this part of its words is unknown: names and typing errors stay below.
+#: For an empty text before any request.
+WAITS = "Enter a text. In Python and on the command line, an empty text is rewritten like any other, and spends ε."
+#: Maximum share of unknown words without a warning: names and typing errors stay below it.
 MOST_UNKNOWN = 0.5
-#: A text of fewer words is not called foreign: two names are no language.
+#: Minimum number of words for a warning about a foreign language: two names are not enough.
 FEWEST = 4
-_OTHER_LANGUAGE = "What is bundled knows English; for a text in another language, choose"
+_OTHER_LANGUAGE = "The bundled vocabularies and models are English. For another language, choose"
 
 
 def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
-    """Explain in plain words what happens to a text that the mechanism or its vocabulary barely covers, and how many
-    characters are invisible; "" for any other text.
+    """Explain how the mechanism treats a text that it barely covers, with invisible characters; "" otherwise.
 
-    Runs no model. The note tells something of the text: it is for its author's eyes.
+    Runs no model. The note reveals something about the text: it is for its author alone.
     """
     document = _document(mechanism, text)
     return f"{removed_note(document.removed)} {_describe_coverage(mechanism, text, document)}".strip()
@@ -48,7 +47,7 @@ def _describe_coverage(mechanism: Mechanism, text: str | Prepared, document: Doc
     if empty and mechanism.guarantee(text).draws:
         return EMPTY
     signs = not empty and not any(c.isalnum() for c in document.visible.text)
-    # A guarantee cuts the text into words once more: only where it matters.
+    # The guarantee cuts the text into words once more: only if it matters.
     if signs and not (guarantee := mechanism.guarantee(text)).draws and guarantee.notion != Notion.NONE:
         return COPIED
     reading = mechanism.reading
@@ -74,8 +73,8 @@ def _foreign_note(mechanism: Mechanism, document: Document) -> str:
     if len(read) < FEWEST or unknown <= MOST_UNKNOWN * len(read):
         return ""
     return (
-        f"{unknown} of {len(read)} words of this text are no {mechanism.language.name} words that are known here, so "
-        f"the rewrite will make little sense. {_OTHER_LANGUAGE} a model of that language."
+        f"{unknown} of {len(read)} words of this text are not known as {mechanism.language.name} words, so the rewrite "
+        f"will make little sense. {_OTHER_LANGUAGE} a model of that language."
     )
 
 

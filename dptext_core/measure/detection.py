@@ -1,4 +1,4 @@
-"""How well detectors flag the identifying spans of texts in which those are marked."""
+"""Measure how well detectors flag the identifying spans of annotated texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..text.languages import ENGLISH
 from ..text.names_and_numbers import plain_form
 
 _MARKED = re.compile(r"\{([a-z -]+)\|([^{}|]+)\}")
-#: Words that no list has, of different parts of speech.
+#: Words on no list, of different parts of speech.
 _EXCHANGED = ("garden", "slowly", "green")
 #: Facts of a biography, each as group 1 of every match.
 _BIOGRAPHY = {
@@ -29,7 +29,7 @@ _BIOGRAPHY = {
 
 @dataclass(frozen=True)
 class MarkedText(Private):
-    """A text and its identifying spans: kind, beginning and end of each. complete: whether these are all."""
+    """A text and its identifying spans: kind, start and end of each. complete: whether these are all."""
 
     text: str
     spans: tuple[tuple[str, int, int], ...]
@@ -40,16 +40,16 @@ class MarkedText(Private):
 
 @dataclass
 class DetectionCounts:
-    """What a detector flagged, by kind.
+    """Counts of a detector's flags, by kind.
 
     Attributes
     ----------
     units, whole : Counter
-        How many spans are marked, and of how many every word is flagged, with any kind.
+        Number of annotated spans, and of those in which every word is flagged, with any kind.
     false_flags : Counter
-        How many words are flagged outside the marked spans, by the kind of the flag; complete texts alone.
+        Number of words flagged outside the annotated spans, by the kind of the flag; complete texts only.
     words : int
-        How many words stand outside the marked spans of complete texts.
+        Number of words outside the annotated spans of complete texts.
     """
 
     units: Counter[str] = field(default_factory=Counter)
@@ -59,19 +59,19 @@ class DetectionCounts:
 
     @property
     def recall(self) -> float:
-        """The share of the marked spans that are flagged as a whole."""
+        """Return the share of the annotated spans that are flagged completely."""
         return self.whole.total() / max(1, self.units.total())
 
     @property
     def false_share(self) -> float:
-        """The share of the other words that are flagged."""
+        """Return the share of the other words that are flagged."""
         return self.false_flags.total() / max(1, self.words)
 
 
 def read_marked(lines: Iterable[str]) -> list[MarkedText]:
-    """Return texts in which spans are marked as ``{kind|span}``, one a line. Lines that begin with # are left out.
+    """Return texts whose spans are annotated as ``{kind|span}``, one per line.
 
-    Raises InputError for an unknown kind.
+    Lines that begin with # are ignored. Raises InputError for an unknown kind.
     """
     return [_read_line(line) for line in map(str.strip, lines) if line and not line.startswith("#")]
 
@@ -79,9 +79,9 @@ def read_marked(lines: Iterable[str]) -> list[MarkedText]:
 def count_flag_changes(
     find: Callable[[str, Language], Sequence[PiiSpan]], texts: Iterable[MarkedText], language: Language = ENGLISH
 ) -> tuple[int, int]:
-    """Return how many changes of one unflagged word change the flag of another word, and how many were made.
+    """Return how many changes of one unflagged word change the flag of another word, and the number of changes.
 
-    Each unflagged word in lower case is exchanged for each of three public words.
+    Each unflagged word in lower case is replaced by each of three public words.
     """
     changed = made = 0
     for marked in texts:
@@ -117,7 +117,7 @@ def _read_line(line: str) -> MarkedText:
 
 
 def mark_biography(text: str) -> MarkedText:
-    """Return a biography with three facts marked: whose it is, the age, and the home."""
+    """Return a biography with three annotated facts: the person's name, age, and home."""
     spans = [(kind, *m.span(1)) for kind, pattern in _BIOGRAPHY.items() for m in pattern.finditer(text)]
     return MarkedText(text, tuple(spans), complete=False)
 
@@ -125,7 +125,7 @@ def mark_biography(text: str) -> MarkedText:
 def count_detections(
     find: Callable[[str, Language], Sequence[PiiSpan]], texts: Iterable[MarkedText], language: Language = ENGLISH
 ) -> DetectionCounts:
-    """Return what a detector flags of marked texts."""
+    """Return counts of a detector's flags in annotated texts."""
     counts, clues = DetectionCounts(), language.clues
     passed_over = clues.particles | clues.joining | clues.place_ends
     for marked in texts:

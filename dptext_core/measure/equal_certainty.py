@@ -1,4 +1,4 @@
-"""Which setting preserves the most meaning of a text where the optimal reader is equally certain of one fact."""
+"""The setting that preserves the most meaning of a text if the optimal reader is equally certain about one fact."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .target_figures import TargetFigure
 from .text_targets import text_target
 from .trade_off_advice import unreadable_note
 
-#: Where readers are compared.
+#: The certainty at which settings are compared.
 LEVEL = 0.5
 
 
 @dataclass(frozen=True)
 class EqualCertaintyRow(Private):
-    """One setting where the reader is at most as certain as wanted.
+    """One setting at which the reader's certainty does not exceed the level.
 
     Attributes
     ----------
     mechanism : Mechanism
-        At the ε that was found, else at its own.
+        At the calibrated ε, else at its own.
     epsilon : float or None
-        None where no ε reaches the level, for a ``reason``; and for a setting on which ε has no effect.
+        None if no ε reaches the level, for a ``reason``; and for a setting on which ε has no effect.
     certainty : float
-        The expected success of the optimal reader there.
+        The expected success of the optimal reader at this ε.
     meaning : TargetFigure or None
         The mean cosine of fresh rewrites to the text.
     reason : str
@@ -50,13 +50,13 @@ class EqualCertaintyRow(Private):
 
     @property
     def title(self) -> str:
-        """The setting without its ε, in words."""
+        """Return the setting without its ε, in words."""
         return label(self.mechanism.setting.at(None))
 
 
 @dataclass(frozen=True)
 class EqualCertainty(Private):
-    """All settings at one certainty of the reader about one fact; rows in the order that was asked for."""
+    """All settings at one certainty of the reader about one fact; rows in the requested order."""
 
     level: float
     fact: Fact
@@ -66,13 +66,13 @@ class EqualCertainty(Private):
 
     @property
     def best(self) -> EqualCertaintyRow | None:
-        """The row that preserves the most meaning; None where no setting reaches the level."""
+        """Return the row that preserves the most meaning; None if no setting reaches the level."""
         able = [(row.meaning.value, row) for row in self.rows if row.meaning is not None]
         return max(able, key=lambda pair: pair[0])[1] if able else None
 
     @property
     def rivals(self) -> tuple[EqualCertaintyRow, ...]:
-        """The other rows whose 95% interval overlaps with that of the best."""
+        """Return the other rows whose 95% interval overlaps with that of the best."""
         best = self.best
         if best is None or best.meaning is None:
             return ()
@@ -115,11 +115,11 @@ def equal_certainty(
         Settings, of which the ε does not matter.
     text : str
     level : float
-        How certain the reader may be.
+        The largest allowed certainty of the reader.
     fact : str
         A word of the text; without it, the rarest content word with public alternatives.
     alternatives : sequence of str, optional
-        What else may stand there, the same for all settings; without it, public ones.
+        The alternatives, the same for all settings; by default, public ones.
     task : Task, optional
         Receives the progress, and may cancel the work.
 
@@ -168,7 +168,7 @@ def _row(m: Mechanism, text: str, level: float, fact: Fact, task: Task) -> Equal
 def _without_epsilon(
     m: Mechanism, prepared: Prepared, level: float, fact: Fact, meaning: Callable[[float], TargetFigure], task: Task
 ) -> EqualCertaintyRow:
-    """Return the row of a setting on which ε has no effect: as it is, or why not."""
+    """Return the row of a setting on which ε has no effect, or the reason for none."""
     _, certainty = text_target(m, "certainty", prepared, fact.word, fact.alternatives, task)
     found = certainty(m.config.epsilon).value
     if found > level:

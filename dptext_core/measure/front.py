@@ -1,4 +1,4 @@
-"""Which points no other one beats."""
+"""The Pareto front of points."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..errors import ConfigError
 
 
 def pareto(points: Sequence[tuple[float, float]], better: tuple[int, int]) -> list[int]:
-    """Return the indices of the points that no other one beats, in order of x; of equal points the first.
+    """Return the indices of the points that no other one dominates, in order of x; of equal points the first.
 
-    better: 1 or −1 for x and for y, whether more or less is better. A point beats another one if it is at least as good
-    in both and better in one. Raises ConfigError where a direction is neither.
+    better: 1 or −1 for x and for y, whether more or less is better. A point dominates another one if it is at least as
+    good in both and better in one. Raises ConfigError for another direction.
     """
     if any(b not in (1, -1) for b in better):
-        raise ConfigError("A front needs a direction for both axes: 1 where more is better, -1 where less is.")
+        raise ConfigError("A front needs a direction for both axes: 1 if more is better, -1 if less is better.")
     order = sorted(range(len(points)), key=lambda i: (-better[0] * points[i][0], -better[1] * points[i][1], i))
     front: list[int] = []
     best = -math.inf

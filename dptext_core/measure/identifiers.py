@@ -1,14 +1,15 @@
 """Annotated names of people, places and the like, and which of them a rewrite still shows.
 
 The format is that of the Text Anonymization Benchmark (TAB; Pilán et al. 2022, Computational Linguistics 48:4) as
-published: a list of documents, each with ``text`` and ``annotations``, by annotator the ``entity_mentions``, of which
-``start_offset``, ``end_offset``, ``entity_id`` and ``identifier_type`` (DIRECT, QUASI or NO_MASK) are read.
+published. It is a list of documents, each with ``text`` and ``annotations``: per annotator the ``entity_mentions``, of
+which ``start_offset``, ``end_offset``, ``entity_id`` and ``identifier_type`` (DIRECT, QUASI or NO_MASK) are read. As in
+TAB, an identifier is hidden only if all its mentions are, and a mention only if each of its words is, not counting
+marks, titles and words such as "of". Recall is the share of the identifiers that are hidden, those of all annotators
+together.
 
-As there, an identifier is hidden only where all its mentions are, a mention only where each of its words is, marks,
-titles and words such as "of" not counted, and recall is the share of the identifiers that are hidden, those of all
-annotators together. TAB's own figure asks whether the characters were masked. A rewrite has none that are: here a word
-is not hidden where it stands in its own place, by the longest runs that both texts have in common (difflib). And a
-mention that stands elsewhere in the rewrite, case ignored, is not hidden either, so that this recall is at most TAB's.
+TAB checks whether the characters were masked, which a rewrite does not do. Here a word is not hidden if it is in its
+own place, by the longest runs that both texts have in common (difflib). A mention elsewhere in the rewrite, ignoring
+case, is not hidden either, so that this recall is at most TAB's.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ..support.private import Private
 from ..support.statistics import NORMAL, clopper_pearson
 from ..text.document import Document
 
-#: What is to be hidden, by TAB's names.
+#: Kinds of identifiers that must be hidden, by TAB's names.
 KINDS = {"DIRECT": "direct", "QUASI": "quasi"}
 #: Words of a mention that TAB's evaluation does not count.
 _SMALL = (
@@ -40,8 +41,10 @@ _IGNORED = frozenset(_SMALL.split())
 
 @dataclass(frozen=True)
 class Identifier(Private):
-    """Something that identifies somebody. kind: "direct" or "quasi". mentions: how it is written, each once. spans:
-    where it stands in the original, as far as that is known."""
+    """Something that identifies a person.
+
+    kind: "direct" or "quasi". mentions: its different spellings. spans: its offsets in the original, as far as known.
+    """
 
     kind: str
     mentions: tuple[str, ...]
@@ -54,7 +57,7 @@ def read_tab(path: str | Path) -> dict[str, tuple[Identifier, ...]]:
     """Return the identifiers of each document, by its text. Raises InputError for another format."""
     content = read_json(Path(path))
     if not isinstance(content, list) or not content:
-        raise InputError("Annotated texts are a JSON list of documents, as TAB publishes them.")
+        raise InputError("Annotated texts must be a JSON list of documents in TAB's format.")
     out: dict[str, tuple[Identifier, ...]] = {}
     for number, document in enumerate(content, 1):
         try:
@@ -63,8 +66,8 @@ def read_tab(path: str | Path) -> dict[str, tuple[Identifier, ...]]:
             out[text] = tuple(i for mentions in by_annotator for i in _identifiers(text, mentions))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise InputError(
-                f"Document {number} is not as TAB publishes them: each has text and annotations, with entity_mentions "
-                "that have start_offset, end_offset, entity_id and identifier_type."
+                f"Document {number} is not in TAB's format. It needs text and annotations, with entity_mentions that "
+                "have start_offset, end_offset, entity_id and identifier_type."
             ) from error
     return out
 
@@ -79,7 +82,7 @@ def _identifiers(text: str, mentions: Iterable[Mapping[str, Any]]) -> list[Ident
             raise IndexError
         kinds, spans = together.setdefault(str(mention["entity_id"]), (kind, []))
         spans.append((start, end))
-        if kind == "direct" and kinds != kind:  # the stronger one holds
+        if kind == "direct" and kinds != kind:  # the stronger type wins
             together[str(mention["entity_id"])] = kind, spans
     return [
         Identifier(kind, tuple(dict.fromkeys(text[a:b] for a, b in spans)), tuple(spans))
@@ -88,7 +91,7 @@ def _identifiers(text: str, mentions: Iterable[Mapping[str, Any]]) -> list[Ident
 
 
 def _counted_words(text: str) -> list[tuple[str, int, int]]:
-    """Return the words of a text that are counted, case ignored, and where they stand."""
+    """Return the counted words of a text, ignoring case, and their positions."""
     found = [(t.text.casefold(), t.start, t.end) for t in Document.parse(text).tokens]
     return [w for w in found if w[0] not in _IGNORED and any(c.isalnum() for c in w[0])]
 
@@ -98,7 +101,7 @@ def _in_a_row(words: Iterable[str]) -> str:
 
 
 def are_hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -> list[bool]:
-    """Of each identifier, whether no word of it stands in its place and no mention of it elsewhere in the rewrite."""
+    """Return for each identifier whether no word of it is in place and no mention elsewhere in the rewrite."""
     before, after = _counted_words(original), _counted_words(rewrite)
     one, other = [w for w, *_ in before], [w for w, *_ in after]
     there, kept = _in_a_row(other), set[int]()
@@ -115,8 +118,10 @@ def are_hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -
 
 @dataclass(frozen=True)
 class Recall:
-    """The share of the identifiers of a kind that are hidden, with its 95% interval over documents. n: documents that
-    have one; identifiers: how many, those of all annotators."""
+    """The share of the identifiers of a kind that are hidden, with its 95% interval over documents.
+
+    n: documents with such an identifier; identifiers: their number, over all annotators.
+    """
 
     kind: str
     value: float
@@ -129,7 +134,7 @@ class Recall:
 def recall(
     originals: Sequence[str], rewrites: Sequence[str], identifiers: Sequence[Sequence[Identifier]]
 ) -> list[Recall]:
-    """Of each kind that there is."""
+    """Return the recall of each kind in the documents."""
     every = list(zip(originals, rewrites, identifiers, strict=True))
     each = [are_hidden(original, rewrite, some) for original, rewrite, some in every]
     out = []
@@ -148,7 +153,7 @@ def recall(
                 spread = float(np.square(hits_ - value * n).sum()) * len(n) / (len(n) - 1)
                 half = NORMAL * math.sqrt(spread) / float(n.sum())
             low, high = max(0.0, value - half), min(1.0, value + half)
-            if not half:  # documents that are all alike do not say how far others may be
+            if not half:  # identical documents do not show how far others may differ
                 low, high = clopper_pearson(value * len(n), len(n))
             out.append(Recall(kind, value, low, high, len(n), int(n.sum())))
     return out

@@ -1,8 +1,8 @@
-"""Classifiers that know no language model: what a bag of words tells of a text, and a bag of letters of its author.
+"""Classifiers without a language model: bags of words for a text's label, bags of letters for its author.
 
-all-MiniLM-L6-v2 is the features of the first classifier, a word space and the trunk of the bundled model at once, so
-that it judges its own family. These share nothing with it: TF-IDF of words and pairs of words for what is useful, of
-sequences of 2 to 5 letters for who wrote it, and logistic regression. Case is ignored, which the rewriter sets by rule.
+all-MiniLM-L6-v2 is at once the features of the first classifier, a word space and the trunk of the bundled model, so it
+judges its own family. These classifiers share nothing with it: TF-IDF of words and word pairs for utility, of sequences
+of 2 to 5 letters for the author, and logistic regression. They ignore case, which the rewriter sets by rule.
 """
 
 from __future__ import annotations
@@ -17,31 +17,32 @@ import numpy as np
 from ..errors import InputError
 from ..support import extras
 
-#: Inverse strength of the L2 penalty, one for all tasks: rows have length 1, so less penalty than sklearn's default.
+#: Inverse strength of the L2 penalty, the same for all tasks: rows have length 1, so less penalty than sklearn's
+#: default.
 C = 10.0
-#: Texts of one part each or two, as (n, parts) of str.
+#: Texts of one or two parts each, as (n, parts) of str.
 Texts = Any
 _WORD = re.compile(r"\w+|[^\w\s]")
-#: Of the letters' sequences, the most frequent ones.
+#: Maximum number of letter sequences, the most frequent ones.
 _SEQUENCES = 20_000
 
 
 def words(text: str) -> list[str]:
-    """Words and marks, and the pairs of them."""
+    """Return words and marks, and the pairs of them."""
     one = _WORD.findall(text.lower())
     return [*one, *map(" ".join, pairwise(one))]
 
 
 def letters(text: str) -> list[str]:
-    """Sequences of 2 to 5 characters; several blanks count as one."""
+    """Return sequences of 2 to 5 characters; several blanks count as one."""
     plain = f" {' '.join(text.lower().split())} "
     return [plain[i : i + n] for n in range(2, 6) for i in range(len(plain) - n + 1)]
 
 
 def classify(role: str, train: Texts, train_y: Sequence[str], test: Texts) -> list[str]:
-    """Guessed labels of ``test`` for a task of this role: by words for "utility", by letters for "privacy".
+    """Predict the labels of ``test`` for a task of this role: by words for "utility", by letters for "privacy".
 
-    Of two parts u and v the features are those of ``tasks.features``. The same input gives the same labels.
+    For two parts u and v the features are those of ``tasks.features``. The same input gives the same labels.
     """
     extras.require("sklearn")
 

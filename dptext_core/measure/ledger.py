@@ -1,14 +1,14 @@
-"""What was drawn from a text in a session, what was released of it, and what that adds up to.
+"""The privacy ledger of a session: draws from each text, releases, and their totals.
 
-Only what leaves counts: the total of a text is that of its released results. Fresh draws add up (sequential
-composition), as long as they promise the same kind of thing, where a pure promise is an approximate one with a δ of 0;
-different distances and groups are listed side by side.
-Two results of one noise have no finite ε together, and a seeded one has none for whoever knows the seed.
+Only releases count: the total of a text is that of its released results. Fresh draws add up (sequential composition) if
+their guarantees have the same type; a pure guarantee counts as an approximate one with δ = 0. Different distances and
+groups are listed separately. Two results with the same noise have no finite total ε, and a seeded one has none for
+anyone who knows the seed.
 
-Texts are one text here where they have the same letters and digits in the same order, whatever their spacing, marks and
-capitals, or where the same words of them are drawn: those are what a promise compares, and it holds the rest fixed.
-Whether other texts are of one person cannot be seen in them, so that the sum over all of them is said too. A ledger
-holds no text: it knows one again by a hash with a key of its own, which ends with it.
+Two texts count as one if they have the same letters and digits in the same order, whatever their spacing, marks and
+capitals, or if the same words of them are sampled: a guarantee compares those and holds the rest fixed. The program
+cannot see whether other texts are by the same person, so it also states the sum over all of them. A ledger contains no
+text: it recognises one by a hash with its own key, which is lost with the ledger.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _MARKS = re.compile(r"[\W_]+")
 
 
 class _RowSums:
-    """Add up what the rows of a data set spend: in all, and for each text, whose rows are found by what they share."""
+    """Add up the spending of a data set's rows: in total, and per text, whose rows are recognised by shared keys."""
 
     def __init__(self, m: Mechanism, keys: Callable[[str, Sequence[str]], list[int]]):
         self.m, self.keys = m, keys
         self.spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
         self.every = [0.0, 0.0]
         self.draws = DrawCounts()
-        self.joined: dict[int, int] = {}  # what is known of a text → another thing that is known of it
+        self.joined: dict[int, int] = {}  # a key of a text → another key of the same text
         self.notions: dict[str, None] = {}
         self.count, self.epsilon, self.seeded, self.reason = 0, 0.0, False, ""
 
@@ -90,7 +90,7 @@ class _RowSums:
         return [max(column) for column in zip(*by_text.values(), strict=True)] or [0.0, 0.0]
 
     def _more(self, sums: list[float], more: Sequence[float]) -> None:
-        # What all rows draw once for all is spent once.
+        # Draws shared by all rows are spent once.
         sums[:] = [max(a, b) if self.m.shares_draws else a + b for a, b in zip(sums, more, strict=True)]
 
     def _first(self, key: int) -> int:
@@ -100,8 +100,11 @@ class _RowSums:
 
 
 class Ledger:
-    """Draws of one session, held by that session. Entries do not change: releasing a draw replaces its entry, and so
-    does what shows that two texts are one. Writing is safe from several threads."""
+    """The draws of one session, owned by that session.
+
+    Entries do not change: releasing a draw replaces its entry, and so does the discovery that two texts are one.
+    Thread-safe for writing.
+    """
 
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)):
         self._clock = clock
@@ -113,20 +116,20 @@ class Ledger:
         self._lock = threading.RLock()
 
     def __reduce__(self) -> Any:
-        raise InputError("A ledger belongs to its session, and is not copied or handed on: to_json() is for that.")
+        raise InputError("A ledger belongs to its session and cannot be copied. Use to_json() instead.")
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """All draws, in their order."""
+        """Return all draws, in order."""
         return tuple(self._entries)
 
     @property
     def taken(self) -> tuple[ExportEntry, ...]:
-        """Return what was released: each file and each copy once, in order."""
+        """Return all exports: each file and each copy once, in order."""
         return tuple(self._taken)
 
     def take(self, page: str, file: str, holds: str) -> ExportEntry:
-        """Write down that a file left, or a text was copied; a rewrite in it is recorded by itself, as released."""
+        """Record that a file was exported or a text copied; a rewrite in it is recorded separately, as released."""
         taken = ExportEntry(self._clock(), page, file, holds)
         with self._lock:
             there = [t for t in self._taken if (t.page, t.file, t.holds) == (page, file, holds)]
@@ -134,14 +137,14 @@ class Ledger:
         return there[0] if there else taken
 
     def record(self, result: RewriteResult, released: bool = False, *, edited: str | None = None) -> LedgerEntry:
-        """Write a draw down. One that stands there already is not counted twice, and stays released once it was.
+        """Record a draw. A known draw is not counted twice, and remains released.
 
-        edited: the text that this one was edited from. Both are one text from now on, so that what is released of them
-        adds up. Where the draw moved on with the text, what was looked at of it before is no entry any more: of all
-        that is seen while a text is typed, what it is by now stays.
+        edited: the text that this one was edited from. Both count as one text from now on, so that their releases add
+        up. If the draw moved on with the edited text, earlier views of it are no longer entries: only the latest state
+        remains.
         """
         if not isinstance(result, RewriteResult):
-            raise InputError("A ledger records rewrites. Pass a result of mechanism.rewrite.")
+            raise InputError("A ledger can only record rewrites. Pass a result of mechanism.rewrite.")
         with self._lock:
             if edited is not None:
                 self._entries = [e for e in self._entries if e.released or e.noise_id != result.noise_id]
@@ -160,8 +163,11 @@ class Ledger:
     def record_rows(
         self, m: Mechanism, rows: Iterable[tuple[str, Guarantee | None]], noise_id: str, released: bool = False
     ) -> LedgerEntry:
-        """Write down a data set as far as one run has rewritten it. rows: each text with what is promised of its
-        rewrite, None where it has none. noise_id: a name of the run; its rows count once, however often they leave."""
+        """Record the rows of a data set that one run has rewritten so far.
+
+        rows: each text with the guarantee of its rewrite, None if it has none. noise_id: a name of the run; its rows
+        count once, however often they are exported.
+        """
         sums = _RowSums(m, self._keys)
         for text, g in rows:
             sums.add(text, g)
@@ -195,28 +201,30 @@ class Ledger:
             )
 
     def account(self, text: int | str) -> Account:
-        """Account for the released results of one text. text: its number here, or itself. Raises InputError for a
-        number that no text has."""
+        """Account for the released results of one text.
+
+        text: its number here, or the text itself. Raises InputError for an unknown number.
+        """
         text = self._number(text)
         return _account(text, [e for e in self._entries if e.released and e.text == text], self._entries)
 
     def accounts(self) -> tuple[Account, ...]:
-        """One for each text, in the order in which they came."""
+        """Return one account per text, in order of appearance."""
         return tuple(self.account(n) for n in sorted({e.text for e in self._entries}))
 
     def overall(self) -> Account | None:
-        """All that was released, as if all texts were of one person; None where it is of one text."""
+        """Return the account of all releases as if all texts were by one person; None if they are of one text."""
         mine = [e for e in self._entries if e.released]
         if len({e.text for e in mine}) < 2:
             return None
         return dataclasses.replace(_account(0, mine, self._entries), rows=0, each=())
 
     def draws(self, text: int | str) -> int:
-        """Count the draws with fresh noise from a text (its number here, or itself), released or not."""
+        """Count the draws with fresh noise from a text (its number here, or the text itself), released or not."""
         return len(self._noises(self._number(text)))
 
     def draw_of(self, entry: LedgerEntry) -> int:
-        """Which draw of its text an entry belongs to, from 1: entries of one draw are settings under one noise."""
+        """Return an entry's draw number for its text, from 1: entries of one draw share their noise."""
         return self._noises(entry.text).index(entry.noise_id) + 1
 
     def what_if(self, results: Sequence[RewriteResult]) -> str:
@@ -233,8 +241,7 @@ class Ledger:
         return " ".join(said + ([together.sentence()] if together is not None else []))
 
     def to_dict(self) -> dict:
-        """As plain data, without any text: draws, what the releases of each text and of all texts amount to, and what
-        left."""
+        """Return plain data without any text: draws, totals of each text and of all texts, and exports."""
         together = self.overall()
         return {
             "draws": [e.to_dict() | {"draw": self.draw_of(e)} for e in self._entries],
@@ -244,13 +251,13 @@ class Ledger:
         }
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as a file has it."""
+        """Return :meth:`to_dict` as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
     # --- which text is which
 
     def _hash(self, text: str) -> int:
-        """Return a text as nobody without the key of this ledger can find it again."""
+        """Return a hash of a text that only the key of this ledger can reproduce."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key).digest()
         return int.from_bytes(digest, "big")
 
@@ -260,7 +267,7 @@ class Ledger:
         return [self._hash(_letters(text)), *[self._hash(f"drawn: {words}")] * bool(words)]
 
     def _number(self, text: int | str) -> int:
-        """Return the number of a text; 0 where it has none. Raises InputError for a number that no text has."""
+        """Return the number of a text; 0 if it has none. Raises InputError for an unknown number."""
         which = "Give the number of a text in this ledger, or the text itself."
         if isinstance(text, bool) or not isinstance(text, int | str):
             raise InputError(which)
@@ -271,12 +278,12 @@ class Ledger:
         return next(iter(self._numbers(np.array([self._hash(_letters(text))], np.uint64))), 0)
 
     def _numbers(self, texts: np.ndarray) -> set[int]:
-        """Return the numbers that any of these texts has by now."""
+        """Return the numbers that any of these texts has so far."""
         found = {self._texts[t] for t in texts.tolist() if t in self._texts}
         return found | {e.text for e in self._entries if e._texts is not None and _common(texts, e._texts)}
 
     def _number_of(self, texts: np.ndarray) -> int:
-        """One number for all of these: the first that any of them has, else a new one."""
+        """Return one number for all of these: the first that any of them has, else a new one."""
         found = self._numbers(texts)
         if not found:
             self._last += 1
@@ -295,8 +302,8 @@ class Ledger:
     def _put(self, entry: LedgerEntry, same: Callable[[LedgerEntry, LedgerEntry], bool]) -> LedgerEntry:
         for i, old in enumerate(self._entries):
             if same(old, entry):
-                # One output of one draw may stand in two lists of texts, and a run may have gone on: the larger of what
-                # they promise holds.
+                # One output of one draw may be in two lists of texts, and a run may have been resumed: the larger
+                # guarantee counts.
                 new = dataclasses.replace(
                     old,
                     text=entry.text,
@@ -347,7 +354,7 @@ class Ledger:
 
 
 def _letters(text: str) -> str:
-    """Return what identifies a text: its letters and digits, or without any, everything except blanks."""
+    """Return the key of a text: its letters and digits, or without any, everything except blanks."""
     text = visible_text(text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return _MARKS.sub("", folded) or "".join(text.split())

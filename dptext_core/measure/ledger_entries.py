@@ -1,4 +1,4 @@
-"""What a privacy ledger holds: entries, taken texts, totals and accounts."""
+"""The contents of a privacy ledger: entries, exports, totals and accounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..privacy.kinds import Notion
 from ..privacy.numbers import bound, scientific
 from ..support.checks import pluralize, public_config
 
-#: What a file that leaves a page may hold, and what that means.
+#: What an exported file may contain, and what that means.
 HOLDS = {
     "rewrite": "a rewrite, which counts as released",
     "promise": "the guarantee, in numbers that a release also shows; this spends nothing",
@@ -31,12 +31,12 @@ SHARED_NOISE = "two of them share their noise, so together no finite ε holds"
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One draw. text: the number of its text in this ledger, from 1. time: UTC. epsilon: per draw of a word; total: of
-    the whole rewrite; both spent only where ``released``. kind: what a total can be added to. reason: why there is no
-    guarantee, where there is none.
+    """One draw.
 
-    rows: of a data set, how many it has by now; 0 for a text by itself. Then total and delta are of all rows together;
-    one and one_delta, the most that is spent of one text, of the text in it of which most is spent.
+    text: the number of its text in this ledger, from 1. time: UTC. epsilon: per draw of a word; total: of the whole
+    rewrite; both spent only if ``released``. kind: the kind of total that it adds to. reason: why there is no
+    guarantee, if there is none. rows: for a data set, its number of rows so far; 0 for a single text. Then total and
+    delta are of all rows together; one and one_delta are the largest spent on one text in it.
     """
 
     time: datetime
@@ -62,7 +62,7 @@ class LedgerEntry:
     _texts: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict:
-        """As plain data, without texts; null for what is not promised."""
+        """Return plain data, without texts; null for what is not guaranteed."""
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
         if self.notion == "none":
             own |= dict.fromkeys(("epsilon", "total", "delta", "one", "one_delta"))
@@ -71,8 +71,10 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class ExportEntry:
-    """A file that left a page, or a text that was copied there. holds: one of HOLDS. file: never a name that a user
-    gave."""
+    """A file exported from a page, or a text copied there.
+
+    holds: one of HOLDS. file: never a name that a user gave.
+    """
 
     time: datetime
     page: str
@@ -85,9 +87,9 @@ class ExportEntry:
 
 @dataclass(frozen=True)
 class Total:
-    """What may be added up: released results of one text whose promises are of one kind.
+    """A sum over released results of one text whose guarantees are of one kind.
 
-    optimal: ε by optimal composition, at :data:`~dptext_core.privacy.sentences.DELTA`; None where it is not smaller.
+    optimal: ε by optimal composition, at :data:`~dptext_core.privacy.sentences.DELTA`; None if it is not smaller.
     """
 
     kind: str
@@ -107,11 +109,12 @@ class Total:
 
 @dataclass(frozen=True)
 class Account:
-    """What the releases of one text amount to. totals: one for each kind; void: why they promise nothing, or empty.
+    """The total of the releases of one text.
 
-    text: 0 for all texts together, and for one that the ledger does not know, of which nothing was released. rows: of
-    data sets, the largest number of rows; 0 where no data set holds the text. Then totals are those of somebody who
-    wrote all rows, and ``each`` those of the text of which most is spent."""
+    totals: one per kind; void: why there is no guarantee, or empty. text: 0 for all texts together, and for an unknown
+    text without releases. rows: for data sets, the largest number of rows; 0 if no data set contains the text. Then
+    totals are those of an author of all rows, and ``each`` those of the text with the largest total.
+    """
 
     text: int
     totals: tuple[Total, ...]
@@ -136,7 +139,7 @@ class Account:
         sums = _sums(self.totals)
         if self.rows and self.each != self.totals:
             at_most = "at most " * all(t.delta < 1 for t in self.each)
-            sums = f"{at_most}{_sums(self.each)}, for one text of it; {sums}, for somebody who wrote all of it"
+            sums = f"{at_most}{_sums(self.each)}, for one text in it; {sums}, for an author of all rows"
         apart = ". These guarantees have different types, which do not add" if len(self.totals) > 1 else ""
         return f"{self.name}: {sums}{apart}."
 
@@ -149,8 +152,10 @@ def _sums(totals: Sequence[Total]) -> str:
 
 
 def _once_for_all(a: LedgerEntry, b: LedgerEntry) -> bool:
-    """Whether two results share their noise on purpose: what they draw is drawn once for all texts of a list, and the
-    total of each is that of the list. What the same noise gave in another call is not in that total."""
+    """Return True if two results share their noise on purpose: their draws serve all texts of a list.
+
+    The total of each is that of the list. The total does not include the same noise in another call.
+    """
     return a._batch == b._batch != "" and (a.mechanism, a.config, a.total) == (b.mechanism, b.config, b.total)
 
 
@@ -178,9 +183,9 @@ def _totals(
         draws.setdefault(e.kind, DrawCounts()).join(counts)
         totals[e.kind] = Total(e.kind, t.epsilon + epsilon, min(1.0, t.delta + delta), t.releases + 1, e.notion)
     totals = {k: dataclasses.replace(t, optimal=draws[k].optimal(t.epsilon)) for k, t in totals.items()}
-    by_notion = {t.notion: t for t in totals.values()}  # of these two there is one total each
+    by_notion = {t.notion: t for t in totals.values()}  # both have the same total
     pure, approx = by_notion.get(Notion.PURE), by_notion.get(Notion.APPROX)
-    if pure is not None and approx is not None:  # a pure guarantee is an approximate one with a δ of 0
+    if pure is not None and approx is not None:  # a pure guarantee is an approximate one with δ = 0
         del totals[pure.kind]
         n = pure.releases + approx.releases
         totals[approx.kind] = Total(approx.kind, pure.epsilon + approx.epsilon, approx.delta, n, approx.notion)

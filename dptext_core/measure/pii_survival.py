@@ -1,9 +1,8 @@
-"""Which words of a text look as if they told who, where or when, and which of them still stand in a rewrite.
+"""Words of a text that may identify a person, place or time, and which of them a rewrite still shows.
 
-:mod:`dptext_core.detectors.rules` finds names, places, dates, numbers and addresses. A finder may add names and places
-to them (``names``); without one, no model reads the text. Both miss some and flag harmless ones: what they find is a
-help for the author's eyes, and no part of a promise. Where nothing of what they found is left, a text may
-still tell of its author.
+:mod:`dptext_core.detectors.rules` flags names, places, dates, numbers and addresses. A finder may add names and places
+(``names``); without one, no model reads the text. Both miss some and flag harmless ones: they help the author and are
+no part of a guarantee. A text without flagged words may still identify its author.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from ..text.visible import to_visible, visible_text
 
 @dataclass(frozen=True, slots=True)
 class Survivor(Private):
-    """A word that tells something and stands in the released text as it stood in the original.
+    """An identifying word that is unchanged in the released text.
 
-    step: the index of the unit that it came with (``result.units``), None where it lies in no single one. kind: what it
-    belongs to, one of ``rules.KINDS``. text: the word as released; span: where it stands there.
+    step: the index of its unit (``result.units``), None if it is not in a single one. kind: its kind, one of
+    ``rules.KINDS``. text: the word as released; span: its offsets.
     """
 
     step: int | None
@@ -42,11 +41,11 @@ class Survivor(Private):
 def trace_pii(
     result: RewriteResult, finder: Finder | None = None, pii: Sequence[PiiSpan] | None = None
 ) -> list[tuple[PiiSpan, tuple[int, ...]]]:
-    """Everything that was found in the original, each with units of the result.
+    """Return all flagged spans of the original, each with its units in the result.
 
-    finder: beside the rules; without it, the one that the environment names (``names``), if any. pii: what was found
-    in the original, where that is known already.
-    Where pieces answer to words: the steps of its words, whatever became of them. Else the pieces in which it stands.
+    finder: used besides the rules; by default, the one that the environment names (``names``), if any. pii: the flagged
+    spans, if already known. If pieces correspond to words, the units are the steps of the span's words, whatever their
+    action. Otherwise they are the pieces that contain the span.
     """
     if pii is None:
         pii = find_pii(result.original, result.language, finder or names.finder())
@@ -64,8 +63,10 @@ def is_unchanged(result: RewriteResult, unit: int) -> bool:
 
 
 def count_survivors(result: RewriteResult) -> tuple[int, int]:
-    """Of the different names, numbers, dates and places that were found in the original: how many still stand, as one
-    does of which a word does, and how many there are."""
+    """Return how many different names, numbers, dates and places of the original remain, and their total number.
+
+    A span remains if one of its words does.
+    """
     aligned = "alignment" in result.can
     found: dict[tuple[str, str], bool] = {}
     for t, units in trace_pii(result):
@@ -75,10 +76,9 @@ def count_survivors(result: RewriteResult) -> tuple[int, int]:
 
 
 def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Survivor, ...]:
-    """Return the words that tell something and came through unchanged, by their place in the released text.
+    """Return the identifying words that are unchanged, by their position in the released text.
 
-    finder: as for :func:`trace_pii`. Where nothing answers to the words of the original: those that stand anywhere in
-    the released text.
+    finder: as for :func:`trace_pii`. Without aligned words, these are all that occur anywhere in the released text.
     """
     out = set()
     if "alignment" in result.can:
@@ -104,13 +104,12 @@ def still_there(
     finder: Finder | None = None,
     aligned: bool | None = None,
 ) -> tuple[PiiSpan, ...]:
-    """Return what was found in a text and is still in its released text, from the two texts alone.
+    """Return the flagged spans of a text that are still in its released text, from the two texts alone.
 
-    aligned: whether each released word has the place of one of the original, as for a mechanism that can tell the
-    "alignment". Then an identifier is left where one of its words is unchanged in its own place, as :func:`left` counts
-    it, or anywhere, where words were added or left out. If not, it is left where it is anywhere in the released text:
-    of a name or place one of its words, of anything else all of it. None where nothing is known of how the released
-    text was made: both count.
+    aligned: whether each released word has the position of an original one, as for a mechanism with the capability
+    "alignment". Then a span remains if one of its words is unchanged in its own place, or anywhere if words were added
+    or deleted. Otherwise it remains if it occurs anywhere in the released text: one word of a name or place, all of
+    anything else. None if the origin of the released text is unknown: both count.
     """
     found = find_pii(original, language, finder)
     in_place = _in_place(found, original, released) if aligned is not False else None
@@ -121,8 +120,10 @@ def still_there(
 
 
 def _in_place(found: Sequence[PiiSpan], original: str, released: str) -> list[bool] | None:
-    """Return of each whether a word of it is unchanged in its own place between two blanks; None where the two texts
-    have different numbers of places."""
+    """Return for each whether a word of it is unchanged in its own place between two blanks.
+
+    None if the two texts have different numbers of places.
+    """
     starts, new = [m.start() for m in re.finditer(r"\S+", original)], released.split()
     if len(starts) != len(new):
         return None
@@ -134,8 +135,10 @@ def _in_place(found: Sequence[PiiSpan], original: str, released: str) -> list[bo
 
 
 def standing_among(result: RewriteResult, texts: Sequence[str]) -> list[tuple[PiiSpan, tuple[int, ...]]]:
-    """Everything that was found in the original, each with the numbers of those ``texts``, pieces that may be released
-    in the place of its own, in which it stands, of a name or place a word of it."""
+    """Return all flagged spans of the original, each with the numbers of the ``texts`` that contain it.
+
+    ``texts``: pieces that may be released instead. A name or place is contained if one of its words is.
+    """
     pii = find_pii(result.original, result.language, names.finder())
     among: list[list[int]] = [[] for _ in pii]
     for n, text in enumerate(texts):
@@ -148,10 +151,11 @@ def standing_among(result: RewriteResult, texts: Sequence[str]) -> list[tuple[Pi
 def _find_remaining(
     found: Sequence[PiiSpan], original: str, released: str, in_parts: bool = False
 ) -> Iterator[tuple[PiiSpan, list[tuple[int, int]]]]:
-    """Of each that was found the places of the released text in which it, or a word of a name or place, stands.
-    in_parts: a word of anything.
+    """Return, for each flagged span, its places in the released text, or those of a word of a name or place.
 
-    Without regular expressions: Python keeps those that it compiled, and they would hold what was typed."""
+    in_parts: a word of any kind. No regular expressions: Python caches compiled ones, which would contain what was
+    typed.
+    """
     seen, places, _ = to_visible(released) or (released, range(len(released)), 0)
     lower = _lower(seen)
     for t in found:
@@ -168,13 +172,13 @@ def _find_remaining(
 
 
 def _lower(text: str) -> str:
-    """In small letters, each where it stood."""
+    """Return the text in lower case with unchanged offsets."""
     small = text.lower()
     return small if len(small) == len(text) else "".join(s if len(s := c.lower()) == 1 else c for c in text)
 
 
 def _places(word: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where a word stands in a text, as no part of another word."""
+    """Return where a word occurs in a text, not as part of another word."""
     at = text.find(word) if word else -1
     while at >= 0:
         end = at + len(word)

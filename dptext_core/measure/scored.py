@@ -1,12 +1,10 @@
-"""Originals and rewrites of any system, measured: what was kept, and what attackers find who need no mechanism.
+"""Measure the rewrites of any system: utility, and the success of attackers that need no mechanism. No ε is stated,
+because the system is unknown. An attacker's success here is a lower bound for attackers who know the system.
 
-No ε is stated: nothing is known of how the rewrites came about. What an attacker finds here is a lower bound of what
-one can find who knows the system.
+The words of two texts are aligned position by position if both have the same number of words, else in runs of equal
+length between unchanged words (difflib). Only words that are not stop words in the original count. On them:
 
-Words of two texts answer to each other where both have the same number of words, place by place, and else in runs of
-equal length between words that stayed (difflib). Only those count that are no stop words in the original. On them:
-
-* same word: nothing was changed;
+* same word: the word is unchanged;
 * nearest words: the original is the released word's nearest other word in the bundled word space;
 * language model: it is the first word that the bundled masked language model proposes there, from the words around;
 * reader: it is the w with the largest ln π(w) + λ·cos(w, z), π that model's proposal and z the released word (as in
@@ -46,27 +44,29 @@ from ..words import word_space
 from . import judges, metrics, pii_survival
 from .identifiers import Identifier, recall
 
-#: Metrics of a text, in the order in which they are told; BLEU as papers have it is of a whole set.
+#: Metrics of a text, in display order; BLEU, as in papers, is of a whole set.
 METRICS = tuple(name for name in metrics.METRICS if name != "bleu")
-#: Attackers on single words, as the module says.
+#: Attackers on single words: see the module's docstring.
 WORDS = {
     "same-word": "Same word",
     "nearest-words": "Nearest words",
     "language-model": "Language model",
-    "reader": "Reader, by likeness",
+    "reader": "Reader, by similarity",
 }
-#: Parts of the texts, each guessed by what was learnt from the others.
+#: Number of folds: each is predicted by a classifier trained on the others.
 PARTS = 5
-#: What the bundled model and the stop words here read.
+#: The language of the bundled model and the stop words used here.
 _LANGUAGE: Language = ENGLISH
 _NOTHING = "No ε is stated: these measurements are not a guarantee."
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredFigure:
-    """One figure. kind: "kept" of a text, "found" by an attacker, or "hidden" from readers. value, with its 95%
-    interval over texts (low, high); n: texts behind it. chance: what is reached without the rewrites, where that is
-    known."""
+    """One figure.
+
+    kind: "kept" for utility, "found" for an attacker's success, or "hidden" for privacy. value, with its 95% interval
+    over texts (low, high); n: number of texts. chance: the value without the rewrites, if known.
+    """
 
     name: str
     title: str
@@ -80,16 +80,16 @@ class ScoredFigure:
 
 @dataclass(frozen=True)
 class Scores:
-    """What was measured of pairs of texts.
+    """Measurements of pairs of texts.
 
     Attributes
     ----------
     rows : tuple of Scored
-        One for each figure.
+        One per figure.
     texts, words : int
-        How many were looked at.
+        Numbers of texts and words measured.
     missing : mapping
-        What could not be measured, with the reason.
+        Figures that could not be measured, with the reason.
     """
 
     rows: tuple[ScoredFigure, ...]
@@ -107,31 +107,31 @@ class Scores:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise InputError(f"There is no figure {name!r} here. There are: {', '.join(r.name for r in self.rows)}.")
+        raise InputError(f"There is no figure {name!r} here. Choose one of: {', '.join(r.name for r in self.rows)}.")
 
     @property
     def best(self) -> ScoredFigure | None:
-        """The attacker on single words that finds most; None where no word answers to another."""
+        """Return the strongest attacker on single words; None if no words are aligned."""
         found = {r.name: r for r in self.rows if r.name in WORDS}
         return found[strongest({name: r.value for name, r in found.items()})] if found else None
 
     def sentence(self) -> str:
         """Explain the figures in plain words."""
         texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
-        words = "1 word that answers" if self.words == 1 else f"{self.words:,} words that answer"
-        message = f"{texts}, {words} to one of the original. "
+        words = "1 word aligned" if self.words == 1 else f"{self.words:,} words aligned"
+        message = f"{texts}, {words} with one of the original. "
         if (best := self.best) is not None:
-            message += f"Of the attackers on single words, “{best.title}” finds most: {best.value:.1%}. "
+            message += f"Of the attackers on single words, “{best.title}” recovers the most: {best.value:.1%}. "
         return message + _NOTHING
 
     def to_dict(self) -> dict:
-        """Everything, for a file."""
+        """Return everything, for a file."""
         return {
             "texts": self.texts,
             "words": self.words,
             "epsilon": None,
             "note": _NOTHING,
-            # JSON has no infinity: an end that is not known is null.
+            # JSON has no infinity: an unknown end is null.
             "rows": [{k: None if v in (math.inf, -math.inf) else v for k, v in asdict(r).items()} for r in self.rows],
             "missing": dict(self.missing),
         }
@@ -146,18 +146,18 @@ def score(
     identifiers: Sequence[Sequence[Identifier]] | None = None,
     task: Task | None = None,
 ) -> Scores:
-    """Measure what any system made of texts.
+    """Measure the rewrites of any system.
 
     Parameters
     ----------
     originals, rewrites
         Texts, the i-th rewrite of the i-th original.
     labels, authors
-        One for each text: what the rewrites are to be useful for, and what they are to hide. Classifiers guess both.
+        One per text: the label that rewrites should preserve, and the label they should hide. Classifiers predict both.
     identifiers
-        Of each original, what in it identifies somebody (:func:`~dptext_core.measure.identifiers.read_tab`).
+        For each original, its identifiers (:func:`~dptext_core.measure.identifiers.read_tab`).
     task
-        Told of the texts that are done; may stop the work.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def score(
     Raises
     ------
     InputError
-        Where the lists are of different lengths, empty, or hold something else than texts.
+        The lists have different lengths, are empty, or contain values that are not texts.
     """
     task = task or UNWATCHED
     before, after = _check_texts(originals, rewrites, "rewrites")
@@ -223,7 +223,7 @@ def _check_texts(originals: Sequence[str], others: Sequence[str], what: str) -> 
 def _identifiers(given: Sequence[Sequence[Identifier]], n: int) -> list[list[Identifier]]:
     every = [to_list(some) for some in to_list(given, "identifiers, a list for each original")]
     if len(every) != n or not all(isinstance(i, Identifier) for some in every for i in some):
-        raise InputError("score needs the identifiers of each original, an empty list where it has none.")
+        raise InputError("score needs the identifiers of each original, an empty list if it has none.")
     return every
 
 
@@ -236,9 +236,12 @@ def _mean(
     bounds: tuple[float, float] = (0.0, 1.0),
     log: bool = False,
 ) -> list[ScoredFigure]:
-    """Return the mean over the texts that have a value, with its interval: exact where each is right or wrong, all of
-    ``bounds`` for a single text. Shares of texts that are all alike do not say how far others may be: theirs is that of
-    as many texts, each right or wrong. log: the geometric mean. Empty without a value."""
+    """Return the mean over the texts that have a value, with its interval.
+
+    The interval is exact if each text is right or wrong, and all of ``bounds`` for a single text. Shares of identical
+    texts do not show how far others may differ: theirs is that of as many texts, each right or wrong. log: the
+    geometric mean. Empty without a value.
+    """
     x = np.array([v for v in values if math.isfinite(v)], float)
     if not len(x):
         return []
@@ -256,7 +259,7 @@ def _mean(
 
 
 def align_words(original: str, rewrite: str, language: Language = ENGLISH) -> list[tuple[int, str]]:
-    """Which tokens of a rewrite answer to which words of the original: the number of the token, and the word."""
+    """Align the words of a rewrite: return the token number and the original word of each."""
     stop = stop_words(None, language)
     one = [t.text for t in Document.parse(original).tokens if t.kind == "word"]
     other = [(i, t.text) for i, t in enumerate(Document.parse(rewrite).tokens) if t.kind == "word"]
@@ -276,8 +279,10 @@ def align_words(original: str, rewrite: str, language: Language = ENGLISH) -> li
 def _words_found(
     originals: Sequence[str], rewrites: Sequence[str], task: Task
 ) -> tuple[dict[str, list[float]], int, float]:
-    """For each attacker the share of words of each text that it names; how many words there are; and the share that
-    always guessing the most frequent word names."""
+    """Return each attacker's share of recovered words per text, the number of words, and the baseline.
+
+    The baseline is the share for always guessing the most frequent word.
+    """
     space, lm = word_space(), load_masked_lm("bundled")
     found: dict[str, list[float]] = {name: [] for name in WORDS}
     words, stop = 0, stop_words(None, _LANGUAGE)
@@ -297,8 +302,10 @@ def _words_found(
 
 
 def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> dict[str, list[float]]:
-    """Return the share of each original's words, without stop words, that each of ``WORDS`` names. Words that none of
-    the rewrite answers to are not named."""
+    """Return the share of each original's words, without stop words, that each of ``WORDS`` recovers.
+
+    Words without an aligned word in the rewrite are not recovered.
+    """
     stop = stop_words()
     words = [sum(t.kind == "word" and t.text not in stop for t in Document.parse(a).tokens) for a in originals]
     answered = [len(align_words(a, b)) for a, b in zip(originals, rewrites, strict=True)]
@@ -311,7 +318,7 @@ def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = 
 
 
 def most_named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> list[float]:
-    """Return the same by the one that names most of all texts together."""
+    """Return the shares of the attacker that recovers the most over all texts together."""
     return max(named_words(originals, rewrites, task).values(), key=sum)
 
 
@@ -339,8 +346,10 @@ def _hits(places, tokens: Sequence[str], space, lm, free: np.ndarray, task: Task
 
 
 def _pii_share(original: str, rewrite: str) -> float | None:
-    """Return the share of what looks like a name, a date, a place or a number in the original and still stands in the
-    rewrite, of a name or place a word of it; None where the original has nothing of it."""
+    """Return the share of flagged names, dates, places and numbers of the original that remain in the rewrite.
+
+    A name or place remains if one of its words does. None if the original has none.
+    """
     told = {t.text.casefold() for t in find_pii(original)}
     return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(told) if told else None
 
@@ -361,5 +370,5 @@ def _classifier_scores(
                     role, [(learnt[i],) for i in train], [labels[i] for i in train], [(rewrites[i],) for i in test]
                 )
                 right[test] = [g == labels[i] for g, i in zip(guessed, test, strict=True)]
-        out += _mean(f"{name}_{how}", f"The {name}, learnt from {title}", kind, right.tolist(), chance=most)
+        out += _mean(f"{name}_{how}", f"The {name}, learned from {title}", kind, right.tolist(), chance=most)
     return out

@@ -26,23 +26,26 @@ TARGETS = {
     "bayes": "probability that the optimal guess of a word is right",
     "total": "total ε of the text",
 }
-#: Guesses behind the Bayes success on a text, over all its words.
+#: Guesses for the Bayes success on a text, over all its words.
 GUESSES = 240
-#: Guesses of each attacker on a text at one ε; of so many rewrites at most.
+#: Guesses of each attacker on a text at one ε; and the maximum number of rewrites for them.
 READ, _REWRITES = 30, 5
-#: Rewrites in which is looked how likely a word is to stay, where that depends on those before it.
+#: Rewrites that estimate how likely a word is to be unchanged, if that depends on earlier words.
 _IN_TURN = 8
-#: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
-#: and as near to the target as they are near enough.
+#: Distance, as a factor, of exact figures around an ε that draws found; the maximum number of further ones; and the
+#: distance to the target that is near enough.
 _APART, _PASSES, _SURE = 1.2, 3, 0.002
-#: Channels held at once; more are worked out again at every step.
+#: Maximum number of channels in memory; more are recomputed at every step.
 _HELD = 512
 
 
 @dataclass(frozen=True)
 class TargetFigure:
-    """A figure at one ε. interval: where it lies (95%), itself for an exact one. draws: behind the estimate of each
-    word, None for exact. by: the attacker that it is of, and guesses: behind the value, for "best"."""
+    """A figure at one ε.
+
+    interval: its 95% interval, itself for an exact figure. draws: behind the estimate of each word, None for exact. by:
+    the attacker, and guesses: their number, for "best".
+    """
 
     value: float
     interval: tuple[float, float]
@@ -52,7 +55,7 @@ class TargetFigure:
 
 
 def refusals(mechanism: Mechanism) -> dict[str, str]:
-    """For each target why this mechanism has no such figure on a text, a sentence; empty where it has one."""
+    """Return, for each target, why this mechanism has no such figure on a text, a sentence; empty if it has one."""
     out = {}
     for kind in TARGETS:
         try:
@@ -64,7 +67,7 @@ def refusals(mechanism: Mechanism) -> dict[str, str]:
 
 
 def _check(mechanism: Mechanism, kind: str) -> None:
-    """Raise NoDistribution where the mechanism has no such figure on a text."""
+    """Raise NoDistribution if the mechanism has no such figure on a text."""
     from ..attacks.bayes import is_available
 
     if kind == "total":
@@ -74,8 +77,8 @@ def _check(mechanism: Mechanism, kind: str) -> None:
         return
     if kind == "bayes" and not is_available(mechanism):
         raise NoDistribution(
-            f"{mechanism.title} has no formula for what a word is drawn from by itself, so the best guesses for a text "
-            "cannot be worked out. Take N_w as the target, or for a word mechanism a list of words."
+            f"{mechanism.title} has no formula for the distribution of a single word, so the best guesses for a text "
+            "cannot be computed. Use N_w as the target, or for a word mechanism a list of words."
         )
     if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
         raise NoDistribution(f"{mechanism.title} has no formula for the probabilities of a word, so its N_w cannot "
@@ -84,7 +87,7 @@ def _check(mechanism: Mechanism, kind: str) -> None:
 
 @dataclass(frozen=True)
 class _Inputs(Private):
-    """Drawn words: a text with indices of its tokens, or words alone. names: the words, lower case."""
+    """Sampled words: a text with indices of its tokens, or words alone. names: the words, lower case."""
 
     prepared: Prepared | None
     places: tuple[int, ...]
@@ -96,7 +99,7 @@ class _Inputs(Private):
 
 def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
     if (text is None) == (words is None):
-        raise ConfigError("Give a text or a list of words, and not both.")
+        raise ConfigError("Give either a text or a list of words.")
     if text is not None:
         prepared = mechanism.plan(text)
         if kind == "total" and mechanism.alignment is None:
@@ -105,12 +108,12 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         if not places:
             raise InputError("No word of this text is sampled, so there is nothing to measure. Add more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
-    require_alignment(mechanism, "cannot be measured on single words: give text=")
+    require_alignment(mechanism, "cannot be measured on single words. Give text=")
     if kind == "best":
-        raise InputError("The strongest attacker reads a text: give text=.")
+        raise InputError("The strongest attacker reads a text. Give text=.")
     if (by_word := mechanism.by_word) is None:
         raise InputError(
-            f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
+            f"{mechanism.title} reads the whole text, so it cannot be measured on single words. Give text=."
         )
     words = text_list(words, "words")
     known = {w.lower() for w in by_word.vocabulary.words}
@@ -121,7 +124,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
 
 
 def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
-    """Return what all of them have that have words at all: the same places of a text, or the same words."""
+    """Return what all of these that have words share: the same places of a text, or the same words."""
     inputs = [i for i in given if i is not None]
     if not inputs:
         return given
@@ -161,7 +164,7 @@ def _measure(
 
         if inputs.prepared is not None:
             return _success_function(mechanism, inputs, task, stream or NoiseStream())
-        # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
+        # If success is measured by draws, the same ones at every ε. These draws are never released.
         seed = secrets.randbits(63)
 
         def bayes(epsilon: float) -> TargetFigure:
@@ -196,8 +199,10 @@ def _in_turn(mechanism: Mechanism) -> bool:
 def _kept_in_turn(
     mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
 ) -> Callable[[float], TargetFigure]:
-    """Where each word is drawn given those released before it: what that comes to in some rewrites, with the same noise
-    at every ε, of which nothing is ever released. The interval is of the mean over all rewrites."""
+    """Return the figure if each word is sampled given those released before it, over some rewrites with the same noise.
+
+    These rewrites are never released. The interval is of the mean over all rewrites.
+    """
     assert inputs.prepared is not None
     prepared = inputs.prepared
     starts = {prepared.document.tokens[i].start for i in inputs.places}
@@ -208,10 +213,11 @@ def _kept_in_turn(
         for result in m.rewrites(prepared, _IN_TURN, stream=stream, task=task.quiet):
             task.check()
             steps = {i: s for i, s in enumerate(result.steps) if s.action == "replace" and s.span[0] in starts}
-            if own := [d.p_keep() for i, d in result.distributions() if i in steps]:  # all may be deleted by chance
+            if own := [d.p_keep() for i, d in result.distributions() if i in steps]:  # all may be deleted at random
                 shares.append(np.mean(own))
         if not shares:
-            raise NoDistribution("No word of this text was left by chance, so there is nothing to measure. Try again.")
+            raise NoDistribution("All words of this text were deleted at random, so there is nothing to measure. Try "
+                                 "again.")
         mean, error = float(np.mean(shares)), student(len(shares)) * (standard_error(shares) or 0.0)
         return TargetFigure(mean, (max(0.0, mean - error), min(1.0, mean + error)), _IN_TURN)
 
@@ -219,7 +225,7 @@ def _kept_in_turn(
 
 
 def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], TargetFigure]:
-    """By rewrites with the same noise at every ε, enough for so many guesses. Nothing of them is ever released."""
+    """Return the figure by rewrites with the same noise at every ε, enough for the guesses. They are never released."""
     from ..attacks.best import ask, choose_places
 
     assert inputs.prepared is not None
@@ -238,7 +244,7 @@ def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
 def _success_function(
     mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
 ) -> Callable[[float], TargetFigure]:
-    """Exact where the words have few outputs; else by draws, which only find where to look exactly."""
+    """Return the figure exactly for few outputs; else by draws, which only show where to compute exactly."""
     from ..attacks.prior import public_prior
     from ..attacks.risk import quick_success
 
@@ -270,7 +276,7 @@ def _success_function(
                 right += best[word] == row
             rates.append(right / each)
         mean, n = float(np.average(rates, weights=counts)), each * len(rows)
-        # Words that stand often weigh more: so many equally weighted guesses are as good.
+        # Frequent words weigh more, so as many equally weighted guesses are as good.
         n = max(1, round(n * sum(counts) ** 2 / (len(counts) * sum(c * c for c in counts))))
         return TargetFigure(mean, clopper_pearson(round(mean * n), n), each)
 
@@ -280,8 +286,11 @@ def _success_function(
 def _refine_exactly(
     mechanism: Mechanism, inputs: _Inputs, target: float, near: float, task: Task
 ) -> tuple[float, TargetFigure]:
-    """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
-    long: one for three ε, and a few where the line between the nearest of them meets the target."""
+    """Return an ε near one that draws found, and the exact success there.
+
+    A pass over all words of the vocabulary is slow: one serves three ε, plus a few where the line between the nearest
+    of them meets the target.
+    """
     from ..attacks.risk import rows_success
 
     assert mechanism.by_word is not None
@@ -307,7 +316,7 @@ def _refine_exactly(
 
 
 def _channels(by_word: WordByWord, names: Sequence[str]):
-    """Rows of the different words, how often each stands there, and a generator function of their channels."""
+    """Return the rows of the different words, their counts, and a generator function of their channels."""
     at = {w.lower(): i for i, w in enumerate(by_word.vocabulary.words)}
     times = Counter(at[n] for n in names)
     rows = np.array(list(times))
@@ -328,7 +337,7 @@ def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[f
     _, counts, channels = _channels(by_word, inputs.names)
 
     def keep(channel: Channel, epsilon: float) -> float:
-        # An estimate takes all the draws there are; a formula goes the short way.
+        # An estimate uses all its draws; a formula uses the shortcut.
         return channel.deniability(epsilon)[0] if channel.draws is None else channel.at(epsilon).p_keep()
 
     def kept(epsilon: float) -> TargetFigure:

@@ -1,6 +1,6 @@
-"""Measure what calibration targets of one text come to, as a function of ε: a reader's certainty, meaning preserved.
+"""Measure calibration targets of one text as a function of ε: a reader's certainty, and the meaning preserved.
 
-Both have a side: the reader is to be at most so certain, and the meaning preserved at least so well.
+Both targets are one-sided: the certainty is an upper limit, and the meaning preserved a lower limit.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TEXT_TARGETS = {
     "certainty": "certainty of the optimal reader",
     "meaning": "cosine to the original",
 }
-#: Releases behind a certainty, where each takes passes of a model.
+#: Releases for a certainty, if each of them takes model passes.
 _FEW = 8
-#: Rewrites behind a cosine, at each ε.
+#: Rewrites for a cosine, at each ε.
 _REWRITES = 8
 
 
 def is_within(kind: str, value: float, target: float) -> bool:
-    """Return whether a figure is on the wanted side of its target."""
+    """Return True if a figure is on the right side of its target."""
     return value <= target if kind == "certainty" else value >= target
 
 
@@ -47,16 +47,16 @@ def text_target(
 ) -> tuple[_Inputs, Callable[[float], TargetFigure]]:
     """Return the text and the figure as a function of ε. Raises ConfigError without a text, or without a fact."""
     if text is None:
-        raise ConfigError(f"The target {kind} is measured on a text: give text=, and no words.")
+        raise ConfigError(f"The target {kind} is measured on a text. Give text=, and no words.")
     prepared = mechanism.prepared(text, task.quiet)
-    # Every ε uses the same noise, of which nothing is released.
+    # Every ε uses the same noise, and nothing of it is released.
     stream = stream or NoiseStream(secrets.randbits(63))
     if kind == "meaning":
         if fact is not None or alternatives is not None:
-            raise ConfigError("The target meaning is about the whole text: leave fact and alternatives out.")
+            raise ConfigError("The target meaning is about the whole text. Omit fact and alternatives.")
         return _Inputs(prepared, (), ()), _meaning(mechanism, prepared, stream, task)
     if fact is None:
-        raise ConfigError("The target certainty is about one fact of the text: give fact=, such as a word of it.")
+        raise ConfigError("The target certainty is about one fact of the text. Give fact=, such as a word of it.")
     question = BeliefQuestion.make(mechanism, prepared, fact, alternatives, task=task.quiet)
     return _Inputs(prepared, (), ()), _certainty(mechanism, question, stream, task)
 
@@ -64,7 +64,7 @@ def text_target(
 def _certainty(
     mechanism: Mechanism, question: BeliefQuestion, stream: NoiseStream, task: Task
 ) -> Callable[[float], TargetFigure]:
-    """Return the expected success of the optimal reader: enumerated where one place decides, else from releases."""
+    """Return the expected success of the optimal reader: enumerated if one place decides, else from releases."""
     chances = require_likelihood(mechanism)
     draws = DRAWS if chances.sweeps or mechanism.by_word is not None else _FEW
 

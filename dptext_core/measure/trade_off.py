@@ -1,16 +1,15 @@
-"""What each mechanism and ε keeps of one text and what it hides, by fresh draws: points as they are measured.
+"""The utility and privacy of mechanisms on one text over ε, by fresh draws: points as they are measured.
 
     for point in dpt.tradeoff(text, ["custext", dpt.get_mechanism("custext", k=5)], points=7, draws=5):
         print(point.label, point.epsilon, point.value("cosine").mean, point.value("best").mean)
 
-A point is one setting at one ε with several rewrites of its own noise. What is kept is measured on these rewrites (the
-metrics of a text). What is hidden is the success of the best of all attackers, N_w or the success of the best guess, as
-in :mod:`dptext_core.measure.calibration`, or how well a rewrite is told from one of the same text with one other word
-(:mod:`dptext_core.attacks.two_texts`), which needs no word that answers to another. The scores of a text are prepared
-once for each setting, and settings that differ only in what needs no new pass share them.
-
-The points are for the owner of the text. Nothing is released by looking at them, so nothing is spent; but a setting
-that is chosen by them is chosen by looking at the private text, and tells something of it (docs/tradeoff.md).
+A point is one setting at one ε with several independent rewrites. Utility is measured on these rewrites (the metrics of
+a text). Privacy is the success of the strongest attacker, N_w or the success of the optimal guess, as in
+:mod:`dptext_core.measure.calibration`. Or it is how well a rewrite is distinguished from one of a text with another
+word (:mod:`dptext_core.attacks.two_texts`), which needs no aligned words. The scores of a text are prepared once per
+setting, and settings share them if they need no new pass. The points are for the owner of the text. Looking at them
+releases and spends nothing. But a setting chosen by them depends on the private text, and reveals something about it
+(docs/tradeoff.md).
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ from .metrics.registry import Metric
 from .metrics.registry import measure as metric_of
 from .target_figures import TARGETS, TargetFigure
 
-#: How often a rewrite is told from one of another text.
+#: How often a rewrite is distinguished from one of another text.
 TOLD = "two_texts"
-#: How sure the optimal reader is of one fact.
+#: How certain the optimal reader is about one fact.
 CERTAINTY = "certainty"
-#: What may be measured of a point: metrics of its rewrites, what is worked out from chances, two texts, and a fact.
+#: Available measures of a point: metrics of its rewrites, figures from probabilities, two texts, and a fact.
 MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"), TOLD, CERTAINTY)
-#: Points on each mechanism's own ε axis, and rewrites at each point, where none are asked for.
+#: Default number of points on each mechanism's own ε axis, and of rewrites at each point.
 POINTS, DRAWS = 7, 5
-#: Points of each setting before there is a first answer: the middle, both ends, and one between them.
+#: Points of each setting before a first answer: the middle, both ends, and one between them.
 FEWEST = 4
-#: Steps of progress that a point has.
+#: Steps of progress per point.
 
 Prepare = Callable[[Mechanism], Prepared]
 
@@ -91,8 +90,11 @@ def metric_info(name: str) -> Metric:
 
 @dataclass(frozen=True)
 class Value:
-    """A figure of one point. low, high: its 95% interval, itself for an exact figure; of one draw, all that it can be.
-    spread: the standard deviation over the draws, None where it is worked out. draws: behind it, None for exact."""
+    """A figure of one point.
+
+    low, high: its 95% interval, itself for an exact figure; for a single draw, all possible values. spread: the
+    standard deviation over the draws, None if it is computed. draws: their number, None for exact.
+    """
 
     mean: float
     low: float
@@ -105,11 +107,10 @@ class Value:
 class TradeOffPoint(Private):
     """One setting at one ε, over several draws with fresh noise.
 
-    setting, index: its number among those asked for, and that of its ε among those of the setting. mechanism: at this
-    ε. total: the ε of one rewrite that is released. texts: the rewrites. scores: for each metric of a text one number a
-    draw. measured: what is worked out from chances, and what attackers found of rewrites made for them.
-    reasons: why a measure is not there. error: why there is no rewrite at all, where there is none. fact: what
-    "certainty" is about, where that was measured.
+    setting, index: the numbers of the setting and of its ε in the request. mechanism: at this ε. total: the ε of one
+    released rewrite. texts: the rewrites. scores: for each metric of a text one number per draw. measured: figures from
+    probabilities, and of attackers on rewrites made for them. reasons: why a measure is missing. error: why there is no
+    rewrite, if there is none. fact: the fact of "certainty", if measured.
     """
 
     setting: int
@@ -132,15 +133,17 @@ class TradeOffPoint(Private):
 
     @property
     def label(self) -> str:
-        """The setting without its ε, in words."""
+        """Return the setting without its ε, in words."""
         return recommended.without_recommended(self.mechanism.setting).label()
 
     def has(self, name: str) -> bool:
         return name == "epsilon" or name in self.scores or name in self.measured
 
     def value(self, name: str) -> Value:
-        """Return a metric, "best", "n_w", "bayes", "two_texts", "certainty" or "epsilon" of this point. Raises
-        NoDistribution, with the reason."""
+        """Return a metric, "best", "n_w", "bayes", "two_texts", "certainty" or "epsilon" of this point.
+
+        Raises NoDistribution, with the reason.
+        """
         if name == "epsilon":
             return Value(self.epsilon, self.epsilon, self.epsilon)
         if (found := self.measured.get(name)) is not None:
@@ -153,8 +156,10 @@ class TradeOffPoint(Private):
 
 
 def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
-    """Return the option of a mechanism, besides ε, that moves between hiding and keeping, and values of it worth
-    trying: such as K, or the clipping range. None where it has none."""
+    """Return the option of a mechanism, besides ε, that trades privacy for utility, and values worth trying.
+
+    Such as K, or the clipping range. None if it has none.
+    """
     cls = mechanism_class(mechanism)
     for field in dataclasses.fields(cls.config_cls):
         if values := option_meta(field).trade_off_values:
@@ -166,7 +171,7 @@ def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
 
 
 def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
-    """So many ε from one end of a mechanism's own axis to the other, evenly on a logarithmic one, to three digits."""
+    """Return ``points`` values of ε over a mechanism's own axis, evenly on a logarithmic one, to three digits."""
     points = check_whole_number("points, the number of ε,", points, least=1)
     low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     high = min(high, mechanism.max_epsilon)
@@ -188,16 +193,16 @@ def tradeoff(
     prepare: Prepare | None = None,
     task: Task | None = None,
 ) -> Iterator[TradeOffPoint]:
-    """Points of settings over ε, each as soon as it is measured: the middle of each axis first, then what is between.
+    """Yield the points of settings over ε as they are measured: the middle of each axis first, then the gaps.
 
     Parameters
     ----------
     text : str, or sequence of str
-        One text, or several: then a point has the mean over the texts, with an interval over them.
+        One text, or several: then a point is the mean over the texts, with an interval over them.
     settings : sequence of Mechanism or str
-        Mechanisms, of which the ε does not matter, or their names.
+        Mechanisms, whose ε does not matter, or their names.
     epsilons : sequence of float, optional
-        The same for all; without them so many ``points`` on each one's own axis.
+        The same for all; by default, ``points`` values on each one's own axis.
     draws : int
         Rewrites at each point.
     metrics : sequence of str
@@ -207,31 +212,31 @@ def tradeoff(
         ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``, those of text k of several
         ``NoiseStream(seed).at("text", k, j, i)``.
     points : int
-        How many ε on an axis.
+        Number of ε on an axis.
     fact : str
         The word of the text that "certainty" is about; without it, the rarest content word.
     alternatives : sequence of str, optional
-        What else may stand in its place; without it, public alternatives of its kind.
+        Alternatives to this word; by default, public ones of its kind.
     prepare : callable, optional
-        How one text gets its scores, where the caller holds them; it is asked once a setting.
+        Prepares a text, if the caller has its scores; called once per setting.
     task : Task, optional
-        Receives the progress, and may cancel the work; what was yielded stands.
+        Receives the progress, and may cancel the work; yielded points remain valid.
 
     Yields
     ------
     TradeOffPoint
-        With an ``error`` where a setting cannot rewrite this text.
+        With an ``error`` if a setting cannot rewrite this text.
 
     Raises
     ------
     ConfigError
-        Before anything is drawn.
+        An argument is invalid, before anything is sampled.
     Cancelled
         The task was cancelled.
     """
     several = text_list(text) if isinstance(text, (list, tuple)) else ()
     if several and (fact or prepare):
-        raise ConfigError("Over several texts, give neither fact nor prepare.")
+        raise ConfigError("For several texts, omit fact and prepare.")
     only = "" if several else one_text(text)
     made = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
     if not made or not all(isinstance(m, Mechanism) for m in made):
@@ -254,7 +259,7 @@ def _axis(m: Mechanism, epsilons: Sequence[float] | None, points: int) -> list[M
     """Return the mechanism at each ε, by default those of its own axis."""
     chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in to_list(epsilons, "ε")]
     if not chosen:
-        raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
+        raise ConfigError("epsilons must be a list of numbers with at least one ε.")
     return [m.replace(epsilon=e) for e in chosen]
 
 
@@ -276,7 +281,7 @@ def _points(
                 held[m.key] = prepare(m) if prepare else m.prepare(text, task=task.quiet)
             except Cancelled:
                 raise
-            except DPTextError as error:  # for every ε of the setting: said at each, tried once
+            except DPTextError as error:  # for every ε of the setting: reported at each, tried once
                 held[m.key] = str(error)
         if isinstance(found := held[m.key], str):
             raise InputError(found)
@@ -301,7 +306,7 @@ def _mean_points(
     alternatives: Sequence[str] | None,
     task: Task,
 ) -> Iterator[TradeOffPoint]:
-    """Yield each point with its mean over texts, which are measured one after the other."""
+    """Yield each point with its mean over texts, which are measured in sequence."""
     found: dict[tuple[int, int], list[TradeOffPoint]] = {}
     for k, text in enumerate(texts):
         reader = FactReader([axis[0] for axis in axes], "", alternatives=alternatives)
@@ -356,8 +361,10 @@ def _point(
 def _measure_missing(
     point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, reader: FactReader, task: Task
 ) -> TradeOffPoint:
-    """Return the point with what is not measured of it yet. reader: its first setting chooses the other text for
-    all."""
+    """Return the point with its missing measures.
+
+    reader: its first setting chooses the other text for all.
+    """
     fact = point.fact
     kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
     for name in names:
@@ -401,9 +408,9 @@ def add_metrics(
     alternatives: Sequence[str] | None = None,
     task: Task = UNWATCHED,
 ) -> Iterator[TradeOffPoint]:
-    """Yield the same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
+    """Yield the same points with more measures, in order: the rewrites are unchanged, nothing is sampled again.
 
-    prepare: the text with its scores, for the setting of a point. fact, alternatives: as in :func:`tradeoff`.
+    prepare: returns the prepared text for the setting of a point. fact, alternatives: as in :func:`tradeoff`.
     """
     settings = {p.setting: p.mechanism for p in sorted(points, key=lambda p: p.setting)}
     reader = FactReader(list(settings.values()), fact, alternatives=alternatives)
@@ -416,7 +423,7 @@ def add_metrics(
 
 
 def _from_the_middle(n: int) -> list[int]:
-    """0 to n − 1: the middle, the ends, then what lies halfway between those that are there, the widest gaps first."""
+    """Return 0 to n − 1: the middle, the ends, then the midpoints of the widest gaps."""
     found = list(dict.fromkeys((n // 2, 0, n - 1)))
     while len(found) < n:
         at = sorted(found)
@@ -426,28 +433,28 @@ def _from_the_middle(n: int) -> list[int]:
 
 
 def _of_draws(values: Sequence[float], metric: Metric) -> Value:
-    """Mean, Student's 95% interval and standard deviation of independent draws."""
+    """Return mean, Student's 95% interval and standard deviation of independent draws."""
     n, mean = len(values), float(np.mean(values))
     if n == 1:
         return Value(mean, metric.low, metric.high, None, 1)
-    # The mean of equal numbers may lie an ulp beside them, which is no spread.
+    # The mean of equal numbers may be an ulp off, which is no spread.
     spread = float(np.std(values, ddof=1)) if np.ptp(values) else 0.0
     half = student(n) * spread / math.sqrt(n)
     return Value(mean, max(metric.low, mean - half), min(metric.high, mean + half), spread, n)
 
 
-# --- what to read from them -----------------------------------------------------------------------------------------
+# --- advice -----------------------------------------------------------------------------------------
 
 
 def utility_sign(name: str) -> int:
-    """1 where more of a measure of what is kept is better, −1 where less is. Of what is hidden, less is given away."""
+    """Return 1 if more of a utility measure is better, −1 if less is. For a privacy measure, less is better."""
     return metric_info(name).better or 1
 
 
 def describe_privacy(name: str) -> str:
     """Describe in words what a privacy measure counts."""
     return {
-        "best": "the strongest attacker names a replaced word",
+        "best": "the strongest attacker recovers a replaced word",
         "n_w": "a word is unchanged",
         "bayes": "the optimal guess of a replaced word is right",
         CERTAINTY: "an optimal reader guesses the fact",
@@ -457,13 +464,13 @@ def describe_privacy(name: str) -> str:
 
 
 def pareto_front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> list[int]:
-    """Return the indices of the points that no other one beats by its means: less is given away, or more is kept."""
+    """Return the indices of the points that no other one dominates by its means of privacy and utility."""
     at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(kept)]
     where = [(points[i].value(hidden).mean, points[i].value(kept).mean) for i in at]
     return [at[i] for i in pareto(where, (-1, utility_sign(kept)))]
 
 
-# --- to take away ---------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------------------
 
 
 def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
@@ -492,6 +499,6 @@ def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
 
 
 def to_csv(points: Sequence[TradeOffPoint]) -> str:
-    """:func:`rows` as CSV, numbers to six digits."""
+    """Return :func:`rows` as CSV, with six significant digits."""
     found = [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in r.items()} for r in rows(points)]
     return cells.to_csv(found) if found else ""

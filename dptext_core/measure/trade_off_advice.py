@@ -1,4 +1,4 @@
-"""Advise which point of a trade-off plot to choose, and how sure that is."""
+"""Advise which point of a trade-off plot to choose, and how certain that advice is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READABLE = 0.5
 
 
 def unreadable_note(cosine: float) -> str:
-    """Return a warning about rewrites that lose the meaning, for a sentence that advises them; else ""."""
+    """Return a warning for advice about rewrites that lose the meaning; else ""."""
     if cosine >= READABLE:
         return ""
     return f"Its rewrites lose most of the meaning: below a cosine of {READABLE:g}, little more than the topic remains."
@@ -22,12 +22,12 @@ def unreadable_note(cosine: float) -> str:
 
 @dataclass(frozen=True)
 class Advice:
-    """With which setting and ε to start: the best utility among the points that hide enough.
+    """The recommended setting and ε: the best utility among the points within the privacy limit.
 
-    best: None where no point is sure to. rivals: those that hide enough too, and whose interval of what is kept
-    overlaps with that of the best one, so that neither is significantly better; the best mean first. unsure: those of
-    which the interval does not show whether they hide enough. nearest: the one that hides most, if none hides enough.
-    points, draws: how many were looked at, and the fewest rewrites at one.
+    best: None if no point is certainly within the limit. rivals: other points within the limit whose utility interval
+    overlaps with that of the best, so that the difference is not significant; the best mean first. unsure: points whose
+    interval does not show whether they are within the limit. nearest: the most private point, if none is within the
+    limit. points, draws: the number of points, and the fewest rewrites at one.
     """
 
     hidden: str
@@ -41,7 +41,10 @@ class Advice:
     draws: int
 
     def sentence(self, so_far: bool = False) -> str:
-        """Return the answer in plain words, with what it stands on. so_far: whether more points are being measured."""
+        """Return the answer in plain words, with its basis.
+
+        so_far: whether more points are being measured.
+        """
         if not self.points:
             return f"There is no measurement yet of how often {describe_privacy(self.hidden)}."
         if self.best is None:
@@ -60,7 +63,7 @@ class Advice:
         )
 
     def doubt(self) -> str:
-        """Return what is inconclusive or unwanted, in plain words; empty where nothing is."""
+        """Return what is inconclusive or unwanted, in plain words; empty if nothing is."""
         out: list[str] = []
         if self.best is not None and self.best.has("cosine"):
             out += filter(None, [unreadable_note(self.best.value("cosine").mean)])
@@ -81,13 +84,15 @@ class Advice:
         return " ".join(out)
 
 
-#: Of a limit that is met exactly.
+#: Tolerance for a limit that is met exactly.
 _ROUNDING = 1e-12
 
 
 def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
-    """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
-    measured, or all of them, or what it was refused for."""
+    """Return True if the points so far are enough for an answer.
+
+    Each of the settings needs :data:`FEWEST` of its ``wanted`` points, all of them, or the reason for its refusal.
+    """
 
     def is_done(p: TradeOffPoint) -> bool:
         return bool(p.error) or all(p.has(name) or name in p.reasons for name in (hidden, kept))
@@ -97,14 +102,13 @@ def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: 
 
 
 def is_unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
-    """Whether the interval of what it gives away reaches over the limit, so that it cannot be told on which side it
-    is."""
+    """Return True if a point's privacy interval extends over the limit, so that the comparison is inconclusive."""
     found = point.value(hidden)
     return hidden != "epsilon" and found.low <= limit + _ROUNDING < found.high
 
 
 def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str) -> Advice:
-    """Return the point that keeps most among those that give away at most ``limit`` with their whole interval."""
+    """Return the point with the best utility among those whose whole interval is within the privacy ``limit``."""
     limit = real("The limit", limit)
     known = [p for p in points if p.has(hidden) and p.has(kept)]
     sure = [p for p in known if p.value(hidden).high <= limit + _ROUNDING]

@@ -1,4 +1,4 @@
-"""What an audit asks of a mechanism: what its promise compares, and what stands between a text and its release."""
+"""What an audit needs from a mechanism: the comparisons of its guarantee, and the noise between text and release."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ if TYPE_CHECKING:
 
 
 def notion_distances(notion: str, n: int) -> np.ndarray:
-    """Distances of n inputs where the promise says no more than its notion, float64 (n, n): 1 between any two different
-    ones, NaN where nothing is promised."""
+    """Return distances of n inputs if only the notion is known, float64 (n, n).
+
+    1 between any two different inputs, NaN without a guarantee.
+    """
     return np.full((n, n), np.nan) if notion == "none" else 1.0 - np.eye(n)
 
 
 class AuditSupport(Facet[M]):
-    """What is asked of every mechanism; a family derives its own and says what it knows better."""
+    """The questions of an audit to any mechanism; a family derives its own and overrides what it knows better."""
 
     __slots__ = ()
 
-    # --- what the promise compares
+    # --- the comparisons of the guarantee
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.
+        """Return distances of inputs, float64 (n, n): the log-ratio is at most ε times the distance.
 
-        1 between any two different inputs for a pure promise; a metric's distance for a metric one; NaN between inputs
-        that the promise does not make alike.
+        1 between any two different inputs for a pure guarantee; a metric's distance for a metric one; NaN between
+        inputs that the guarantee does not compare.
         """
         return notion_distances(type(self.m).notion, len(words))
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
-        """Whether the promise makes two texts alike as wholes: here by their tokens' number, kept words and gaps.
+        """Return True if the guarantee compares two whole texts: here, by token number, copied words and gaps.
 
-        Any two texts, where nothing answers to the words that were read.
+        Without aligned words, it compares any two texts.
         """
         m, aligned = self.m, self.m.alignment
         if aligned is None:
@@ -58,34 +60,39 @@ class AuditSupport(Facet[M]):
         words = [(one.document.tokens[i].text, other.document.tokens[i].text) for i in sorted(drawn[0])]
         return all(np.isfinite(self.distances(pair)[0, 1]) for pair in words if pair[0].lower() != pair[1].lower())
 
-    # --- what a released text is made of
+    # --- the parts of a released text
 
     def spelled(self, drawn: Sequence[int]) -> str | None:
-        """Return the text that is released where these candidates were drawn one after the other
-        (``result.candidate(i)`` of each piece): for mechanisms whose pieces answer to no word. None: every piece is its
-        candidate as it is listed, with one blank between two pieces at most."""
+        """Return the released text for these sampled candidates in order (``result.candidate(i)`` of each part).
+
+        For mechanisms without aligned words. None: every part is its candidate as listed, with at most one blank
+        between two parts.
+        """
         return None
 
     @property
     def spells(self) -> bool:
-        """Whether :meth:`spelled` says it."""
+        """Return True if :meth:`spelled` returns a text."""
         return type(self).spelled is not AuditSupport.spelled
 
     # --- the noise that a text is written from
 
     def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
-        """Where the released text is computed from something noisy alone, of which the chances have a formula: the
-        largest ln of their ratio between two texts, over everything that it can be. No release tells them apart by
-        more. Where the promise has a δ: the smallest ε that holds with it between the two. None where there is no such
-        thing."""
+        """Return the largest log-ratio of the noisy values between two texts, if the release depends on them alone.
+
+        No release distinguishes the texts by more. If the guarantee has a δ: the smallest ε that holds with it between
+        the two. None if there is no such noise with a formula.
+        """
         return None
 
     def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
-        """Of the same noisy thing, in [0, 1]: by how much more often a test can say "a" of a than of b, whatever it
-        looks at (the total variation of the two, or a bound of it). None where that is not stated."""
+        """Return how much more often a test of the same noisy values can say "a" for a than for b, in [0, 1].
+
+        It is the total variation of the two, or a bound of it. None if that is unknown.
+        """
         return None
 
     @property
     def writes_from_noise(self) -> bool:
-        """Whether a rewrite is computed from one noisy thing of the whole text, of which it bounds the loss."""
+        """Return True if a rewrite is computed from noisy values of the whole text, whose loss is bounded."""
         return type(self).latent_loss is not AuditSupport.latent_loss

@@ -1,12 +1,12 @@
-"""Words that are never released: a public list, taken out of what can be drawn before anything is drawn.
+"""Blocklists: public lists of words that are removed from the possible outputs before anything is sampled.
 
-A mechanism over a finite set of outputs is the same mechanism over a smaller set. Where the list does not depend on the
-text, that set is public, and the promise holds over it as over any other: ε stays what it is. (Drawing over the whole
-set, and again until the word is allowed, is another mechanism: where noise decides, its chances are divided by that of
-ending at all, which depends on the private word, and that is paid for with up to as much again.)
+A mechanism over a finite set of outputs is the same mechanism over a smaller set. If the list does not depend on the
+text, that set is public, and the guarantee holds over it as over any other: ε is unchanged. (Sampling from the whole
+set until the word is allowed is another mechanism. Its probabilities are divided by that of an allowed word, which
+depends on the private word, and this can cost up to the same ε again.)
 
-A word here is a token as the program reads texts, whatever its capitals. A listed word also bans tokens that have it
-between hyphens, dots and the like (``word-by-word`` for ``word``), and no others: each form is listed by itself.
+A word is a token as the program reads texts, ignoring case. A listed word also bans tokens that contain it between
+hyphens, dots and the like (``word-by-word`` for ``word``), and no others: list each form separately.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from ..support.private import Private
 from ..text.document import Document
 from ..text.language import Language
 
-#: Letters that a list has at most, as a saved session holds it, and that one word of it has.
+#: Maximum letters of a list in a saved session, and of one word in it.
 MOST, LONGEST = 60_000, 100
 _BETWEEN = re.compile(r"[\W_]+")
-#: As it, but that a word may have an apostrophe in it.
+#: The same, but a word may contain an apostrophe.
 _APART = re.compile(r"(?:[^\w']|_)+")
-#: What separates the words of a list.
+#: Separators of the words in a list.
 _SEPARATORS = re.compile(r"[\s,;]+")
 
 
-#: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt): what is not shown, now or in a later version.
+#: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt): characters that are invisible, now or in a later
+#: version.
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -46,12 +47,13 @@ _OVER = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-
 
 
 def fold(text: str) -> str:
-    """Return a text in the form in which words are compared: letters as Unicode's NFKC and case folding have them,
-    without what is invisible. A letter with an accent that Unicode has as a letter (é) is another letter; any other
-    mark over a letter is left away."""
+    """Return a text in the form in which words are compared: Unicode's NFKC and case folding, visible letters only.
+
+    A letter with an accent that Unicode has as a letter (é) is another letter; any other mark over a letter is removed.
+    """
     if text.isascii():
         return text.lower()
-    # Twice: what is hidden between a letter and its accent keeps them apart, and so does a mark that is left away.
+    # Twice: an invisible character or a removed mark may separate a letter from its accent.
     for _ in range(2):
         text = _visible(unicodedata.normalize("NFKC", _visible(text)).casefold())
         text = _OVER.sub("", unicodedata.normalize("NFKC", text))
@@ -59,7 +61,7 @@ def fold(text: str) -> str:
 
 
 def has_invisible(text: str) -> bool:
-    """Whether something invisible stands in it, by which Unicode's and this program's comparisons pass over it."""
+    """Return True if a text contains an invisible character, which Unicode's and this program's comparisons skip."""
     return _IGNORABLE.search(text) is not None
 
 
@@ -68,8 +70,7 @@ def _visible(text: str) -> str:
 
 
 def forms(token: str) -> tuple[str, ...]:
-    """Return a token as it is compared, and what stands in it between hyphens, dots and the like, apostrophes or
-    not."""
+    """Return a token in comparable form, and its parts between hyphens, dots, apostrophes and the like."""
     whole = fold(token)
     if whole.isalnum():
         return (whole,)
@@ -78,7 +79,7 @@ def forms(token: str) -> tuple[str, ...]:
 
 
 def runs(folded: str) -> tuple[str, ...]:
-    """Return what stands in a folded text between hyphens, dots, blanks and the like."""
+    """Return the parts of a folded text between hyphens, dots, blanks and the like."""
     return tuple(part for part in _BETWEEN.split(folded) if part)
 
 
@@ -105,13 +106,16 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
 
 
 def split(text: str) -> list[str]:
-    """Return the words of a text in which they stand between blanks, line ends, commas or semicolons."""
+    """Return the words of a text that are separated by blanks, line ends, commas or semicolons."""
     return [word for word in _SEPARATORS.split(text) if word]
 
 
 @dataclass(frozen=True)
 class Blocklist(Private):
-    """The words of a list. Empty, and false, where there is none. public: those of them that everybody's list has."""
+    """The words of a list. Empty, and false, if there is none.
+
+    public: those that are on the program's list.
+    """
 
     words: frozenset[str] = frozenset()
     public: frozenset[str] = frozenset()
@@ -120,24 +124,24 @@ class Blocklist(Private):
         return bool(self.words)
 
     def exposed(self) -> tuple[NotProtected, ...]:
-        """Return what the list may show, for the guarantee's ``exposed``."""
+        """Return what the list may reveal, for the guarantee's ``exposed``."""
         return (NotProtected(NotProtectedKind.BLOCKLIST),) if self.own else ()
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """Those that a user listed."""
+        """Return the words that a user listed."""
         return self.words - self.public
 
     def counts(self) -> dict[str, Any]:
-        """How many of each there are: fields of a guarantee."""
+        """Return the number of words of each kind: fields of a guarantee."""
         return {"never": len(self.own), "loaded": len(public_blocklist()) if self.public else 0}
 
     def bans(self, token: str) -> bool:
-        """Whether this token may not be released."""
+        """Return True if this token must not be released."""
         return bool(self.words) and not self.words.isdisjoint(forms(token))
 
     def places(self, words: Sequence[str]) -> tuple[int, ...]:
-        """Where the banned ones stand among many words, ascending."""
+        """Return the indices of the banned words among many, ascending."""
         if not self.words:
             return ()
         index = _index(words if isinstance(words, tuple) else tuple(words))
@@ -149,7 +153,7 @@ class Blocklist(Private):
         return tuple(w for i, w in enumerate(words) if i not in gone) if gone else words
 
     def check(self, language: Language) -> None:
-        """Raise ConfigError where one of the words is none that a text could hold."""
+        """Raise ConfigError if one of the words cannot occur in a text."""
         for word in sorted(self.words):
             if word.isalnum():
                 continue
@@ -167,13 +171,13 @@ NOTHING = Blocklist()
 
 @cache
 def public_blocklist() -> frozenset[str]:
-    """Return the public list that comes with the program: words that are likely abusive, sexual or violent."""
+    """Return the program's public list: words that are likely abusive, sexual or violent."""
     return frozenset((assets_folder() / "words" / "loaded.txt").read_text(encoding="utf-8").split())
 
 
 @lru_cache(maxsize=8)
 def _index(words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
-    """For each form, the places of the words that have it. Holds public words only."""
+    """Return, for each form, the indices of the words that have it. Contains public words only."""
     found: dict[str, list[int]] = {}
     for i, word in enumerate(words):
         for form in dict.fromkeys(forms(word)):

@@ -1,4 +1,4 @@
-"""What mechanisms share that clip a model's scores to a public range: which range holds, and what each would cost."""
+"""Clipping of a model's scores to a public range: the active range, and the cost of each known one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from .base import Mechanism
 
 @dataclass(frozen=True)
 class ClipCost:
-    """A clipping range at one draw. tied: words at its upper end or above; keep: the chance that the word stays, or,
-    where there is none that it could stay, of the one that the model finds best."""
+    """The effect of a clipping range on one draw.
+
+    tied: number of words at its upper end or above; keep: the probability that the word is unchanged, or without such a
+    word, that of the model's best word.
+    """
 
     name: str
     low: float
@@ -28,12 +31,12 @@ class ClipCost:
 
 
 class Clipping:
-    """The public range that scores are clipped to: of a class, which ranges there are; of a mechanism, what each costs.
+    """The public range that scores are clipped to: the known ranges of a class, and the costs for a mechanism.
 
-    ``cls.clipping`` and ``m.clipping`` are this facet, bound to what it is asked of; None where nothing is clipped.
+    ``cls.clipping`` and ``m.clipping`` are this facet, bound to the class or mechanism; None if nothing is clipped.
     """
 
-    #: The options that hold it: the name of a known range, its lower and its upper end.
+    #: The options of the range: the name of a known range, its lower and its upper end.
     name, low, high = "clip", "clip_min", "clip_max"
 
     def __init__(self, cls: Any = None, mechanism: Any = None):
@@ -43,13 +46,17 @@ class Clipping:
         return type(self)(cls, mechanism)
 
     def ranges(self, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
-        """Return the ranges that are known for these options, by name, the default first. Raises what
-        :meth:`Mechanism.resolve` would of a model that is not there."""
+        """Return the known ranges for these options, by name, the default first.
+
+        Raises the errors of :meth:`Mechanism.resolve` for a missing model.
+        """
         return self._cls.known_ranges(options.get("model", "bundled"))
 
     def costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
-        """Return what the ranges that are known of the model, and the one in use, cost at one draw with raw logits
-        float32 (V,); () where they are not all that a word is drawn by."""
+        """Return the costs of the known ranges and of the active one at one draw, from raw logits float32 (V,).
+
+        () if they are not the only scores of the draw.
+        """
         m = self._mechanism
         if not m.clips_alone:
             return ()
@@ -68,19 +75,19 @@ class ClippedMechanism(Mechanism):
     """Base of mechanisms with the options ``clip``, ``clip_min``, ``clip_max`` and ``model``."""
 
     clipping = Clipping()
-    #: The function that finds a range for a model of which none is known.
+    #: The function that estimates a range for a model without a known one.
     estimator: ClassVar[str]
 
     @classmethod
     @abstractmethod
     def known_ranges(cls, model: str) -> Mapping[str, ClipRange]:
-        """Return the clipping ranges that are known of a model, by name, the default first."""
+        """Return the known clipping ranges of a model, by name, the default first."""
 
     @classmethod
     def clip_ends(cls, config: Any) -> dict[str, Any]:
-        """Return the name and the ends of the range that holds. Raises ConfigError where there is none."""
+        """Return the name and the ends of the active range. Raises ConfigError if there is none."""
         known = cls.known_ranges(config.model)
-        # The config names the range that holds, also where a model has one only.
+        # The config names the active range, even if a model has only one.
         name = config.clip if config.clip in known else next(iter(known), config.clip)
         low, high = config.clip_min, config.clip_max
         if name in known:
@@ -97,7 +104,7 @@ class ClippedMechanism(Mechanism):
 
     def replace(self, **options: Any) -> Self:
         if options.keys() & {"clip", "model"}:
-            # Ends that came with the old name or model follow the new one; those that were given stay.
+            # Ends that came from the old name or model follow the new one; explicit ends are unchanged.
             old = self.known_ranges(self.config.model).get(self.config.clip)
             ends = {} if old is None else {"clip_min": old.low, "clip_max": old.high}
             options = {k: None for k, end in ends.items() if getattr(self.config, k) == end} | options
@@ -105,9 +112,9 @@ class ClippedMechanism(Mechanism):
 
     @property
     def clips_alone(self) -> bool:
-        """Whether the clipped scores are all that a word is drawn by."""
+        """Return True if a word is sampled by the clipped scores alone."""
         return True
 
     @abstractmethod
     def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
-        """Return the chance that the word stays; of the one that the model finds best where there is none to stay."""
+        """Return the probability that the word is unchanged, or without such a word, that of the model's best word."""

@@ -1,6 +1,5 @@
-"""Options as text: what the command line takes and its help prints, what a link holds, what is typed into a control.
-
-What :func:`write` gives, :func:`read` reads back as the same value::
+"""Options as text, for the command line and its help, links and typed controls. :func:`parse_option` reads back what
+:func:`write` returns as the same value::
 
     ε          8.1        0.5,2 (one for each token)        [2] (a list of one)
     number     0.003      none or nothing, where None is the default
@@ -9,7 +8,7 @@ What :func:`write` gives, :func:`read` reads back as the same value::
     words      heck,damn (blanks and line ends part too)    [] (no words)
     name       some/file  "none" (a file of that name)      " a, b" (quotes keep spaces, and commas in a list)
 
-A quote between quotes is written twice. :func:`describe` says options in words, for tables; nothing reads those.
+A quote between quotes is doubled. :func:`describe` puts options into words, for tables; nothing parses those.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ NONE = "none"
 _EMPTY = "[]"
 _FLAGS = {"yes": True, "no": False}
 _DIGITS = re.compile(r"[+-]?([0-9]+)")
-#: One place of a list and the comma after it. Possessive, so that no text takes longer than its length.
+#: One entry of a list and the comma after it. Possessive, so that every text takes linear time.
 _PLACE = re.compile(r'\s*+(?:"((?:[^"]++|"")*+)"\s*+|([^,"][^,]*+|))(,|\Z)')
 
 
 def write(field: dataclasses.Field, value: Any) -> str:
-    """Return an option's value as text. Raises ConfigError for what the option does not take."""
+    """Return an option's value as text. Raises ConfigError for an invalid value."""
     value, kind = check(field, value), option_meta(field).kind
     if value is None:
         return "" if NONE in (option_meta(field).choices or ()) else NONE
@@ -51,7 +50,7 @@ def write(field: dataclasses.Field, value: Any) -> str:
 
 
 def parse_option(field: dataclasses.Field, text: str) -> Any:
-    """Return the value that a text stands for, checked as the option wants it. Raises ConfigError."""
+    """Return the value of a text, checked against the option. Raises ConfigError."""
     name, kind, choices = field.name, option_meta(field).kind, option_meta(field).choices or ()
     if not isinstance(text, str):
         raise ConfigError(f"{name} must be text, not {type(text).__name__}.")
@@ -83,7 +82,7 @@ def flag(field: dataclasses.Field) -> str:
 
 
 def real(name: str, text: str) -> float:
-    """Return a number as people write it: Python's float would take 1_0 too. Raises ConfigError."""
+    """Return a number as people write it: Python's float would accept 1_0 too. Raises ConfigError."""
     try:
         if text.isascii() and "_" not in text:
             return float(text)
@@ -103,7 +102,7 @@ def parse_whole_number(name: str, text: str) -> int:
 
 
 def describe(options: Mapping[str, Any], mechanism: str) -> str:
-    """Options in a few words, as tables and labels name them. Never raises: tables also hold what others measured."""
+    """Describe options in a few words, for tables and labels. Never raises: tables contain others' results."""
     fields: dict[str, dataclasses.Field] = {}
     with contextlib.suppress(ConfigError):
         fields = fields_of(mechanism)
@@ -113,7 +112,7 @@ def describe(options: Mapping[str, Any], mechanism: str) -> str:
 def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> str:
     """Return an option with its value in words: its ``phrase`` or ``unset_phrase``, else the name and the value.
 
-    Of a file it gives the name, and not the folder.
+    For a file it returns the name, and not the folder.
     """
     meta = option_meta(field) if field is not None else None
     if value is None and meta is not None and meta.unset_phrase is not None:
@@ -131,7 +130,7 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
 
 
 def format_value(value: Any) -> str:
-    """Return a value as one would type it, numbers with no more digits than tell them apart."""
+    """Return a value as typed, numbers with no more digits than needed to distinguish them."""
     if value is None:
         return NONE
     if isinstance(value, bool):
@@ -144,7 +143,7 @@ def _can_be_none(field: dataclasses.Field) -> bool:
 
 
 def _quote(value: str, field: dataclasses.Field, marks: str = "") -> str:
-    """Return a name as it is, or between quotes where it would be read as something else."""
+    """Return a name, quoted if it would be misread otherwise."""
     other = value != value.strip() or value.startswith('"') or any(m in value for m in marks)
     other = other or value == _EMPTY
     if _can_be_none(field) and value.lower() == NONE:
@@ -153,7 +152,7 @@ def _quote(value: str, field: dataclasses.Field, marks: str = "") -> str:
 
 
 def _places(name: str, text: str) -> tuple[str, ...]:
-    """Return what stands between the commas. Raises ConfigError."""
+    """Return the entries between commas. Raises ConfigError."""
     found, at = [], 0
     while True:
         if (place := _PLACE.match(text, at)) is None:
@@ -174,7 +173,7 @@ def _filled(name: str, text: str, places: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _unquoted(name: str, text: str) -> str:
-    """One name. Only what begins with a quote is not simply as it stands. Raises ConfigError."""
+    """Return one name. Only a text that begins with a quote is not taken literally. Raises ConfigError."""
     if not text.startswith('"'):
         return text
     if len(places := _places(name, text)) > 1:

@@ -23,8 +23,8 @@ from ..words.capitals import public_form
 from .blocklist import word_set
 from .option_meta import OptionMeta, option_meta
 
-#: Smallest ε. Noise is divided by it, and below about 1e-37 that is beyond what float32 holds, in which vectors are
-#: compared; at 1e-9 a word says as good as nothing already.
+#: Smallest ε. Noise is divided by it, and below about 1e-37 the result exceeds float32, in which vectors are compared;
+#: at 1e-9 a word already reveals almost nothing.
 MIN_EPSILON = 1e-9
 _LONGEST_NAME = 4096
 _KINDS = {bool: "flag", int: "integer", float: "number", str: "text", tuple: "texts", type(None): "number"}
@@ -102,9 +102,9 @@ def epsilon_option(
 
 
 def takes_epsilon_list(config: Any) -> bool:
-    """Whether the type of the option ``epsilon`` admits one value a token."""
+    """Return True if the type of the option ``epsilon`` allows one value per token."""
     owner = next(c for c in type(config).__mro__ if "epsilon" in inspect.get_annotations(c))
-    # Alone, since another option's type may be known to type checkers only.
+    # Resolved alone, since another option's type may be known to type checkers only.
     alone = {"__annotations__": {"epsilon": owner.__annotations__["epsilon"]}, "__module__": owner.__module__}
     hint = get_type_hints(type(owner.__name__, (), alone))["epsilon"]
     return any(get_origin(each) is tuple for each in (hint, *get_args(hint)))
@@ -124,24 +124,25 @@ def keep_stopwords_option() -> Any:
 
 
 def stop_list(config: Any) -> str | None:
-    """Return the file of stop words that a config names; None for the default list, as without the option."""
+    """Return the file of stop words in a config; None for the default list, or without the option."""
     return getattr(config, "stopwords", None)
 
 
 def keeps_stop_words(config: Any) -> bool:
-    """Whether stop words stay as they are."""
+    """Return True if stop words are unchanged."""
     return getattr(config, "keep_stopwords", False)
 
 
 def capitals(config: Any) -> str:
-    """How released words get capital letters: "sentence", "public", "original" or "none".
+    """Return the rule for capital letters: "sentence", "public", "original" or "none".
 
-    A config without the option has "none"."""
+    A config without the option has "none".
+    """
     return getattr(config, "recase", "none")
 
 
 def own_model(config: Any) -> bool:
-    """Whether an option names another model than the one that comes along."""
+    """Return True if an option names another model than the bundled one."""
     named = [f for f in dataclasses.fields(config) if option_meta(f).names_model]
     return any(getattr(config, f.name) != f.default for f in named)
 
@@ -201,12 +202,12 @@ def clean_up_option() -> Any:
 
 
 def has_capital(recase: str, word: str, begin: bool) -> bool:
-    """Whether what replaces ``word`` has a capital by this rule. begin: it stands first in a sentence."""
+    """Return True if the replacement of ``word`` is capitalised by this rule. begin: it is first in a sentence."""
     return word[:1].isupper() if recase == "original" else begin and recase in ("sentence", "public")
 
 
 def cased(config: Any, language: Language, word: str, capital: bool) -> str:
-    """Return a released word as these options write it. capital: whether its place asks for one."""
+    """Return a released word in the spelling of these options. capital: whether its position asks for one."""
     rule = capitals(config)
     if rule == "none":
         return word
@@ -216,7 +217,7 @@ def cased(config: Any, language: Language, word: str, capital: bool) -> str:
 def finished(
     config: Any, skeleton: Skeleton, texts: Sequence[str | None], after: Sequence[str | None] = ()
 ) -> tuple[Skeleton, Mapping[int, str]]:
-    """Return the skeleton as these options write it, and the copied tokens that have another form in it."""
+    """Return the skeleton in the spelling of these options, and the copied tokens that have another form in it."""
     return readable(skeleton, texts, after) if capitals(config) == "public" else (skeleton, {})
 
 
@@ -293,8 +294,7 @@ def never_option() -> Any:
 
 
 def loaded_words_option() -> Any:
-    """Return the field ``loaded_words``. By itself all words can come out, as the papers have it; pages begin without
-    them."""
+    """Return the field ``loaded_words``. By default all words are possible, as in the papers; pages exclude them."""
     return option(
         True,
         label="Allow offensive words",
@@ -320,7 +320,7 @@ def build(cls: type, values: Mapping[str, Any]) -> Any:
 
 
 def check(field: dataclasses.Field, value: Any) -> Any:
-    """``value`` as the field wants it, or ConfigError."""
+    """Return ``value`` in the field's form, or raise ConfigError."""
     meta, name = option_meta(field), field.name
     kind = meta.kind
     if value is None and field.default is None and kind != "epsilon":
@@ -359,7 +359,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _name(name: str, value: Any) -> str:
-    """Return a name or a path, as a file system could take it."""
+    """Return a name or a path that a file system accepts."""
     if not isinstance(value, str) or not value.strip():
         raise ConfigError(f"{name} must be a name, not {shorten_repr(value)}.")
     try:

@@ -1,4 +1,4 @@
-"""What a mechanism's class and its options say, before any text is given."""
+"""Properties of a mechanism's class and options, independent of any text."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .option_meta import option_meta
 
 
 class ConfiguredBase(ABC):
-    """Hold the options of a mechanism and what follows from them alone."""
+    """The options of a mechanism, and what follows from them alone."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     family: ClassVar[str]
     notion: ClassVar[str]
     summary: ClassVar[str] = ""
-    #: How one piece is drawn, in up to four short steps for a reader. ``{n}`` stands for how many can be drawn,
-    #: ``{noise}`` for 1/ε, and of clipped scores for the noise on their own scale; ``{low}``, ``{high}`` for their
-    #: range, ``{tied}`` for how many tie at its upper end.
+    #: The sampling of one word in at most four short steps for a reader. ``{n}`` is the number of candidates,
+    #: ``{noise}`` is 1/ε, or for clipped scores the noise on their scale; ``{low}``, ``{high}`` are their range,
+    #: ``{tied}`` is the number of ties at its upper end.
     steps: ClassVar[tuple[str, ...]] = ()
     config_cls: ClassVar[type]
     needs: ClassVar[tuple[str, ...]] = ()
-    #: Keys of the papers that it is from (``dptext_studio.references``), the first the one to cite.
+    #: Keys of its papers (``dptext_studio.references``), the one to cite first.
     references: ClassVar[tuple[str, ...]] = ()
-    #: By which texts are cut and words are kept and written; a mechanism for another language is a subclass with it.
+    #: The language of its texts; a mechanism for another language is a subclass.
     language: ClassVar[Language] = ENGLISH
 
     def __init__(self, config: Any):
@@ -69,7 +69,7 @@ class ConfiguredBase(ABC):
     def config(self) -> Any:
         return self._config
 
-    #: Whether the words of the option ``never`` are taken out of what it draws from, and never kept.
+    #: Whether the words of the option ``never`` are removed from its candidates, and never copied.
     takes_never: ClassVar[bool] = False
 
     @classmethod
@@ -96,7 +96,7 @@ class ConfiguredBase(ABC):
 
     @cached_property
     def never(self) -> Blocklist:
-        """The words that are never released."""
+        """Return the words on the blocklist."""
         words = frozenset(getattr(self.config, "never", ()))
         public = frozenset() if getattr(self.config, "loaded_words", True) else public_blocklist()
         return Blocklist(words | public, public - words) if words or public else NOTHING
@@ -105,13 +105,15 @@ class ConfiguredBase(ABC):
         return f"{type(self).__name__}({self.config!r})"
 
     def loads(self) -> Mapping[str, str]:
-        """Return what it reads from files that may change under the same name: by the option that names them, their
-        SHA-256. A run over a data set goes on only with the same ones, wherever they lie."""
+        """Return the SHA-256 of files that may change under the same name, by the option that names them.
+
+        A run over a data set resumes only with the same files, wherever they are.
+        """
         return {}
 
     @property
     def model_ready(self) -> bool:
-        """Whether what it computes with is in memory, so that a rewrite needs not wait for it."""
+        """Return True if its models are in memory, so that a rewrite need not wait."""
         return True
 
     @classmethod
@@ -133,7 +135,7 @@ class ConfiguredBase(ABC):
 
     @cached_property
     def key(self) -> tuple:
-        """What a prepared text depends on: every option that is not marked live."""
+        """Return the key of a prepared text: every option that is not marked live."""
         return (
             self.name,
             *(
@@ -145,27 +147,27 @@ class ConfiguredBase(ABC):
 
     @property
     def max_epsilon(self) -> float:
-        """The largest ε of one draw at which everything possible comes out: its ln p lies within the sampler's depth.
+        """Return the largest ε of one draw at which every possible output is within the sampler's depth.
 
-        By the vocabulary, never by the text, so that a refusal tells nothing of it.
+        It depends on the vocabulary, never on the text, so that a refusal reveals nothing.
         """
         return MAX_EPSILON
 
-    #: Whether ε changes what is released. Where it does not, pages offer no ε, and ``get_mechanism`` takes none.
+    #: Whether ε affects the release. If not, pages offer no ε, and ``get_mechanism`` accepts none.
     uses_epsilon: ClassVar[bool] = True
-    #: Whether a distribution comes from a formula; else it is estimated from draws, which all words share.
+    #: Whether a distribution comes from a formula; else it is estimated from draws that all words share.
     closed_form: ClassVar[bool] = True
-    #: Whether preparing a text takes long, so that one preparation has to serve every ε and seed.
+    #: Whether preparing a text is slow, so that one preparation must serve every ε and seed.
     slow_to_prepare: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
-        """Options without ε, one set for each that is another mechanism in effect: the audit looks at every one."""
+        """Return options without ε, one set for each variant of the mechanism: the audit checks every one."""
         return ({},)
 
     @classmethod
     def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
-        """Options for which N_w and S_w over ε are measured on these word spaces; () where no vocabulary is drawn."""
+        """Return options for which N_w and S_w over ε are measured on these word spaces; () without a vocabulary."""
         return ()
 
 

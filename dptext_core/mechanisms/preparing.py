@@ -1,4 +1,4 @@
-"""Read a text before it is rewritten: the part of a rewrite that no ε changes."""
+"""Read a text before it is rewritten: the part of a rewrite that is independent of ε."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PreparationBase(ConfiguredBase):
         return self.prepare_document(self.document(text), task)
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        """Yield prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
+        """Yield prepared texts in order. Mechanisms that batch over texts do better than this loop."""
         task = task or UNWATCHED
         documents = [self.document(t) for t in text_list(texts)]
         for i, document in enumerate(documents):
@@ -71,11 +71,11 @@ class PreparationBase(ConfiguredBase):
         return Prepared(document, self.key)
 
     def plan(self, text: str | Prepared) -> Prepared:
-        """Return the text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
+        """Return the text as :meth:`prepare` does, without a model pass if it can wait."""
         return self.prepared(text)
 
     def document(self, text: str) -> Document:
-        """Return a text, cut into tokens. Raises InputError of what is no text, or too long a one."""
+        """Return a tokenised text. Raises InputError for other values than texts, or a text that is too long."""
         if why := too_long(one_text(text)):
             raise InputError(why)
         if not text.isascii() and _SURROGATE.search(text):
@@ -83,8 +83,7 @@ class PreparationBase(ConfiguredBase):
         return Document.parse(text, self.language)
 
     def prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
-        """Return the text, prepared, whichever is given. Raises ConfigError where it was prepared with other
-        options."""
+        """Return the prepared text of either. Raises ConfigError if it was prepared with other options."""
         if not isinstance(text, Prepared):
             return self.prepare(text, task=task)
         if text.key != self.key:
@@ -92,7 +91,7 @@ class PreparationBase(ConfiguredBase):
         return text
 
     def epsilons(self, prepared: Prepared) -> tuple[float, ...]:
-        """One ε a token. Raises ConfigError where the list has another length, or a value is above max_epsilon."""
+        """Return one ε per token. Raises ConfigError if the list has another length, or a value exceeds max_epsilon."""
         n, epsilon = len(prepared.document.words), self.config.epsilon
         check_depth(epsilon, self.max_epsilon)
         if not isinstance(epsilon, tuple):
@@ -126,4 +125,4 @@ class Prepared(Private):
         return self.document.text
 
     def share(self) -> None:
-        """Keep what is worked out of its scores with it: of a text that everybody knows, and many look at."""
+        """Store what is computed from its scores with it, for a public text that many sessions use."""

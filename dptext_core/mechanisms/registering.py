@@ -1,4 +1,4 @@
-"""Mechanisms of one's own: what a class needs before it stands in the registry, and the plugins that bring some."""
+"""Your own mechanisms: the requirements of the registry on a class, and the plugins that register some."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .config import check
 from .option_meta import is_option, option_meta
 from .registry import BUILT_IN, registered
 
-#: Entry points of packages that bring mechanisms.
+#: Entry points of packages with mechanisms.
 GROUP = "dptext.mechanisms"
 
 
@@ -51,7 +51,7 @@ def register(cls: type[Mechanism]) -> type[Mechanism]:
 
 
 def _check_class(cls: type[Mechanism]) -> None:
-    """Every form and every list of mechanisms reads these: one broken class would break them for all mechanisms."""
+    """Check a class: one broken class would break every form and list of mechanisms."""
     for attribute in ("name", "title", "family", "summary"):
         if not isinstance(getattr(cls, attribute), str):
             raise ConfigError(f"{cls.__name__}.{attribute} must be a string.")
@@ -68,7 +68,7 @@ def _check_class(cls: type[Mechanism]) -> None:
                 f"The field {name!r} of {cls.config_cls.__name__} has no description. Define it with "
                 "dptext_core.option(…), or dptext_core.epsilon_option(…)."
             )
-        # None is whatever the mechanism makes of it, and what is empty is said nowhere.
+        # None is up to the mechanism, and empty values are not displayed.
         if field.default not in (None, "", ()):
             try:
                 check(field, field.default)
@@ -96,9 +96,9 @@ def unregister(name: str) -> None:
 
 
 def _take(_name: str, found: Any) -> bool:
-    """Return what an entry point gives: a mechanism, or a function that registers some."""
+    """Register what an entry point returns: a mechanism, or a function that registers some."""
     if isinstance(found, type) and issubclass(found, Mechanism):
-        # Its module, which several entry points may name, can have registered it already.
+        # Its module, which several entry points may name, may have registered it already.
         if found not in registered.values():
             register(found)
         return True

@@ -1,6 +1,6 @@
-"""Which mechanisms there are: the built-in ones, those registered here, and those of plugins.
+"""The available mechanisms: built-in, registered in this process, and from plugins.
 
-It names them and imports none before it is asked for: what a mechanism is, ``registering`` knows.
+It lists them and imports none before use: ``registering`` knows the requirements of a mechanism.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from .base import Mechanism
     from .configured import MechanismSpec
 
-#: Where none is named.
+#: The mechanism if none is named.
 DEFAULT_MECHANISM = "dp-mlm"
 
-# One paper a file; imported on first use.
+# One paper per file; imported on first use.
 BUILT_IN = {
     "dp-mlm": ("masked.dp_mlm", "DPMLM"),
     "dp-mlm-plus": ("masked.dp_mlm", "DPMLMPlus"),
@@ -79,7 +79,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
 
 
 def mechanisms() -> list[MechanismSpec]:
-    """All mechanisms, the built-in ones first, then those registered and those of plugins."""
+    """Return all mechanisms: built-in, then registered, then from plugins."""
     plugins.load()
     return [mechanism_class(name).spec() for name in [*BUILT_IN, *registered]]
 
@@ -113,18 +113,17 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
 
 
 def mechanism_of(result: RewriteResult) -> Mechanism:
-    """Return the mechanism that a result is of, with its options."""
+    """Return the mechanism of a result, with its options."""
     return mechanism_class(result.mechanism).of_config(result.config)
 
 
 def fields_of(mechanism: str) -> dict[str, dataclasses.Field]:
-    """Return the options of a mechanism by name, in their order, ε among them. Raises ConfigError for an unknown
-    one."""
+    """Return the options of a mechanism by name, in order, including ε. Raises ConfigError for an unknown one."""
     return {f.name: f for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}
 
 
 def title(mechanism: str) -> str:
-    """Return a mechanism's title; of one that is not registered its name."""
+    """Return a mechanism's title; for an unregistered one, its name."""
     try:
         return mechanism_class(mechanism).title
     except ConfigError:
@@ -132,7 +131,7 @@ def title(mechanism: str) -> str:
 
 
 def accounting_unit(mechanism: str) -> str:
-    """In which notion and unit a mechanism counts ε; "" for one that is not registered."""
+    """Return the notion and unit in which a mechanism counts ε; "" for an unregistered one."""
     try:
         cls = mechanism_class(mechanism)
     except ConfigError:

@@ -1,7 +1,6 @@
-"""A mechanism with its options at an ε, as one value: what tables are about, and what links, files and commands carry.
-
-It holds what it is given. Whether there is such a mechanism, and whether it takes these options, is said when a
-mechanism is made of it or it is written as text: tables also hold what others measured. ::
+"""A mechanism with its options at an ε, as one value for tables, links, files and commands. It stores any values. The
+mechanism and its options are checked when it is made or written as text, because tables also contain others'
+measurements. ::
 
     Setting("custext", {"k": 5}, 3.0).make()
     get_mechanism("custext", epsilon=3.0, k=5).setting
@@ -21,7 +20,7 @@ from . import codec
 from .option_meta import PRESETS, option_meta
 from .registry import fields_of, mechanism_class, title
 
-#: Stands for a list of words in a command that others may read.
+#: Placeholder for a list of words in a command that others may read.
 WORDS = "YOUR_WORDS"
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Options(Mapping[str, Any]):
-    """Options by name, in the order in which they were given. They never change: a list among them is a tuple."""
+    """Options by name, in their original order. Immutable: lists become tuples."""
 
     __slots__ = ("_held",)
 
@@ -103,15 +102,15 @@ class Setting:
         return cls(mechanism, given, epsilon)
 
     def make(self) -> Mechanism:
-        """Return the mechanism. Raises ConfigError on anything unknown or out of range, before a model is loaded."""
+        """Return the mechanism. Raises ConfigError for unknown or invalid values, before a model is loaded."""
         return mechanism_class(self.mechanism).create(**self.given())
 
     def given(self) -> dict[str, Any]:
-        """Return what ``get_mechanism`` takes besides the name: ε where there is one, and the options."""
+        """Return the arguments of ``get_mechanism`` besides the name: ε if set, and the options."""
         return ({} if self.epsilon is None else {"epsilon": self.epsilon}) | dict(self.options)
 
     def full(self) -> dict[str, Any]:
-        """Every option but ε, at its default where none is named. Raises ConfigError for an unknown mechanism."""
+        """Return every option except ε, at its default if not named. Raises ConfigError for an unknown mechanism."""
         found = {name: f.default for name, f in fields_of(self.mechanism).items()} | dict(self.options)
         del found["epsilon"]
         return found
@@ -121,27 +120,29 @@ class Setting:
         return dataclasses.replace(self, epsilon=epsilon)
 
     def ordered(self) -> Setting:
-        """Return the same with its options in the order of their names, as tables have them."""
+        """Return the same with its options sorted by name, as in tables."""
         return dataclasses.replace(self, options=dict(sorted(self.options.items())))
 
     def label(self) -> str:
-        """Return the mechanism's title with its options in words, whatever ε. Never raises."""
+        """Return the mechanism's title with its options in words, without ε. Never raises."""
         said = self.described()
         return f"{title(self.mechanism)} ({said})" if said else title(self.mechanism)
 
     def described(self) -> str:
-        """Its options alone in words, "" for none. Never raises."""
+        """Return its options alone in words, "" for none. Never raises."""
         return codec.describe(self.options, self.mechanism)
 
     def key(self) -> str:
-        """Return the mechanism and its options, whatever ε, as a text that is the same for the same ones."""
+        """Return a unique text for the mechanism and its options, without ε."""
         return json.dumps([self.mechanism, _plain(self.options)], sort_keys=True)
 
-    # --- an address, and files that hold options as people type them
+    # --- links, and files with options as people type them
 
     def to_query(self) -> dict[str, str]:
-        """As parameters of an address: ``mechanism``, ``epsilon`` where there is one, and the options, as ``codec``
-        writes them. Raises ConfigError."""
+        """Return link parameters: ``mechanism``, ``epsilon`` if set, and the options, as ``codec`` writes them.
+
+        Raises ConfigError.
+        """
         return {"mechanism": self.mechanism} | {
             name: codec.write(self._field(name), value) for name, value in self.given().items()
         }
@@ -161,8 +162,7 @@ class Setting:
 
     @classmethod
     def from_text(cls, text: str) -> Setting:
-        """Return what a command takes as a setting: ``NAME``, or ``NAME:OPTION=VALUE:OPTION=VALUE``. Raises
-        ConfigError."""
+        """Read a command's setting: ``NAME``, or ``NAME:OPTION=VALUE:OPTION=VALUE``. Raises ConfigError."""
         name, *given = text.split(":")
         names = [option for option in fields_of(name) if option != "epsilon"]
         options = {}
@@ -178,13 +178,15 @@ class Setting:
         return cls.from_query({**options, "mechanism": name})
 
     def call(self) -> str:
-        """As Python: the call that makes it."""
+        """Return the Python call that creates it."""
         arguments = [repr(self.mechanism), *(f"{name}={value!r}" for name, value in self.given().items())]
         return f"dpt.get_mechanism({', '.join(arguments)})"
 
     def flags(self, places: bool = True) -> list[str]:
-        """As arguments of a command that has chosen the mechanism. places: whether they are for the owner alone; else
-        paths are cut and a list of words is a placeholder. Raises ConfigError."""
+        """Return command-line arguments without the mechanism.
+
+        places: for the owner alone; else paths are cut and a list of words becomes a placeholder. Raises ConfigError.
+        """
         given: dict[str, Any] = self.given()
         out: list[str] = []
         for name in sorted(given, key=list(fields_of(self.mechanism)).index):
@@ -194,20 +196,19 @@ class Setting:
             else:
                 hidden = option_meta(f).kind == "words" and not places
                 text = WORDS if hidden else codec.write(f, given[name] if places else mask_path(f, given[name]))
-                # What begins like another flag is taken for one, unless it is tied to its own.
+                # A value that begins like a flag must be attached to its own flag.
                 out += [f"{codec.flag(f)}={text}"] if text.startswith("-") else [codec.flag(f), text]
         return out
 
     # --- JSON
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: ``mechanism``, ``options`` and ``epsilon``, lists for tuples."""
+        """Return JSON data: ``mechanism``, ``options`` and ``epsilon``, with lists for tuples."""
         return {"mechanism": self.mechanism, "options": _plain(self.options), "epsilon": _plain(self.epsilon)}
 
     @classmethod
     def from_dict(cls, found: Any) -> Setting:
-        """Return what :meth:`to_dict` wrote. Raises ConfigError where it is no setting; whose options :meth:`make`
-        checks."""
+        """Read the output of :meth:`to_dict`. Raises ConfigError for anything else; :meth:`make` checks the options."""
         if not isinstance(found, Mapping) or not {"mechanism"} <= set(found) <= {"mechanism", "options", "epsilon"}:
             raise ConfigError("A setting is an object with mechanism, options and epsilon. Write it as one.")
         options, epsilon = found.get("options", {}), found.get("epsilon")
@@ -225,7 +226,7 @@ class Setting:
 
 
 class SettingFields:
-    """What is of one setting: its parts are read through."""
+    """A base for objects that have a setting, whose parts are available as attributes."""
 
     __slots__ = ()
     setting: Setting
@@ -244,14 +245,14 @@ class SettingFields:
 
 
 def _freeze(value: Any) -> Any:
-    """Return the same, so that it cannot change and has a hash."""
+    """Return an immutable, hashable form."""
     if isinstance(value, Mapping):
         return Options(value)
     return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:
-    """Return the same as JSON has it."""
+    """Return the JSON form."""
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     return list(map(_plain, value)) if isinstance(value, tuple) else value

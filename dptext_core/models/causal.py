@@ -1,14 +1,13 @@
-"""A causal language model that was added, as a judge of how well a text reads: its perplexity for each word.
+"""A causal language model that the user added, as a judge of fluency: its perplexity per word.
 
-exp(-ln P(text) / words), where P is the product over the model's own pieces, read from left to right, and words are
-what stands between blanks. It is per word and not per piece, so that a text of rare words, which fall into many
-pieces, is not read as an easy one; figures of one model compare with each other only. Where the model has a mark for
-the beginning, that stands before the text and the first piece is scored; where it has none, the first piece is only
-context. Of a text of more than `MAX_PIECES` pieces the first ones are read, and the words among them counted. A blank
-text gives nan.
+The perplexity is exp(-ln P(text) / words). P is the product over the model's own pieces, read from left to right, and
+words are separated by blanks. It is per word and not per piece: otherwise a text of rare words, which split into many
+pieces, would count as easy. Compare only values of the same model.
 
-The model computes in bfloat16 where the processor multiplies that natively, else in float32; the sums of a text are
-in float64. The judge is kept for the process, no text is.
+If the model has a start token, it precedes the text and the first piece is scored; otherwise the first piece is only
+context. Only the first `MAX_PIECES` pieces of a text are read, and only the words among them are counted. A blank text
+gives nan. The model computes in bfloat16 if the processor supports it natively, else in float32; sums over a text are
+in float64. The process keeps the judge and never a text.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from ..support.quiet import quiet
 from . import added, shortcuts
 from .tokens import clean, first_line, read_tokenizer
 
-#: Pieces of a text that are read, the mark of its beginning included.
+#: Maximum number of pieces read of a text, including the start token.
 MAX_PIECES = 512
-#: The model that is added for this by default.
+#: The model that is added as the judge by default.
 JUDGE = "gemma-3-270m"
-# Pieces of one pass, padding included; logits that the output layer gives at once; and those that are summed at once,
-# which fit into a processor's cache.
+# Pieces in one pass, including padding; logits that the output layer computes at once; and logits that are summed at
+# once, which fit into a processor's cache.
 _PASS, _LOGITS, _SUMMED = 2048, 1 << 26, 1 << 21
 
 _LOCK = threading.Lock()
@@ -44,7 +43,7 @@ _JUDGES: dict[tuple[str, str], Judge] = {}
 
 @dataclass(frozen=True)
 class TextLoss:
-    """What the model says of a text: -ln P of the pieces that were scored, how many these are, and the words read."""
+    """The model's loss on a text: -ln P of the scored pieces, their number, and the number of words read."""
 
     loss: float
     pieces: int
@@ -52,14 +51,14 @@ class TextLoss:
 
     @property
     def log_perplexity(self) -> float:
-        """ln perplexity of a word; nan where there is none."""
+        """Return ln perplexity per word; nan if there are no words."""
         return self.loss / self.words if self.words and self.pieces else math.nan
 
 
 def judge(name: str | Path | None = None, device: str | None = None) -> Judge:
     """Return the judge of this name (an added model, or the folder of any causal language model), loaded once.
 
-    None: `JUDGE`, or the first model that was added. Raises ModelUnavailable where it is not on this machine.
+    None: `JUDGE`, or the first model that was added. Raises ModelUnavailable if it is not on this machine.
     """
     folder = judge_folder(name)
     key = (str(folder), resolve_device(device))
@@ -70,7 +69,7 @@ def judge(name: str | Path | None = None, device: str | None = None) -> Judge:
 
 
 def judge_folder(name: str | Path | None = None) -> Path:
-    """Where the judge of this name lies; see `judge`. Loads nothing."""
+    """Return the folder of the judge of this name without loading it; see `judge`."""
     here = {model.id: model for model in added.added()}
     if name is not None and str(name) not in {**here, **added.SOURCES}:
         if not Path(name).is_dir():
@@ -82,10 +81,10 @@ def judge_folder(name: str | Path | None = None) -> Path:
 
 
 class Judge:
-    """A causal language model in a folder on this machine: ln perplexity of texts, for each of their words.
+    """A causal language model in a folder on this machine: ln perplexity of texts, per word.
 
-    dtype: "bfloat16" or "float32"; None: what this device multiplies natively. device: None for the best one. title:
-    what it is called, with the build of its weights. longest: pieces of a text that it reads.
+    dtype: "bfloat16" or "float32"; None: what this device supports natively. device: None for the best one. title: its
+    name, with the build of its weights. longest: maximum number of pieces of a text that it reads.
     """
 
     def __init__(self, folder: Path, *, dtype: str | None = None, device: str | None = None):
@@ -98,7 +97,7 @@ class Judge:
         self.device = resolve_device(device)
         self.dtype = dtype or best_dtype(self.device)
         self._tokens = read_tokenizer(folder / "tokenizer.json")
-        self._tokens.encode_special_tokens = True  # those that stand in a text are plain characters
+        self._tokens.encode_special_tokens = True  # special tokens inside a text are plain characters
         try:
             with quiet():
                 model = AutoModelForCausalLM.from_pretrained(
@@ -110,8 +109,8 @@ class Judge:
                 )
         except (OSError, ValueError, KeyError) as error:
             raise ModelUnavailable(
-                f"{folder} holds no causal language model that can be read ({first_line(error)}). Add the model "
-                "again, or name another folder."
+                f"{folder} contains no readable causal language model ({first_line(error)}). Add the model again, or "
+                "choose another folder."
             ) from error
         self._model = model.to(self.device).eval().requires_grad_(False)
         start = model.config.bos_token_id
@@ -119,14 +118,14 @@ class Judge:
         self._start: int | None = start if isinstance(start, int) and 0 <= start < size else None
         longest = getattr(model.config, "max_position_embeddings", None)
         self.longest = min(MAX_PIECES, longest) if isinstance(longest, int) and longest > 1 else MAX_PIECES
-        # The output layer of a large vocabulary is most of the work: it is left out where nothing is scored.
+        # The output layer of a large vocabulary takes most of the time: it is skipped where nothing is scored.
         self._cut = True
-        if why := shortcuts.attempt(self._cut_agrees, f"taking {type(model).__name__} apart before its output layer"):
+        if why := shortcuts.attempt(self._cut_agrees, f"running {type(model).__name__} without its output layer"):
             shortcuts.announce(why)
             self._cut = False
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
-        """ln perplexity of a word of each text; nan for a blank one."""
+        """Return ln perplexity per word of each text; nan for a blank one."""
         return [reading.log_perplexity for reading in self.read(texts)]
 
     def read(self, texts: Sequence[str]) -> list[TextLoss]:
@@ -147,7 +146,7 @@ class Judge:
         return [readings[text] for text in texts]
 
     def _encode(self, text: str) -> tuple[list[int], int]:
-        """Return the ids of a text that are read, and the words among them."""
+        """Return the ids of a text that are read, and the number of words among them."""
         text = clean(text)
         encoding = self._tokens.encode(text)
         ids = list(encoding.ids)
@@ -159,7 +158,7 @@ class Judge:
         return ids[: self.longest], len(text.split())
 
     def _losses(self, rows: Sequence[Sequence[int]]) -> list[float]:
-        """-ln P of each row's ids but the first, in one pass."""
+        """Return -ln P of each row's ids except the first, in one pass."""
         import torch
 
         lengths = [len(row) for row in rows]
@@ -178,7 +177,7 @@ class Judge:
         return np.bincount(owners.cpu().numpy(), taken.double().cpu().numpy(), len(rows)).tolist()
 
     def _logits(self, ids: Any, mask: Any, scored: Any, targets: Any) -> Iterator[tuple[Any, Any]]:
-        """Logits of the scored places, some at a time, each with the ids that stand there."""
+        """Yield the logits of the scored positions in batches, with the ids at these positions."""
         given = {"input_ids": ids, "attention_mask": mask.long(), "use_cache": False}
         if not self._cut:
             yield self._model(**given).logits[:, :-1][scored], targets
@@ -190,7 +189,7 @@ class Judge:
             yield head(hidden[start : start + step]), targets[start : start + step]
 
     def _cut_agrees(self) -> bool:
-        """Return True if the trunk and the output layer alone compute the same as the whole model."""
+        """Return True if the trunk and the output layer alone give the same result as the whole model."""
         import torch
 
         size = self._model.get_input_embeddings().weight.shape[0]
@@ -203,7 +202,7 @@ class Judge:
 
 
 def _surprise(logits: Any, targets: Any) -> Any:
-    """-ln of the probability of each target, in float32."""
+    """Return -ln of the probability of each target, in float32."""
     import torch
 
     step = max(1, _SUMMED // logits.shape[1])
@@ -213,7 +212,7 @@ def _surprise(logits: Any, targets: Any) -> Any:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of texts that share a pass: of like length, so that little of it is padding."""
+    """Return the indices of texts that share a pass: texts of similar length, which need little padding."""
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) + 1) * lengths[i] > _PASS:

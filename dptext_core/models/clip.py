@@ -1,4 +1,4 @@
-"""The clipping range of a model's logits, from public texts: of a masked language model, and of a generator."""
+"""Estimate the clipping range of a model's logits from public texts, for masked language models and generators."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from ..text.language import Language
 from ..text.languages import ENGLISH
 from .registry import ClipRange
 
-#: Standard deviations above the mean at which a range ends: the paper's, and the one that tools/choose_clip_range.py
-#: chose for the bundled model.
+#: Upper ends of the ranges, in standard deviations above the mean: the paper's, and the one that
+#: tools/choose_clip_range.py chose for the bundled model.
 WIDTHS = {"tuned": 6.0, "paper": 4.0}
 
 
 class Writer(Protocol):
-    """What writes with a generator."""
+    """A mechanism that writes with a generator."""
 
     def greedy_scores(self, text: str) -> list[np.ndarray]:
-        """Raw scores float32 (n,) of every token that it writes about a text, taking the best one at every step."""
+        """Return raw scores float32 (n,) of every token that it writes greedily about a text."""
 
 
 @dataclass(frozen=True)
 class ClipEstimate:
-    """Both ranges from the mean and the standard deviation of a model's logits; as a pair of numbers the paper's."""
+    """Both ranges, from the mean and the standard deviation of a model's logits; unpacks to the paper's range."""
 
     mean: float
     deviation: float
 
     def at(self, width: float) -> ClipRange:
-        """From the mean to ``width`` standard deviations above it."""
+        """Return the range from the mean to ``width`` standard deviations above it."""
         return ClipRange(self.mean, self.mean + width * self.deviation, f"μ to μ + {width:g}σ of public texts")
 
     @property
     def tuned(self) -> ClipRange:
-        """The width that was chosen for the bundled model: for another model a first guess, not a choice."""
+        """Return the range of the width chosen for the bundled model: for another model, only a first guess."""
         return self.at(WIDTHS["tuned"])
 
     @property
     def paper(self) -> ClipRange:
-        """μ to μ + 4σ."""
+        """Return μ to μ + 4σ."""
         return self.at(WIDTHS["paper"])
 
     def __iter__(self) -> Iterator[float]:
@@ -54,7 +54,7 @@ class ClipEstimate:
 
 
 class _Moments:
-    """Mean and deviation of numbers that come in blocks, by Chan's update: no difference of large sums."""
+    """Mean and deviation of numbers that arrive in blocks, by Chan's update, which subtracts no large sums."""
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
@@ -83,15 +83,13 @@ def estimate_clip_range(
     language: Language = ENGLISH,
     task: Task = UNWATCHED,
 ) -> ClipEstimate:
-    """Clipping ranges from the candidates' logits at masks in public `texts`.
+    """Estimate clipping ranges from the candidates' logits at masks in public `texts`.
 
     ``paper`` is (μ, μ + 4σ), as in the DP-MLM paper (1,000 texts there); ``tuned`` is wider. ``low, high =
-    estimate_clip_range(…)`` takes the paper's.
-
-    Every `every`-th word of each text is masked, at most `n_masks` words in all (None: no limit): no chance is
-    involved. `contextualize`: whether the text stands before the masked one, as in the mechanism that will use the
-    range. The texts must be public: the range is part of the mechanism and protects nothing it was made from.
-    `task` is told of texts. Raises ConfigError or InputError.
+    estimate_clip_range(…)`` takes the paper's. Every `every`-th word of each text is masked, at most `n_masks` words in
+    all (None: no limit), without randomness. `contextualize`: whether the text precedes the masked one, as in the
+    mechanism that will use the range. The texts must be public: the mechanism uses the range and does not protect the
+    texts it was estimated from. `task` counts texts. Raises ConfigError or InputError.
     """
     from ..text.document import Document
     from .engines import shared_engine
@@ -119,14 +117,14 @@ def estimate_clip_range(
         if n_masks is not None and masks >= n_masks:
             break
     if not masks:
-        raise InputError("No words to mask were found: give some public texts of several words each.")
+        raise InputError("There are no words to mask. Provide some public texts of several words each.")
     return moments.estimate
 
 
 def estimate_generator_clip(texts: Iterable[str], mechanism: Writer, *, task: Task = UNWATCHED) -> ClipEstimate:
-    """Return the same for a generator, from its scores of every token that it writes about public ``texts``.
+    """Estimate the same for a generator, from its scores of every token that it writes about public ``texts``.
 
-    mechanism: one that writes with it, whose prompt and limit are used; it takes the best token at every step.
+    mechanism: one that uses the generator; its prompt and limit apply. It takes the best token at every step.
     """
     moments = _Moments()
     texts = [texts] if isinstance(texts, str) else text_list(texts)
@@ -136,5 +134,5 @@ def estimate_generator_clip(texts: Iterable[str], mechanism: Writer, *, task: Ta
             moments.add(row)
         task.report(done, len(texts))
     if not moments.count:
-        raise InputError("There is nothing to read: give some public texts.")
+        raise InputError("There is no text to read. Provide some public texts.")
     return moments.estimate

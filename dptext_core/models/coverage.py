@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 def known_tokens(model: str, document: Document) -> list[bool]:
-    """:func:`known_by` with the tokenizer of a masked language model."""
+    """Apply :func:`known_by` with the tokenizer of a masked language model."""
     return spec_knows(masked_lm_spec(model), document)
 
 
 def spec_knows(spec: MaskedLMSpec | GeneratorSpec, document: Document) -> list[bool]:
-    """Return the same of a model that was looked up."""
+    """Apply :func:`known_by` to a model specification."""
     if spec.on_trunk:
         return _known_by_backend(*_bundled(), document)
     return known_by(spec.folder, document)
 
 
 def known_by(folder: Path, document: Document) -> list[bool]:
-    """For each token of a document: whether the tokenizer of this folder has more of it than single characters.
+    """Return, for each token of a document, whether this folder's tokenizer knows it beyond single characters.
 
-    A word of one letter is known where it is a letter of the document's language. Where the tokenizer has no file of
-    its own that can be read alone, every word counts as known.
+    A word of one letter is known if it is a letter of the document's language. If the tokenizer has no standalone file
+    that can be read, every word counts as known.
     """
     file = folder / "tokenizer.json"
     if not document.tokens or not file.is_file():
@@ -52,7 +52,7 @@ def _known_by_backend(backend: Any, unknown: frozenset[int], document: Document)
 
 @lru_cache(maxsize=4)
 def _tokenizer(file: Path, _changed: int) -> tuple[Any, frozenset[int]]:
-    """Return a tokenizer, and the ids of its pieces for what it does not know. Both are public."""
+    """Return a tokenizer, and the ids of its pieces for unknown words. Both are public."""
     return _with_unknown(read_tokenizer(file))
 
 

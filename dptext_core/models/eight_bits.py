@@ -1,4 +1,4 @@
-"""Matrices as whole numbers of 8 bits with a float32 scale for each 32 of a row: how the bundled weights are stored."""
+"""The storage format of the bundled weights: 8-bit integers with a float32 scale per 32 numbers of a row."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 #: Numbers of a row that share a scale.
 BLOCK = 32
-#: What is added to the name of a matrix for its whole numbers, int8 (rows, columns), and its scales, (rows, blocks).
+#: Suffixes of a matrix's name for its integers, int8 (rows, columns), and its scales, (rows, blocks).
 CODES, SCALES = ".codes", ".scales"
 _FLOATS = ("position_embeddings.weight", "token_type_embeddings.weight")
 
 
 def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the whole numbers of a matrix and their scales."""
+    """Return the integers of a matrix and their scales."""
     blocks = matrix.reshape(len(matrix), -1, BLOCK)
     scales = (np.maximum(np.abs(blocks).max(axis=2, keepdims=True), 1e-12) / 127.0).astype(np.float32)
     return np.rint(blocks / scales).astype(np.int8).reshape(matrix.shape), scales[..., 0]
@@ -46,9 +46,10 @@ def in_floats(stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def transformers_state(state: Mapping[str, np.ndarray], words: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what ``tools/train_masked_lm.py`` trained under the names of transformers' BertForMaskedLM.
+    """Rename the weights trained by ``tools/train_masked_lm.py`` to the names of transformers' BertForMaskedLM.
 
-    words: the word embeddings (V, d) that the update of low rank is added to."""
+    words: the word embeddings (V, d) to which the low-rank update is added.
+    """
     found = {name: value for name, value in state.items() if name.startswith("bert.")}
     found["bert.embeddings.word_embeddings.weight"] = words + state["up"] @ state["down"]
     head = "cls.predictions."
@@ -63,7 +64,7 @@ _KINDS = {"float32": "F32", "int8": "I8", "int64": "I64"}
 
 
 def laid_out(stored: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bytes]:
-    """Return the tensors one after another, and where each of them is, as the header of a safetensors file says it."""
+    """Return the concatenated tensors, and the position of each in the form of a safetensors header."""
     header, parts, at = {}, [], 0
     for name in sorted(stored, key=lambda n: (-stored[n].dtype.itemsize, n)):
         data = np.ascontiguousarray(stored[name], stored[name].dtype.newbyteorder("<")).tobytes()

@@ -1,4 +1,4 @@
-"""Which engine answers: one of this process for each model and device, or the replicas of a cluster."""
+"""The choice of engine: one in this process for each model and device, or the replicas of a cluster."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ _guard = threading.Lock()
 
 
 def shared_engine(name: str, device: str | None = None, language: Language = ENGLISH) -> Engine:
-    """Return the one engine of this process for model `name` on `device`, or what stands for the replicas that the
-    variable DPTEXT_ENGINE names. Raises what `masked_lm_spec` raises, and ConfigError."""
+    """Return this process's one engine for model `name` on `device`, or the client of the replicas in DPTEXT_ENGINE.
+
+    Raises what `masked_lm_spec` raises, and ConfigError.
+    """
     address = None
     if device is None and language is Engine.served:
         address = served_address()
     spec = masked_lm_spec(name)
     if device is not None:
-        # The best device and None are one engine; only an explicit device costs an import of torch here.
+        # The best device and None share one engine; only an explicit device requires an import of torch here.
         device = None if resolve_device(device) == best_device() else device
     key = (str(spec.folder), device if address is None else f"ray:{address}", language)
     with _guard:
         if key not in _engines and address is not None:
-            # Optional: nothing imports the package of Ray before somebody asks for it.
+            # Optional: the package of Ray is imported only on request.
             replicas = importlib.import_module("dptext_core.distributed.replicas")
             _engines[key] = replicas.RemoteEngine(name, address)
         if key not in _engines:
@@ -50,7 +52,7 @@ def served_address() -> str | None:
     kind, _, address = setting.partition(":")
     if kind != "ray" or not address:
         raise ConfigError(
-            f"{VARIABLE} is local or ray:ADDRESS, such as ray:auto or ray:10.0.0.5:6379. Correct it, or take it away."
+            f"{VARIABLE} must be local or ray:ADDRESS, such as ray:auto or ray:10.0.0.5:6379. Correct or unset it."
         )
     return address
 
@@ -61,8 +63,7 @@ def _stop_all() -> None:
 
 
 def _after_fork() -> None:
-    """Renew locks and threads: a child process has none of the threads of its parent, and may have inherited locked
-    locks."""
+    """Replace locks and threads: a child process has no threads of its parent, but may inherit locked locks."""
     global _guard
     _guard = threading.Lock()
     for engine in _engines.values():

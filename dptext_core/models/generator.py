@@ -1,12 +1,12 @@
 """A generator in memory: its tokens, its prompts, and its scores of the next token, step by step.
 
-What was computed for the tokens before is kept (keys and values), so that a step costs one token. A state has a shape:
-how many prompts were read together, to which length they were filled up, and how often each is drawn. The same tokens
-in a state of the same shape give the same bits on one machine, device and number of threads, whatever stands in the
-other rows; other shapes agree up to rounding. So scores that are not kept can be computed again, to the last bit.
+Keys and values of earlier tokens are cached, so that a step costs one token. A state has a shape: how many prompts were
+read together, to which length they were padded, and how often each is sampled. The same tokens in a state of the same
+shape give the same bits on one machine, device and number of threads, whatever the other rows contain; other shapes
+agree up to rounding. So scores that are not stored can be recomputed exactly.
 
-What is public before a text (worked examples), and a whole prompt without a text, are read once and kept for all texts
-and draws: always alone, so that they have the same bits whatever is asked for.
+Public text before a private one (worked examples), and a whole prompt without a text, are read once and cached for all
+texts and draws. They are always read alone, so that they have the same bits in every request.
 """
 
 from __future__ import annotations
@@ -39,19 +39,22 @@ from .generator_parts import (
 from .generators import GeneratorPass, GeneratorSpec
 from .tokens import clean, private_backend
 
-#: The smallest model that is computed in bfloat16: below it, reading the weights takes no time.
+#: The smallest model that is computed in bfloat16: for smaller ones, reading the weights takes no time.
 LARGE = 100_000_000
-#: Texts that are encoded and decoded together, always so many: rows that are not needed are filled.
+#: Number of texts that are encoded and decoded together, always the same: unused rows are padding.
 ROWS = 8
-#: Tokens before a text from which on they are read once for all: below it, there is nothing to gain.
+#: Length in tokens from which a shared prefix is read once for all texts: a shorter one saves nothing.
 LEAST_PREFIX = 16
-#: Public prompts, and public parts of prompts, of which it is kept what was read.
+#: Number of public prompts and prefixes whose states are cached.
 PUBLIC = 4
 
 
 @dataclass
 class State:
-    """What was computed for the tokens so far. logits: float32 (rows, n) of the next token, over the candidates."""
+    """The model's state after the tokens so far.
+
+    logits: float32 (rows, n) of the next token, over the candidates.
+    """
 
     shape: GeneratorPass
     cache: Any
@@ -63,11 +66,11 @@ class State:
 
 
 class Generator:
-    """One loaded model on one device. Computing is serialised; the rest is safe to call from any thread.
+    """One loaded model on one device. Computing is serialised; the rest is thread-safe.
 
-    candidates: the public, fixed set of tokens that can be written, in order of their ids, the end among them;
-    candidate_ids: these ids, int64 (n,). ends: indices of candidates after which nothing is written: the end token,
-    and tokens with a line break where ``lines`` are written.
+    candidates: the public, fixed set of tokens that can be written, in order of their ids, including the end token;
+    candidate_ids: these ids, int64 (n,). ends: indices of candidates that end the text: the end token, and tokens with
+    a line break if ``lines`` are written.
     """
 
     def __init__(self, spec: GeneratorSpec, device: str, dtype: str | None = None):
@@ -110,8 +113,10 @@ class Generator:
 
     @cached_property
     def surfaces(self) -> tuple[str, ...]:
-        """Return the text that each candidate appends, with the blank before it if it begins a word; a partial
-        character as U+FFFD."""
+        """Return the text that each candidate appends.
+
+        It begins with a blank if it begins a word. A partial character is U+FFFD.
+        """
         tokens = [str(t) for t in self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())]
         if type(self._encode.decoder).__name__ == "WordPiece":
             out = [t[2:] if t.startswith("##") else f" {t}" for t in tokens]
@@ -124,25 +129,24 @@ class Generator:
 
     @cached_property
     def breaks(self) -> frozenset[int]:
-        """Candidates that hold a line break."""
+        """Return the candidates that contain a line break."""
         pieces = self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())
         return frozenset(i for i, t in enumerate(pieces) if "\n" in str(t) or "Ċ" in str(t) or t == "<0x0A>")
 
     # --- texts and tokens
 
     def ids_of(self, text: str, special: bool = False) -> list[int]:
-        """Token ids of a text; ``special``: with what the model's tokenizer puts around it."""
+        """Return the token ids of a text; ``special``: with the special tokens of the model's tokenizer around it."""
         return list(self._encode.encode(clean(text), add_special_tokens=special).ids)
 
     def prompt(self, before: str, text: str, after: str, room: int) -> tuple[list[int], bool]:
-        """Ids of ``before + text + after`` with what the tokenizer puts around, at most ``room`` of them; whether the
-        text had to be cut at its end for that.
+        """Return at most ``room`` ids of ``before + text + after`` with special tokens, and whether it was cut.
 
-        Special tokens written out in the text are read as plain characters.
+        The text is cut at its end. Special tokens written out in the text are read as plain characters.
         """
         ids = self.ids_of(before + text + after, special=True)
         if self.spec.kind == "decoder" and ids and ids[-1] in (self.sep_id, self.end_id):
-            ids = ids[:-1]  # what closes a text would end it before anything is written
+            ids = ids[:-1]  # an end token would end the text before anything is written
         if len(ids) <= room:
             return ids, False
         low, high = 0, len(text)
@@ -154,19 +158,21 @@ class Generator:
                 high = middle - 1
         if low == 0:
             raise ConfigError(
-                "The prompt leaves no room for a text: it is longer than what the model reads. Choose a shorter "
-                "prompt, or a smaller max_tokens."
+                "The prompt leaves no room for a text: it is longer than the model's input. Choose a shorter prompt "
+                "or a smaller max_tokens."
             )
         return self.prompt(before, text[:low].rstrip(), after, room)[0], True
 
     def prefix(self, before: str, prompt: Sequence[int], ahead: int) -> int:
-        """Return how many of a prompt's first tokens match those of ``before``, whatever follows; 0 if they are not
-        worth a pass of their own. ahead: how many places may follow the prompt, including those to which it is filled
-        up: filling stands behind the prefix, and a window that slides must reach over it."""
+        """Return how many of a prompt's first tokens match ``before``; 0 if too few for a separate pass.
+
+        ahead: how many positions may follow the prompt, including padding: the padding follows the prefix, and a
+        sliding window must reach over it.
+        """
         if self.spec.kind != "decoder" or (self._window is not None and len(prompt) + ahead > self._window):
             return 0
         ids = self.ids_of(before, special=True)
-        # Its last ones may be written otherwise before a text.
+        # The last tokens may be split differently before a text.
         n = len(ids) - 2
         return n if n >= LEAST_PREFIX and list(prompt[:n]) == ids[:n] and len(prompt) > n else 0
 
@@ -179,8 +185,7 @@ class Generator:
         return self._tokenizer.sep_token_id
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
-        """Return the text that each written candidate (index) appends, with spaces before it; the end appends
-        nothing."""
+        """Return the text that each generated candidate (index) appends, spaces included; the end appends nothing."""
         raw = (
             [] if not len(tokens) else self._tokenizer.convert_ids_to_tokens(self.candidate_ids[list(tokens)].tolist())
         )
@@ -191,7 +196,7 @@ class Generator:
             if i != self.end:
                 ids.append(int(self.candidate_ids[i]))
             text = self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-            # A character of several tokens is written with the last of them.
+            # A character that takes several tokens is written with the last of them.
             if text.endswith("\ufffd") or not text.startswith(before):
                 out.append("")
                 continue
@@ -202,7 +207,7 @@ class Generator:
     # --- scores
 
     def public(self, prompt: Sequence[int], draws: int = 1) -> State:
-        """:meth:`begin` of one prompt in which nothing is private: what was read of it is kept."""
+        """Read one prompt without private text and cache its state: see :meth:`begin`."""
         key = tuple(prompt)
         if (state := self._public.get(key)) is None:
             state = self.begin([key])
@@ -214,9 +219,11 @@ class Generator:
     def begin(
         self, prompts: Sequence[Sequence[int]], draws: int = 1, width: int | None = None, prefix: int = 0
     ) -> State:
-        """Read prompts (ids), and be ready to write ``draws`` continuations of each: row k·draws + j belongs to
-        prompt k. prefix: how many tokens at the beginning are public and the same in all of them. width: the length to
-        fill up to behind these, at least that of the longest."""
+        """Read prompts (ids) and prepare ``draws`` continuations of each: row k·draws + j belongs to prompt k.
+
+        prefix: how many tokens at the beginning are public and the same in all prompts. width: the padded length after
+        these, at least that of the longest.
+        """
         import torch
 
         cache, before = None, prompts[0][:prefix]
@@ -248,11 +255,11 @@ class Generator:
         return state if draws == 1 else self.repeated(state, draws)
 
     def repeated(self, state: State, draws: int) -> State:
-        """Return the state with every row ``draws`` times; the given one stays as it is."""
+        """Return the state with every row repeated ``draws`` times; the input state is unchanged."""
         import torch
 
         if state.shape.draws != 1 or state.steps:
-            raise ValueError("Only what was just read can be repeated.")
+            raise ValueError("Only a state without generated tokens can be repeated.")
         with self._lock, enough_memory(self.device), torch.inference_mode():
             cache = copy.deepcopy(state.cache)
             seen = copy.copy(state.seen)
@@ -283,7 +290,7 @@ class Generator:
         state.steps += 1
 
     def replay(self, prompt: Sequence[int], shape: GeneratorPass, tokens: Sequence[int]) -> list[np.ndarray]:
-        """Return the scores float32 (n,) of every token in ``tokens``, as they were in this row of such a state."""
+        """Return the scores float32 (n,) of every token in ``tokens`` in this row of a state of this shape."""
         state = self.begin([prompt] * shape.prompts, shape.draws, shape.width, shape.prefix)
         rows = shape.prompts * shape.draws
         out = [state.logits[shape.row].copy()]
@@ -312,11 +319,13 @@ class Generator:
             f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
         )
 
-    # --- a text by way of what the encoder gives of it
+    # --- from the encoder's output to a text
 
     def latents(self, prompts: Sequence[Sequence[int]], positions: int) -> np.ndarray:
-        """Encode each text (ids), float32 (n, positions, d): 0 where a text was filled up, to which the encoder does
-        not attend. The result has the same bits whatever stands beside a text."""
+        """Encode each text (ids), float32 (n, positions, d), with 0 at padding.
+
+        The encoder does not attend to padding. The bits of a result do not depend on the other texts.
+        """
         import torch
 
         out = []
@@ -324,7 +333,7 @@ class Generator:
             block = prompts[first : first + ROWS]
             ids = np.full((ROWS, positions), self.pad_id, np.int64)
             there = np.zeros((ROWS, positions), np.int64)
-            there[:, 0] = 1  # a row that attends to nothing gives no numbers
+            there[:, 0] = 1  # a row that attends to nothing gives nan
             for r, p in enumerate(block):
                 ids[r, : len(p)], there[r, : len(p)] = p, 1
             ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
@@ -339,12 +348,11 @@ class Generator:
     def decode(
         self, latents: np.ndarray, most: int, repeat: int = 0, step: Callable[[int], None] | None = None
     ) -> list[list[int]]:
-        """Decode numbers (n, positions, d) in place of the encoder's output: the best candidate (index) at every step,
-        without the end, ``most`` at most. All positions are attended to. The result has the same bits whatever stands
-        beside a row.
+        """Decode numbers (n, positions, d) in place of the encoder's output, greedily.
 
-        repeat: no run of so many tokens is written a second time; 0: any may be. step: called with the number of tokens
-        that were written.
+        Takes the best candidate (index) at every step, without the end token, at most ``most``. It attends to all
+        positions. The bits of a result do not depend on the other rows. repeat: no run of this many tokens is written
+        twice; 0: no limit. step: called with the number of tokens written.
         """
         import torch
 
@@ -383,7 +391,7 @@ class Generator:
 
     @property
     def _opening(self) -> list[int]:
-        """The ids that a decoder starts with: BART is made to begin with another one after the first."""
+        """Return the ids that a decoder starts with: for BART, a second id is forced after the first."""
         assert self._start is not None
         found = [getattr(c, "forced_bos_token_id", None) for c in (self._model.generation_config, self._model.config)]
         if self._model.config.model_type == "bart":
@@ -393,7 +401,7 @@ class Generator:
 
 
 def _repeated_tokens(tokens: Sequence[int], n: int) -> list[int]:
-    """Return the tokens that would close a run of ``n`` which was written before."""
+    """Return the tokens that would repeat an earlier run of ``n`` tokens."""
     if not n or len(tokens) < n:
         return []
     end = list(tokens[len(tokens) - n + 1 :])

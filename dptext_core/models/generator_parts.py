@@ -17,10 +17,10 @@ from .generators import WEIGHTS_FILE, GeneratorSpec
 from .registry import json_in
 from .tokens import first_line
 
-#: What is no text in a vocabulary, besides special tokens.
+#: Vocabulary items that are not text, besides special tokens.
 _UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|audio|start_of|end_of)[^>]*>", re.I)
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
-#: How the end of a text is written where tokens are listed.
+#: How the end of a text is displayed in a list of tokens.
 END = "(end)"
 
 
@@ -31,12 +31,12 @@ def _takes(model: Any, name: str) -> bool:
 
 
 def _past_key_name(model: Any) -> str:
-    """Return what was read by now, as this version of transformers calls it."""
+    """Return the name of the cached states in this version of transformers."""
     return "cache" if _takes(model, "cache") else "past_key_values"
 
 
 def _writable_ids(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:
-    """Ids that can be written (ascending, the end among them), and the end's."""
+    """Return the ids that can be written (ascending, including the end token), and the id of the end token."""
     end = model.config.eos_token_id
     if end is None and model.generation_config is not None:
         end = model.generation_config.eos_token_id
@@ -66,13 +66,13 @@ def _start_id(model: Any, tokenizer: Any) -> int:
 
 
 _CLOSING, _OPENING, _TIGHT = set(".,;:!?)]}%…"), set("([{$#"), set("-–—/@_")
-#: Whose apostrophes are joined to the word before them.
+#: The language whose apostrophes are joined to the word before them.
 _LANGUAGE: Language = ENGLISH
 
 
 def _word_pieces(tokens: Sequence[str]) -> list[str]:
-    """Word pieces as text: a public rule on what was written alone. Marks stand where they do in Latin script."""
-    # An apostrophe inside a word stands tight: don ' t, ana ' s.
+    """Join word pieces into a text: a public rule over the output alone. Punctuation follows Latin script."""
+    # An apostrophe inside a word has no spaces around it: don ' t, ana ' s.
     after = {*_LANGUAGE.clitics, *(d.partition("'")[2] for d in _LANGUAGE.detached)}
     out: list[str] = []
     glued, quoted = True, False
@@ -98,7 +98,7 @@ def _word_pieces(tokens: Sequence[str]) -> list[str]:
 
 
 def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
-    """Return a bundled model: the trunk's embeddings (and encoder), and what was trained of the decoder."""
+    """Return a bundled model: the trunk's embeddings (and encoder), and the trained weights of the decoder."""
     import torch
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file
@@ -121,7 +121,7 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
         weights = {k: v.float() for k, v in load_file(spec.folder / WEIGHTS_FILE).items()}
         with safe_open(trunk / "model.safetensors", "pt") as f:
             base = {k.removeprefix("bert."): f.get_tensor(k).float() for k in f.keys()}  # noqa: SIM118 (no mapping)
-        base.pop("embeddings.position_ids", None)  # a plain count, which older files hold
+        base.pop("embeddings.position_ids", None)  # a plain count, which older files contain
         state = _decoder_state(base, weights)
         layers = 1 + max(int(k.split(".")[3]) for k in weights if k.startswith("decoder.encoder.layer."))
         tokenizer = AutoTokenizer.from_pretrained(trunk, local_files_only=True)
@@ -131,7 +131,7 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
             trunk, is_decoder=True, add_cross_attention=crosses, num_hidden_layers=layers, **ends
         )
         config._attn_implementation = "eager"
-        with torch.device("meta"):  # no random numbers are drawn for what the files hold
+        with torch.device("meta"):  # no random numbers are generated for weights that the files contain
             decoder: Any = BertLMHeadModel(config)
         if not crosses:
             _take(decoder, state)
@@ -149,13 +149,13 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
         return model, tokenizer
     except (SafetensorError, OSError, KeyError, RuntimeError, IndexError, torch.OutOfMemoryError) as error:
         raise ModelUnavailable(
-            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {first_line(error)}). Take the "
+            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {first_line(error)}). Download the "
             "folder again."
         ) from error
 
 
 def _decoder_state(base: dict[str, Any], weights: dict[str, Any]) -> dict[str, Any]:
-    """Return the decoder's weights by their names in transformers: the trunk's embeddings, and what was trained."""
+    """Return the decoder's weights by their names in transformers: the trunk's embeddings, and the trained weights."""
     state = {f"bert.{k}": v for k, v in base.items() if k.startswith("embeddings.")}
     state |= {f"bert.{k.removeprefix('decoder.')}": v for k, v in weights.items() if k.startswith("decoder.")}
     head = "cls.predictions."
@@ -168,14 +168,14 @@ def _decoder_state(base: dict[str, Any], weights: dict[str, Any]) -> dict[str, A
 
 
 def _take(model: Any, state: dict[str, Any]) -> None:
-    """Give a model that was built on the meta device its weights."""
+    """Assign weights to a model that was built on the meta device."""
     import torch
 
     missing, unexpected = model.load_state_dict(state, strict=False, assign=True)
     if missing or unexpected:
-        raise KeyError(f"{len(missing)} weights are missing, {len(unexpected)} are of another model")
+        raise KeyError(f"{len(missing)} weights are missing, {len(unexpected)} belong to another model")
     model.tie_weights()
-    embeddings = model.base_model.embeddings  # what files do not hold
+    embeddings = model.base_model.embeddings  # weights that files do not contain
     embeddings.position_ids = torch.arange(embeddings.position_ids.shape[-1])[None]
     embeddings.token_type_ids = torch.zeros(embeddings.token_type_ids.shape, dtype=torch.int64)
 

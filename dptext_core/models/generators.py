@@ -1,4 +1,4 @@
-"""Which models there are that write a text token by token, and what is known of each without loading it."""
+"""The generators, models that write a text token by token, and their properties before they are loaded."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .registry import (
 
 #: Weights that stand on the MiniLM trunk: the format of the bundled generators (tools/train_generator.py).
 WEIGHTS_FILE = "generator.safetensors"
-#: The bundled models' folders in ``assets/models``.
+#: Folders of the bundled models in ``assets/models``.
 PROMPTED, PARAPHRASER = "prompted", "paraphraser"
 KINDS = ("encoder-decoder", "decoder")
 
-# Clipping ranges that papers or their released code give.
+# Clipping ranges from papers or their released code.
 PUBLISHED = {
     "google/flan-t5-base": (-19.22705113016047, 7.48324937989716, "released DP-MLM code, DP-Prompt"),
     "openai-community/gpt2": (
@@ -38,7 +38,7 @@ PUBLISHED = {
         "released DP-MLM code, DP-Paraphrase after fine-tuning on SNLI",
     ),
 }
-# Those of models that can be added, by tools/choose_generator_clip.py on 8 lines of WikiText-2 (test).
+# Ranges for models that can be added, by tools/choose_generator_clip.py on 8 lines of WikiText-2 (test).
 ESTIMATED = {
     "gemma-3-270m": {
         "paper": ClipRange(-1.0641, 14.1893, "μ to μ + 4σ of public texts"),
@@ -50,11 +50,11 @@ ALIASES = {"gpt2": "openai-community/gpt2", "flan-t5-base": "google/flan-t5-base
 
 @dataclass(frozen=True)
 class GeneratorPass:
-    """Of what a generator computed: scores in the same shape have the same bits.
+    """The shape of a generator's pass: scores in the same shape have the same bits.
 
-    prompts: how many were read together; width: the length they were filled up to, without the prefix; draws: rows of
-    each; prefix: how many of their first tokens were read once for all of them; row: which of the prompts × draws rows
-    the text is, since threads that share a product round its rows apart.
+    prompts: how many were read together; width: their padded length, without the prefix; draws: rows per prompt;
+    prefix: how many of their first tokens were read once for all of them. row: the text's index among the prompts ×
+    draws rows, since threads that share a product round its rows differently.
     """
 
     prompts: int
@@ -66,11 +66,11 @@ class GeneratorPass:
 
 @dataclass(frozen=True)
 class GeneratorSpec:
-    """What is known of a generator before it is loaded.
+    """The properties of a generator before it is loaded.
 
     kind: "encoder-decoder" (reads with an encoder) or "decoder" (continues the text before). clips: the known public
-    clipping ranges of its logits by name ("tuned", "paper"), the default first; empty where none is known.
-    max_length: tokens of one input, what is written included. folder: where its files lie.
+    clipping ranges of its logits by name ("tuned", "paper"), the default first; empty if none is known. max_length:
+    maximum number of tokens of one input and its output. folder: the folder of its files.
     """
 
     id: str
@@ -88,10 +88,10 @@ class GeneratorSpec:
 
 
 def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpec:
-    """Look up a generator: "bundled" (the one in ``assets/models/{bundled}``), a model that was added, a folder, or a
-    hub id that is in the local cache. Loads no torch.
+    """Look up a generator by name without loading torch.
 
-    A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
+    The name is "bundled" (the one in ``assets/models/{bundled}``), an added model, a folder, or a hub id in the local
+    cache. A folder may contain ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
     tuned_max, tuned_source, max_length. Raises ConfigError or ModelUnavailable.
     """
     for model in added() if name != BUNDLED else ():
@@ -100,8 +100,8 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
     if isinstance(name, str) and name in SOURCES:
         raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_add(name)}")
     missing = (
-        f"The bundled generator is not in assets/models/{bundled} ({WEIGHTS_FILE} is missing). Take that folder "
-        "from the repository again, or make it with tools/train_generator.py."
+        f"The bundled generator is not in assets/models/{bundled} ({WEIGHTS_FILE} is missing). Restore that folder "
+        "from the repository, or create it with tools/train_generator.py."
     )
     return _describe(*look_up(name, assets_folder() / "models" / bundled / WEIGHTS_FILE, missing))
 
@@ -150,9 +150,9 @@ def _max_length(notes_file: Path, notes: Mapping[str, Any], config: Mapping[str,
 
 
 def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[ModelInfo]:
-    """Return the generators on this machine: the bundled one, those that were added, those of the local hub cache.
+    """Return the generators on this machine: the bundled one, the added ones, and those of the local hub cache.
 
-    kind: only those that are "encoder-decoder" or "decoder"; None: all.
+    kind: only "encoder-decoder" or only "decoder"; None: all.
     """
     found = []
     places = [(BUNDLED, "bundled"), *((m.id, "added") for m in added()), *((r, "hub cache") for r in cached_repos())]

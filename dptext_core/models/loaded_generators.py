@@ -1,4 +1,4 @@
-"""The generators in memory: each is loaded once a process."""
+"""The loaded generators, each loaded once per process."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _locks: dict[tuple[str, str], threading.Lock] = {}
 
 
 def load_generator(name: str = BUNDLED, bundled: str = PROMPTED) -> Generator:
-    """Return the generator ``name``, loaded once, on a GPU where there is one.
+    """Return the generator ``name``, loaded once, on a GPU if there is one.
 
-    The process keeps the weights, never a text. Raises ModelUnavailable or ConfigError.
+    The process keeps the weights and never a text. Raises ModelUnavailable or ConfigError.
     """
     spec = generator_spec(name, bundled)
     key = (str(spec.folder), resolve_device(None))
@@ -32,13 +32,13 @@ def load_generator(name: str = BUNDLED, bundled: str = PROMPTED) -> Generator:
 
 
 def is_loaded(name: str = BUNDLED, bundled: str = PROMPTED) -> bool:
-    """Whether the generator is in memory already."""
+    """Return True if the generator is already in memory."""
     folder = str(generator_spec(name, bundled).folder)
     return any(key[0] == folder for key in _loaded)
 
 
 def forget_locks() -> None:
-    """After a fork: locks that another thread held would stay locked for ever in the child."""
+    """Replace the locks after a fork: locks held by another thread would stay locked forever in the child."""
     global _guard
     _guard = threading.Lock()
     _locks.clear()

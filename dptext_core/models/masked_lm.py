@@ -1,8 +1,9 @@
 """A masked language model in memory: its candidates, its tokenizer, and logits at masks.
 
-The bundled model is computed by ONNX Runtime on a processor (`onnx_masked`) and by PyTorch on a GPU; models that users
-add by PyTorch everywhere (`torch_masked`). A request has the same scores, bit for bit, in every call on one machine and
-device, whatever is asked beside it. Another machine, device or version of these libraries can differ in the last bits.
+ONNX Runtime computes the bundled model on a processor (`onnx_masked`) and PyTorch on a GPU. PyTorch computes the models
+that users add on every device (`torch_masked`). A request has the same scores, bit for bit, in every call on one
+machine and device, whatever the other requests are. Another machine, device or version of these libraries can differ in
+the last bits.
 """
 
 from __future__ import annotations
@@ -36,23 +37,23 @@ M = TypeVar("M")
 
 
 class MaskedLM:
-    """One loaded model on one device. Immutable, and safe to use from any thread.
+    """One loaded model on one device. Immutable and thread-safe.
 
-    `candidates`: the public whole words that a mask can become, in order of their ids; `candidate_ids` these ids.
-    `device`: "cpu", "cuda" (or "cuda:1") or "mps"; `dtype`: "bfloat16" or "float32", the type the layers compute in.
-    `workers`: how many threads can use `forward_all` with gain; `at_once`: how many passes each of them.
+    `candidates`: the public whole words that a mask can become, in order of their ids; `candidate_ids` are these ids.
+    `device`: "cpu", "cuda" (or "cuda:1") or "mps"; `dtype`: "bfloat16" or "float32", the type that the layers compute
+    in. `workers`: how many threads can call `forward_all` usefully; `at_once`: how many passes each of them computes.
     """
 
     def __init__(self, spec: MaskedLMSpec, device: str, dtype: str | None = None, language: Language = ENGLISH):
         self.spec = spec
         self.device = device
-        #: Why slower public ways are taken where the program knows faster ones: see `shortcuts`. Mostly empty.
+        #: Why a slower public path is used although the program knows a faster one: see `shortcuts`. Usually empty.
         self.slower: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self._logits: OnnxModel | TorchModel | None = None
         if spec.on_trunk and device == "cpu":
             self._read(TrunkTokenizer(), language, True)
-            # Those of another language have no graph.
+            # Models of another language have no graph.
             if np.array_equal(self.candidate_ids, stored_candidates(spec)):
                 self.dtype = "float32"
                 self._logits = OnnxModel(spec, self.mask_id)
@@ -62,7 +63,7 @@ class MaskedLM:
         self.at_once: int = self._logits.at_once
 
     def _read(self, tokenizer: Any, language: Language, uses_types: bool) -> None:
-        """Set what follows from a tokenizer."""
+        """Set the fields that follow from a tokenizer."""
         spec = self.spec
         self._tokens = private_backend(tokenizer)
         self.candidate_ids, self.candidates, self._marker = whole_words(tokenizer, language)
@@ -76,7 +77,7 @@ class MaskedLM:
             raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24.")
 
     def _by_torch(self, dtype: str | None, language: Language) -> TorchModel:
-        """Return the scorer of a transformers model; the whole model if a part of it cannot be cut."""
+        """Return the scorer of a transformers model; it runs the whole model if a part of it cannot be isolated."""
         extras.import_torch()
         from .torch_masked import TorchModel, plain_model, public_scores
 
@@ -85,12 +86,13 @@ class MaskedLM:
         model, tokenizer = plain_model(spec)
         uses_types = "token_type_ids" in tokenizer.model_input_names and getattr(model.config, "type_vocab_size", 0) > 1
         if spec.queries and not (uses_types and model.config.model_type == "bert"):
-            raise ConfigError(f"{spec.id!r} is not of BERT's build, so it cannot be asked by queries. Mend its card.")
+            raise ConfigError(f"{spec.id!r} is not a BERT model, so it cannot answer queries. Correct its dptext.json.")
         self._read(tokenizer, language, uses_types)
         decoder = model.get_output_embeddings()
         if decoder is not None and self.candidate_ids[-1] >= decoder.weight.shape[0]:
-            raise ConfigError(f"The tokenizer and the model in {spec.folder} do not belong together: sizes differ.")
-        # Fixed here, so that a later change of the setting does not change the shape of a pass.
+            raise ConfigError(f"The tokenizer and the model in {spec.folder} do not match: their sizes differ. "
+                              "Download the folder again.")
+        # Read once, so that a later change of the setting does not change the shape of a pass.
         self._threads = threads()
         pieces = [[n] for n in self.candidate_ids[[0, len(self.candidate_ids) // 2, -1]].tolist()]
         probe = self.model_input(MaskRequest(pieces, pieces, 1))
@@ -104,10 +106,10 @@ class MaskedLM:
 
     @property
     def description(self) -> str:
-        """Describe in a few words what it runs on; the page, `models` and `bench speed` print it."""
+        """Describe briefly what the model runs on, for the page, `models` and `bench speed`."""
         device = {"cpu": "the processor", "cuda": "the GPU", "mps": "the GPU"}[self.device.split(":")[0]]
         return f"on {device} in {self.dtype}" + "".join(
-            f"; slower than it could be, because {why}" for why in self.slower
+            f"; slower than possible, because {why}" for why in self.slower
         )
 
     def __repr__(self) -> str:
@@ -116,9 +118,9 @@ class MaskedLM:
     def encode(self, doc: Document) -> list[list[int]]:
         """Return the word-piece ids of each token of `doc`, from one tokenisation of the whole text, never truncated.
 
-        A piece belongs to the first token it overlaps; one that lies between tokens to the token before it (before the
-        first: to the first). A token without a piece of its own gets the id of the unknown word, so that no position
-        is lost. Special tokens written out in the text are read as plain characters.
+        A piece belongs to the first token that it overlaps. A piece between tokens belongs to the token before it (or
+        to the first token). A token without a piece gets the id of the unknown word, so that no position is lost.
+        Special tokens written out in the text are read as plain characters.
         """
         doc = doc.visible
         tokens = doc.tokens
@@ -131,7 +133,7 @@ class MaskedLM:
         return [p or [self.unk_id] for p in pieces]
 
     def word_pieces(self, word: str) -> list[int]:
-        """Return the word-piece ids of `word` as it stands inside a text (after a space); never empty."""
+        """Return the word-piece ids of `word` inside a text (after a space); never empty."""
         known = self._id_of.get(word)
         if known is not None:
             return [known]
@@ -144,8 +146,10 @@ class MaskedLM:
         return self.model_inputs([request])[0]
 
     def model_inputs(self, requests: Sequence[MaskRequest]) -> list[ModelInput]:
-        """Return the sequences that `requests` become: queries where the model is asked so and they have a context.
-        Those that read the same text share the list of its ids."""
+        """Return the sequences for `requests`: queries if the model supports them and the requests have a context.
+
+        Queries of one text share the list of its ids.
+        """
         queries = Queries(self.template, self.mask_id, self.spec.max_length, self._signs)
         texts: dict[tuple[int, ...], list[int]] = {}
         found = []
@@ -158,37 +162,41 @@ class MaskedLM:
         return found
 
     def shape_for(self, length: int, query: bool = False) -> tuple[int, int]:
-        """(rows, padded length) of the pass that a sequence of `length` positions goes into. Rows are positions of one
-        text where a pass is about one."""
+        """Return (rows, padded length) of the pass for a sequence of `length` positions.
+
+        In a pass about one text, the rows are positions of that text.
+        """
         padded = min(bucket(length), max(length, self.spec.max_length))
         of_one = query or isinstance(self._logits, OnnxModel)
         return MOST_QUERIES if of_one else rows_for(padded, self.device, self._threads), padded
 
     def text_of(self, x: ModelInput) -> int:
-        """Which text a pass with this input is about; 0 where it may be about several."""
+        """Return the text that a pass with this input is about; 0 if it may be about several."""
         return id(x.ids) if x.query or isinstance(self._logits, OnnxModel) else 0
 
     def forward(self, inputs: Sequence[ModelInput], rows: int, length: int) -> np.ndarray:
-        """Raw logits (len(inputs), |V|) in float32 at the masks, in one pass of fixed shape (rows, length).
+        """Return raw logits (len(inputs), |V|) in float32 at the masks, in one pass of fixed shape (rows, length).
 
         At most `rows` inputs, each at most `length` positions long; see `shape_for`.
         """
         return self.forward_all([(inputs, (rows, length))])
 
     def forward_all(self, passes: Passes) -> np.ndarray:
-        """Return the rows of `forward` for each of several passes, one after another: the same bits, in less time where
-        they are not more than `at_once`."""
+        """Return the rows of `forward` for several passes, one after another.
+
+        The bits are the same, and it takes less time for up to `at_once` passes.
+        """
         for inputs, (rows, length) in passes:
             if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
-                raise ValueError("more rows or positions than the shape of the pass has")
+                raise ValueError("more rows or positions than the shape of the pass allows")
         try:
             scores = self._together(passes)
         except Busy:
-            # What others have given back is held for them: once more, in the same shape. A smaller one would give
-            # scores with other last bits.
+            # Other threads may hold freed memory: retry once in the same shape. A smaller shape would give scores with
+            # other last bits.
             give_back_memory(self.device)
             scores = self._together(passes)
-        if np.isnan(scores.max(initial=0.0)):  # which is not a number where any is none
+        if np.isnan(scores.max(initial=0.0)):  # nan if any score is nan
             raise ModelUnavailable(
                 f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
             )
@@ -196,17 +204,17 @@ class MaskedLM:
 
     def _together(self, passes: Passes) -> np.ndarray:
         assert self._logits is not None
-        # transformers does not promise that two threads can run a model of its own at once.
+        # transformers does not guarantee that two threads can run one of its models at the same time.
         alone: AbstractContextManager[Any] = nullcontext() if isinstance(self._logits, OnnxModel) else self._lock
         with alone, enough_memory(self.device):
             return self._logits(passes)
 
 
 def rows_for(length: int, device: str, threads: int) -> int:
-    """Rows of a pass over sequences padded to `length`: enough for full speed and not more.
+    """Return the rows of a pass over sequences padded to `length`: enough for full speed and no more.
 
-    A CPU's core is at full speed from about 80 positions on, so that one short request alone wastes little; a GPU
-    wants thousands.
+    A CPU core reaches full speed at about 80 positions, so that one short request alone wastes little; a GPU needs
+    thousands.
     """
     if device == "cpu":
         return max(1, round(96 * max(1, min(threads, 8)) / length))
@@ -219,7 +227,7 @@ _locks: dict[tuple[str, str, Language], threading.Lock] = {}
 
 
 def load(name: str, device: str | None = None, language: Language = ENGLISH) -> MaskedLM:
-    """See `dptext_core.models.load_masked_lm`."""
+    """Load a masked language model: see `dptext_core.models.load_masked_lm`."""
     spec = masked_lm_spec(name)
     key = (str(spec.folder), resolve_device(device), language)
     with _guard:
@@ -237,19 +245,19 @@ def read_whole(make: Callable[[], M], name: str, folder: Path, device: str) -> M
     except (DPTextError, ImportError):
         raise
     except Exception as error:
-        # What reads these files raises whatever it comes across in a damaged one.
+        # Readers of these files raise arbitrary errors for damaged ones.
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise ModelUnavailable(
-                f"{name!r} does not fit into the memory of {device}. Choose a smaller model, or free some."
+                f"{name!r} does not fit into the memory of {device}. Choose a smaller model, or free some memory."
             ) from error
         raise ModelUnavailable(
-            f"The model {name!r} cannot be loaded from {folder}: its files are damaged, incomplete, or do not "
-            f"belong together ({type(error).__name__}). Get it again."
+            f"The model {name!r} cannot be loaded from {folder}: its files are damaged, incomplete, or do not match "
+            f"({type(error).__name__}). Download it again."
         ) from error
 
 
 def forget_locks() -> None:
-    """After a fork: locks that another thread held would stay locked for ever in the child."""
+    """Replace the locks after a fork: locks held by another thread would stay locked forever in the child."""
     global _guard
     _guard = threading.Lock()
     _locks.clear()

@@ -1,9 +1,9 @@
-"""The bundled masked language model on the processor: texts and their queries as rows of one pass of ONNX Runtime.
+"""The bundled masked language model on the processor: texts and their queries as rows of one ONNX Runtime pass.
 
-A query is a row of its own: it reads the text and itself, and nobody reads it. What a masked position of a text reads
-is the same, so that it is asked as a query that does not read itself. Each text is padded to a length that its own
-length fixes, and a matrix product gives a row the same bits whatever rows stand beside it, if there are two or more; so
-a request has the same bits in every call on one machine, alone or beside others, and by any number of threads.
+A query is a row of its own: it reads the text and itself, and no other row reads it. A masked position of a text reads
+the same, so it is computed as a query that does not read itself. Each text is padded to a length that depends on its
+own length only. A matrix product gives a row the same bits whatever the other rows are, if there are at least two. So a
+request has the same bits in every call on one machine, alone or with others, and with any number of threads.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .registry import GRAPH_FILE, WEIGHTS_FILE, MaskedLMSpec
 from .runtime import Session, threads
 from .windows import ModelInput, bucket
 
-#: Queries of one text that a pass answers at most.
+#: Maximum number of queries of one text in a pass.
 MOST_QUERIES = 256
-#: Texts that a thread computes at once: their rows share the products.
+#: Number of texts that a thread computes at once: their rows share the products.
 _AT_ONCE = 32
-# Python's own part of a pass goes one at a time.
+# Python's own part of a pass is serialised.
 _MOST_WORKERS = 16
 
 Passes = Sequence[tuple[Sequence[ModelInput], tuple[int, int]]]
@@ -40,9 +40,9 @@ def stored_candidates(spec: MaskedLMSpec) -> np.ndarray:
 
 
 def unreadable_error(spec: MaskedLMSpec, error: Exception) -> ModelUnavailable:
-    """Return the error for weights that cannot be read."""
+    """Return the error for unreadable weights."""
     return ModelUnavailable(
-        f"The weights in {spec.folder} cannot be read ({type(error).__name__}). Get the folder again."
+        f"The weights in {spec.folder} cannot be read ({type(error).__name__}). Download the folder again."
     )
 
 
@@ -54,7 +54,7 @@ class OnnxModel:
             self._session = Session(spec.folder / GRAPH_FILE, spec.folder)
         except ModelUnavailable:
             raise
-        except Exception as error:  # ONNX Runtime raises a kind of its own for each way to be damaged
+        except Exception as error:  # ONNX Runtime raises different errors for different damage
             raise unreadable_error(spec, error) from error
         self.mask_id = mask_id
         self.candidates = int(self._session.shape("found")[2])
@@ -83,8 +83,8 @@ class OnnxModel:
         return out
 
     def _found(self, length: int, texts: Sequence[Sequence[ModelInput]]) -> np.ndarray:
-        """Logits (texts, queries, candidates) of texts that are padded to one length."""
-        # Of one row alone a product has other bits.
+        """Return the logits (texts, queries, candidates) of texts that are padded to one length."""
+        # A product over a single row has other bits.
         shape = len(texts), max(2, *map(len, texts))
         ids, types = np.zeros((2, len(texts), max(2, length)), np.int64)
         there = np.zeros(ids.shape, np.float32)

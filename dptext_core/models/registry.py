@@ -1,4 +1,4 @@
-"""Which masked language models there are, and what is known of each without loading it."""
+"""The masked language models, and their properties before they are loaded."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ T = TypeVar("T")
 
 BUNDLED = "bundled"
 _READ = (".json", ".onnx", ".safetensors", ".txt", ".model")
-#: What a folder's description is read from: which files there are, notes and settings.
-_TOLD = ("", "spec.json", "dptext.json", "config.json", "tokenizer_config.json")
-#: The bundled model's format, which tools/export_models.py writes: a graph, and the weights that it and PyTorch read.
+#: Files that describe a folder's model: notes and settings.
+_SPEC_FILES = ("", "spec.json", "dptext.json", "config.json", "tokenizer_config.json")
+#: The bundled model's format, which tools/export_models.py writes: a graph, and the weights that the graph and PyTorch
+#: read.
 GRAPH_FILE, WEIGHTS_FILE = "masked_lm.onnx", "masked_lm.safetensors"
 LONGEST = 512
 """Positions used at most, whatever a model allows: the cost of attention grows with the square."""
 
-# Clipping ranges that papers or their released code give.
+# Clipping ranges from papers or their released code.
 PUBLISHED = {
     "FacebookAI/roberta-base": (-3.2093127, 16.304797887802124, "released DP-MLM code"),
 }
-# The hub's old short ids; a cache holds whichever was asked for.
+# The hub's old short ids; a cache contains the one that was requested.
 ALIASES = {
     "roberta-base": "FacebookAI/roberta-base",
     "roberta-large": "FacebookAI/roberta-large",
@@ -72,13 +73,13 @@ class ClipRange:
 
 @dataclass(frozen=True)
 class MaskedLMSpec:
-    """What is known of a masked LM before it is loaded.
+    """The properties of a masked LM before it is loaded.
 
     `clip_min`, `clip_max`: the public clipping range of its logits by the paper's rule or as published (None: unknown,
     the caller must give one, for example from `estimate_clip_range`); `clip_source` says where it comes from. `tuned`:
-    the wider range that was chosen on public text, where there is one. `max_length`: positions of one input, special
-    tokens included. `queries`: whether it was trained to score all words of a text in one pass, each asked for by a
-    mask of its own. `folder`: where its files lie.
+    the wider range that was chosen on public text, if there is one. `max_length`: positions of one input, including
+    special tokens. `queries`: whether it was trained to score all words of a text in one pass, with one query mask per
+    word. `folder`: the folder of its files.
     """
 
     id: str
@@ -94,7 +95,7 @@ class MaskedLMSpec:
 
     @property
     def clips(self) -> dict[str, ClipRange]:
-        """The known ranges by name ("tuned", "paper"), the default first."""
+        """Return the known ranges by name ("tuned", "paper"), the default first."""
         found = {} if self.tuned is None else {"tuned": self.tuned}
         if self.clip_min is not None and self.clip_max is not None:
             found["paper"] = ClipRange(self.clip_min, self.clip_max, self.clip_source)
@@ -102,7 +103,7 @@ class MaskedLMSpec:
 
     @property
     def on_trunk(self) -> bool:
-        """Return True if it is a graph over the vocabulary of the MiniLM trunk, as the bundled one is."""
+        """Return True if it is a graph over the vocabulary of the MiniLM trunk, like the bundled model."""
         return (self.folder / GRAPH_FILE).is_file()
 
 
@@ -121,33 +122,33 @@ class ModelInfo:
 
 
 def how_to_get(hub_id: str) -> str:
-    """Return the sentence that says how a model of the hub gets onto this machine."""
+    """Return the sentence that explains how to download a model of the hub to this machine."""
     return f"Get it once with 'hf download {hub_id}'; it then works offline."
 
 
 def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
-    """Look up masked LM `name`: "bundled", a local folder, or a hub id that is in the local cache. Loads no torch.
+    """Look up masked LM `name` without loading torch: "bundled", a local folder, or a hub id in the local cache.
 
-    A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
-    tuned_max, tuned_source, max_length, queries.
-    Raises ConfigError where the name or the folder cannot be used, ModelUnavailable where it is not on this machine.
+    A folder may contain ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
+    tuned_max, tuned_source, max_length, queries. Raises ConfigError if the name or the folder cannot be used,
+    ModelUnavailable if it is not on this machine.
     """
     folder = assets_folder() / "models" / "masked_lm"
     missing = (
-        f"The bundled masked language model is not in assets/models/masked_lm ({GRAPH_FILE} is missing). Take that "
-        "folder from the repository again, or make it with tools/export_models.py."
+        f"The bundled masked language model is not in assets/models/masked_lm ({GRAPH_FILE} is missing). Restore that "
+        "folder from the repository, or create it with tools/export_models.py."
     )
     return _describe(*look_up(name, folder / GRAPH_FILE, missing))
 
 
 def look_up(name: str, bundled: Path, missing: str) -> tuple[Path, str, str]:
-    """Folder, id and title of a model: "bundled", a folder, or a hub id that is in the local cache.
+    """Return folder, id and title of a model: "bundled", a folder, or a hub id in the local cache.
 
-    bundled: the file that makes the bundled one; missing: what to do where it is not there. Raises ConfigError or
+    bundled: the file that identifies the bundled model; missing: what to do if it is not there. Raises ConfigError or
     ModelUnavailable.
     """
     if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shorten_repr(name)}.")
+        raise ConfigError(f"A model name must be 'bundled', a folder or a hub id, not {shorten_repr(name)}.")
     if name == BUNDLED:
         if not bundled.is_file():
             raise ModelUnavailable(missing)
@@ -164,12 +165,12 @@ def look_up(name: str, bundled: Path, missing: str) -> tuple[Path, str, str]:
 
 
 def weights_sha256(folder: Path) -> str:
-    """SHA-256 of what is read of a model's folder: its weights, tokenizer, settings and clipping ranges."""
+    """Return the SHA-256 of the files that determine a model: its weights, tokenizer, settings and clipping ranges."""
     return sha256_of(*(p for p in folder.iterdir() if p.is_file() and p.suffix in _READ and p.name[0] != "."))
 
 
 def _hub_folder(name: str) -> Path | None:
-    """Return the snapshot folder of a hub id in the local cache, under the id as given or its other form."""
+    """Return the snapshot folder of a hub id in the local cache, under the given id or its other form."""
     extras.require("huggingface_hub")
 
     from huggingface_hub import try_to_load_from_cache
@@ -198,26 +199,29 @@ def json_in(path: Path) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=64)
 def _parse_file(path: Path, _changed: int, _size: int) -> Mapping[str, Any]:
-    """Parse a file last changed at that time; cached, since every mechanism asks for its model's file."""
+    """Parse a file last changed at that time; cached, since every mechanism reads its model's file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}. Get the model again.") from error
+        raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}. Download the model "
+                               "again.") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid JSON: repair or remove it.") from error
+        raise ConfigError(f"{path} is not valid JSON. Correct or remove it.") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path} must hold a JSON object.")
+        raise ConfigError(f"{path} must contain a JSON object.")
     return content
 
 
 def while_unchanged(describe: Callable[[Path, str, str], T]) -> Callable[[Path, str, str], T]:
-    """Cache a value computed from a model's folder until a file is added, removed or changed. Every sampled word asks
-    for its model."""
+    """Cache a value computed from a model's folder until a file is added, removed or changed.
+
+    Every sampled word looks up its model.
+    """
     known = lru_cache(maxsize=64)(lambda folder, name, title, state: describe(folder, name, title))
 
     @wraps(describe)
     def described(folder: Path, name: str, title: str) -> T:
-        return known(folder, name, title, tuple(_state(os.path.join(folder, file)) for file in _TOLD))
+        return known(folder, name, title, tuple(_state(os.path.join(folder, file)) for file in _SPEC_FILES))
 
     return described
 
@@ -259,9 +263,9 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
 
 
 def check_weights(folder: Path, config: Mapping[str, Any], file: str) -> None:
-    """Raise ConfigError or ModelUnavailable where a folder without our own ``file`` has no model that can be read."""
+    """Raise ConfigError or ModelUnavailable if a folder without the program's ``file`` has no readable model."""
     if not config:
-        raise ConfigError(f"{folder} holds no model: it has neither config.json nor {file}.")
+        raise ConfigError(f"{folder} contains no model: it has neither config.json nor {file}.")
     if not list(folder.glob("*.safetensors")):
         raise ModelUnavailable(
             f"{folder} has no weights in safetensors format, the only one that is read (other formats can run code). "
@@ -271,7 +275,7 @@ def check_weights(folder: Path, config: Mapping[str, Any], file: str) -> None:
 
 
 def range_in(notes: Mapping[str, Any], kind: str, notes_file: Path) -> ClipRange | None:
-    """Return the range that a model's notes name ``{kind}_min``, ``{kind}_max``; None where they name none."""
+    """Return the range ``{kind}_min``, ``{kind}_max`` in a model's notes; None if they have none."""
     names = f"{kind}_min", f"{kind}_max"
     low: Any = notes.get(names[0])
     high: Any = notes.get(names[1])
@@ -294,7 +298,8 @@ def _max_length(folder: Path, notes_file: Path, notes: Mapping, config: Mapping,
         if config.get("model_type") in _OFFSET_POSITIONS:
             pad = config.get("pad_token_id") or 0
             if not isinstance(pad, int):
-                raise ConfigError(f"pad_token_id in {folder / 'config.json'} is no whole number. Get the model again.")
+                raise ConfigError(f"pad_token_id in {folder / 'config.json'} is not a whole number. Download the model "
+                                  "again.")
             positions -= pad + 1
         limits.append(positions)
     length = json_in(folder / "tokenizer_config.json").get("model_max_length")
@@ -310,10 +315,9 @@ def _max_length(folder: Path, notes_file: Path, notes: Mapping, config: Mapping,
 
 
 def list_models() -> list[ModelInfo]:
-    """Return the masked LMs on this machine: the bundled one, and those with safetensors weights in the local hub
-    cache.
+    """Return the masked LMs on this machine: the bundled one, and hub models in safetensors format.
 
-    Others come with ``hf download ID``, or as a folder written by ``save_pretrained``.
+    Download others with ``hf download ID``, or save a folder with ``save_pretrained``.
     """
     found = []
     try:
@@ -342,7 +346,7 @@ def cached_repos() -> list[str]:
     from huggingface_hub.errors import CacheNotFound
 
     try:
-        # Named, because the function remembers the folder that was set when it was imported.
+        # Passed explicitly, because the function remembers the folder that was set when it was imported.
         repos = scan_cache_dir(constants.HF_HUB_CACHE).repos
     except (CacheNotFound, OSError, ValueError):
         return []

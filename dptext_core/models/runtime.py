@@ -1,4 +1,4 @@
-"""ONNX Runtime on the processor: how a graph is loaded, and how many threads compute it."""
+"""ONNX Runtime on the processor: loading a graph, and the number of threads that compute it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import numpy as np
 
 from ..support import extras
 
-#: Sessions of a parent process. Their threads do not exist here, so that nothing may end them.
+#: Sessions of a parent process. Their threads do not exist in this process, so they must not be ended.
 _INHERITED: list[Any] = []
 
 
 def threads() -> int:
-    """Return the number of compute threads: OMP_NUM_THREADS if set, else one for each core that this process may
-    use."""
+    """Return the number of compute threads: OMP_NUM_THREADS if set, else one per core that this process may use."""
     named = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if named.isdecimal() and int(named) > 0:
         return int(named)
@@ -30,7 +29,7 @@ def threads() -> int:
 class Session:
     """A graph with its weights, computed by all threads. Any number of callers can use it at once.
 
-    graph: the ONNX file. folder: where the file of weights lies that the graph names. Raises what ONNX Runtime raises.
+    graph: the ONNX file. folder: where the weights file is that the graph names. Raises what ONNX Runtime raises.
     """
 
     def __init__(self, graph: Path, folder: Path):
@@ -42,14 +41,14 @@ class Session:
         onnxruntime = extras.onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads(), 1
-        # Both keep memory for every shape that came by.
+        # Both keep memory for every input shape.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
         options.log_severity_level = 4
         for name, value in (
             ("session.model_external_initializers_file_folder_path", str(self._folder)),
-            # Weights become float32 once, and are not computed with in 8 bits.
+            # Weights are converted to float32 once; nothing computes with them in 8 bits.
             ("session.disable_quant_qdq", "1"),
-            # A thread that waits sleeps: a room of visitors needs the processor for its pages.
+            # A waiting thread sleeps, so that the pages of concurrent sessions get the processor.
             ("session.intra_op.allow_spinning", "0"),
         ):
             options.add_session_config_entry(name, value)
@@ -64,20 +63,20 @@ class Session:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of what the graph takes."""
+        """Return the names of the graph's inputs."""
         return self._inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of what the graph returns."""
+        """Return the names of the graph's outputs."""
         return tuple(self._outputs)
 
     def shape(self, output: str) -> Sequence[Any]:
-        """Return the shape of an output, with names where it depends on the input."""
+        """Return the shape of an output, with names for dimensions that depend on the input."""
         return self._outputs[output]
 
     def __call__(self, outputs: Sequence[str], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """Return the outputs of these names. Raises MemoryError where there is not enough memory."""
+        """Return the outputs of these names. Raises MemoryError if there is not enough memory."""
         if self._pid != os.getpid():
             with self._loading:
                 if self._pid != os.getpid():
@@ -86,7 +85,7 @@ class Session:
         whole = len(outputs) == len(self._outputs)
         try:
             return self._session.run(list(outputs), dict(given), None if whole else self._only)
-        except Exception as error:  # ONNX Runtime has no error of its own for this
+        except Exception as error:  # ONNX Runtime has no specific error for this
             if "llocat" in str(error) or "bad_alloc" in str(error):
                 raise MemoryError from None
             raise

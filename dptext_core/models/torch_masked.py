@@ -1,7 +1,7 @@
-"""Masked language models by PyTorch and transformers: on a GPU, and those that users add.
+"""Masked language models with PyTorch and transformers: on a GPU, and models that users add.
 
-The encoder runs as transformers has it, and the model's own head at the masks only. A pass has a shape that the lengths
-of its sequences fix, so that a request has the same bits in every call on one machine and device.
+The encoder is that of transformers, and the model's own head runs at the masks only. The lengths of the sequences fix
+the shape of a pass, so that a request has the same bits in every call on one machine and device.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from .windows import ModelInput
 
 
 class _Batch(NamedTuple):
-    """Sequences of one padded length: ids (B, L), types (B, L) or None, lengths (B), positions of the masks (B), and
-    how many rows at the front are asked for."""
+    """Sequences of one padded length.
+
+    ids (B, L), types (B, L) or None, lengths (B), positions of the masks (B), and how many rows at the front are
+    requested.
+    """
 
     ids: torch.Tensor
     types: torch.Tensor | None
@@ -34,9 +37,12 @@ class _Batch(NamedTuple):
     wanted: int
 
 
-def asked_by_queries(ids: torch.Tensor, positions: torch.Tensor, mask_id: int) -> dict[str, torch.Tensor]:
-    """Return the inputs of transformers' own BERT for a text (1, L) with a query at each of ``positions`` (n): each is
-    a mask of the second type at that position, which attends to the text and itself, and to which nothing attends."""
+def query_inputs(ids: torch.Tensor, positions: torch.Tensor, mask_id: int) -> dict[str, torch.Tensor]:
+    """Return the inputs of transformers' own BERT for a text (1, L) with a query at each of ``positions`` (n).
+
+    Each query is a mask of the second type at that position. It attends to the text and itself, and nothing attends to
+    it.
+    """
     n, asked = ids.shape[1], len(positions)
     hides = torch.full((n + asked, n + asked), float("-inf"))
     hides.fill_diagonal_(0.0)
@@ -51,10 +57,10 @@ def asked_by_queries(ids: torch.Tensor, positions: torch.Tensor, mask_id: int) -
 
 
 class TorchModel:
-    """Callable: passes → float32 logits (n, candidates), the rows in the order of the inputs.
+    """A callable from passes to float32 logits (n, candidates), with the rows in the order of the inputs.
 
-    A hook cuts the encoder's output down to the masked positions, so that the head runs there only. With ``cuts`` False
-    it runs everywhere, and nothing is assumed of the model's parts.
+    A hook reduces the encoder's output to the masked positions, so that the head runs only there. If ``cuts`` is False,
+    the head runs everywhere, and nothing is assumed about the model's parts.
     """
 
     workers = at_once = 1
@@ -82,8 +88,7 @@ class TorchModel:
             self._hook = None
 
     def check(self, x: ModelInput, public: np.ndarray) -> str:
-        """Run whole from now on where the scores of ``x`` are not the ``public`` ones, and say why; "" where they
-        are."""
+        """Switch to the whole model if the scores of ``x`` differ from the ``public`` ones; return the reason or ""."""
         passes = [([x], (2, len(x.ids) + 3))]
         what = f"cutting the output of {type(self.model).__name__}'s encoder"
         why = shortcuts.attempt(lambda: shortcuts.agree(self(passes)[0], public, self.dtype), what)
@@ -116,11 +121,11 @@ class TorchModel:
         return (logits[:, 0] if self.cuts else logits[at, x.positions])[: x.wanted, self.candidates].float()
 
     def _by_queries(self, inputs: Sequence[ModelInput]) -> torch.Tensor:
-        """Of a text that is asked at all its positions, in a shape that no other query changes."""
+        """Compute a text with queries at all its positions, in a shape that no other query changes."""
         text = torch.tensor([inputs[0].ids])
         n = text.shape[1]
         at = torch.arange(n)
-        given = {name: t.to(self.device) for name, t in asked_by_queries(text, at, self.mask_id).items()}
+        given = {name: t.to(self.device) for name, t in query_inputs(text, at, self.mask_id).items()}
         given["attention_mask"] = given["attention_mask"].to(self.model.dtype)
         self._positions = (n + at)[None].to(self.device)
         logits = self.model(**given).logits[0]
@@ -141,31 +146,32 @@ class TorchModel:
 
 
 def public_scores(model: Any, x: ModelInput, mask_id: int) -> np.ndarray:
-    """Scores of the whole vocabulary at the mask, float32, by a call of the unchanged model."""
+    """Return the scores of the whole vocabulary at the mask, float32, from the unchanged model."""
     given = {"input_ids": torch.tensor([x.ids]), "attention_mask": torch.ones(1, len(x.ids), dtype=torch.long)}
     if x.types is not None:
         given["token_type_ids"] = torch.tensor([x.types])
     if x.query:
-        given = asked_by_queries(torch.tensor([x.ids]), torch.tensor([x.position]), mask_id)
+        given = query_inputs(torch.tensor([x.ids]), torch.tensor([x.position]), mask_id)
     at = len(x.ids) if x.query else x.position
     with torch.inference_mode():
         return model(**given).logits[0, at].float().numpy()
 
 
 def plain_model(spec: MaskedLMSpec) -> tuple[Any, Any]:
-    """Return the model as transformers has it (float32, on the CPU, in evaluation mode), and its fast tokenizer.
+    """Return the transformers model (float32, on the CPU, in evaluation mode) and its fast tokenizer.
 
     Raises ModelUnavailable or ConfigError.
     """
     with quiet():
         model, tokenizer = _export_weights(spec) if spec.on_trunk else _from_folder(spec)
     if not tokenizer.is_fast:
-        raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed to place word pieces.")
+        raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed to locate word pieces. "
+                          "Choose another model.")
     return model.eval().requires_grad_(False), tokenizer
 
 
 def _export_weights(spec: MaskedLMSpec) -> tuple[Any, Any]:
-    """Return the weights of the ONNX graph in a model of transformers."""
+    """Return the weights of the ONNX graph from a transformers model."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -187,7 +193,7 @@ def _export_weights(spec: MaskedLMSpec) -> tuple[Any, Any]:
 
 
 def trunk_config() -> Any:
-    """Return the build of all-MiniLM-L6-v2 for transformers: its own file lies in a package that need not be here."""
+    """Return the configuration of all-MiniLM-L6-v2 for transformers: the package with its file may be missing."""
     with transformers_import_guard():
         from transformers import BertConfig
 
@@ -197,7 +203,7 @@ def trunk_config() -> Any:
 
 
 def trunk_tokenizer() -> Any:
-    """Return the tokenizer of all-MiniLM-L6-v2 as transformers has it, over the bundled vocabulary."""
+    """Return the tokenizer of all-MiniLM-L6-v2 as a transformers tokenizer, over the bundled vocabulary."""
     with transformers_import_guard():
         from transformers import PreTrainedTokenizerFast
 
@@ -222,25 +228,26 @@ def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:
         )
     except OSError as error:
         raise ModelUnavailable(
-            f"The files of {spec.id!r} are incomplete on this machine: get them again ({first_line(error)})."
+            f"The files of {spec.id!r} are incomplete on this machine. Download them again ({first_line(error)})."
         ) from error
     except ValueError as error:
         raise ConfigError(
-            f"{spec.id!r} is not a masked language model that transformers knows: choose another ({first_line(error)})."
+            f"{spec.id!r} is not a masked language model known to transformers. Choose another model "
+            f"({first_line(error)})."
         ) from error
     _complete(report, spec)
     try:
         tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ModelUnavailable(
-            f"The tokenizer of {spec.id!r} is damaged or incomplete on this machine: get it again "
+            f"The tokenizer of {spec.id!r} is damaged or incomplete on this machine. Download it again "
             f"({first_line(error)})."
         ) from error
     return model, tokenizer
 
 
 def _complete(report: dict[str, Any], spec: MaskedLMSpec) -> None:
-    """Refuse a model whose head, or any other part, would be random because its weights are not in the file."""
+    """Refuse a model whose weights are not all in the file, because the missing ones would be random."""
     missing = sorted(report.get("missing_keys") or ()) + sorted(map(str, report.get("mismatched_keys") or ()))
     if missing:
         raise ConfigError(

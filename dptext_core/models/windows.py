@@ -1,4 +1,4 @@
-"""Requests for scores at a mask, and the model input each becomes: template, window, position of the mask."""
+"""Requests for scores at a mask, and the model input of each: template, window, position of the mask."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Pieces = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class MaskRequest(Private):
-    """One position to score. Tokens are given as word-piece ids (`MaskedLM.encode`, `MaskedLM.word_pieces`).
+    """One position to score, with tokens given as word-piece ids (`MaskedLM.encode`, `MaskedLM.word_pieces`).
 
-    `masked`: the tokens of the text in which token `target` is replaced by one mask. `context`: the tokens of the half
-    that stands before it (DP-MLM's contextualised form), or None. `context_target`: the token on which the window of a
-    long context is centred; `target` if None. A model that is asked by queries reads `masked` alone, with token
-    `target` as it stands there, or a mask where that has no pieces.
+    `masked`: the tokens of the text in which one mask replaces token `target`. `context`: the tokens of the half before
+    it (DP-MLM's contextualised form), or None. `context_target`: the token on which the window of a long context is
+    centred; `target` if None. A model that answers queries reads `masked` alone, with token `target` unchanged, or a
+    mask if that token has no pieces.
     """
 
     context: Pieces | None
@@ -31,10 +31,10 @@ class MaskRequest(Private):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How a tokenizer frames one and two texts: special tokens around them, and token types of each part.
+    """How a tokenizer frames one and two texts: special tokens around them, and the token types of each part.
 
-    `single` and `pair` hold the ids before, between and after the texts; `*_types` the types of these and of the texts
-    in order of appearance, or None where the model has no token types.
+    `single` and `pair` contain the ids before, between and after the texts. `*_types` contain the types of these and of
+    the texts in order of appearance, or None if the model has no token types.
     """
 
     single: tuple[tuple[int, ...], ...]
@@ -43,15 +43,17 @@ class Template:
     pair_types: tuple[int, ...] | None
 
     def room(self, max_length: int, paired: bool) -> int:
-        """Word pieces that fit into each text's part of `max_length` positions."""
+        """Return how many word pieces fit into each text's part of `max_length` positions."""
         parts = self.pair if paired else self.single
         return (max_length - sum(map(len, parts))) // (2 if paired else 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInput(Private):
-    """Ids and types of one sequence and the position of its mask; of a query, the text alone and the position that is
-    asked for. Queries of one text share the list of its ids."""
+    """Ids and types of one sequence and the position of its mask; for a query, the text alone and the queried position.
+
+    Queries of one text share the list of its ids.
+    """
 
     ids: list[int]
     types: list[int] | None
@@ -60,9 +62,9 @@ class ModelInput(Private):
 
 
 def window(tokens: Pieces, target: int, centre: Sequence[int], room: int) -> tuple[list[int], int]:
-    """At most `room` word pieces around token `target`, whose pieces are `centre`; and where `centre` begins.
+    """Return at most `room` word pieces around token `target`, with pieces `centre`, and where `centre` begins.
 
-    What is shown depends on numbers of pieces only. Near an end of the text the other side gets the room that is left.
+    The window depends only on numbers of pieces. Near an end of the text, the other side gets the remaining room.
     """
     middle = list(centre[:room])
     rest = room - len(middle)
@@ -82,7 +84,7 @@ def window(tokens: Pieces, target: int, centre: Sequence[int], room: int) -> tup
 
 
 def model_input(request: MaskRequest, template: Template, mask_id: int, max_length: int) -> ModelInput:
-    """Return the sequence for `request`: at most `max_length` positions, with exactly one mask put in by us."""
+    """Return the sequence for `request`: at most `max_length` positions, with exactly one mask that we inserted."""
     if not 0 <= request.target < len(request.masked):
         raise InputError(f"The position {request.target} is outside the text, which has {len(request.masked)} tokens.")
     if request.context is None:
@@ -94,7 +96,7 @@ def model_input(request: MaskRequest, template: Template, mask_id: int, max_leng
         if 0 <= at < len(request.context):
             first = window(request.context, at, request.context[at], room)
         else:
-            # Everything of the context was deleted around the target: the end nearest to it is shown.
+            # All context around the target was deleted: use the end nearest to it.
             first = window(request.context, max(-1, min(at, len(request.context))), [], room)
         texts = [first, window(request.masked, request.target, [mask_id], room)]
         frame, part_types = template.pair, template.pair_types
@@ -113,9 +115,11 @@ def model_input(request: MaskRequest, template: Template, mask_id: int, max_leng
 
 
 def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """Windows (first token, token after the last) over tokens of these numbers of pieces: one where all fit into
-    `room` pieces, else windows that begin half a window apart, the last one full. A token that is longer than a window
-    has one of its own."""
+    """Return windows (first token, token after the last) over tokens with these numbers of pieces.
+
+    There is one window if all pieces fit into `room`. Otherwise windows begin half a window apart, and the last one is
+    full. A token longer than a window has one of its own.
+    """
     ends = list(accumulate(lengths))
     starts = [0, *ends[:-1]]
     spans: list[tuple[int, int]] = []
@@ -130,9 +134,9 @@ def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
 
 
 class Queries:
-    """The queries of a call: texts that several of them are about are cut and framed once.
+    """The queries of a call: each text is windowed and framed once for all its queries.
 
-    `signs`: ids of pieces without a letter or digit, at which a word is not asked for.
+    `signs`: ids of pieces without a letter or digit, which are never queried.
     """
 
     def __init__(self, template: Template, mask_id: int, max_length: int, signs: Container[int] = ()):
@@ -141,11 +145,13 @@ class Queries:
         self._texts: dict[int, tuple[Pieces, list[int], list[tuple[int, int]], dict[int, list[int]]]] = {}
 
     def __call__(self, request: MaskRequest) -> ModelInput:
-        """Return the text around the target, and the place of the target that is asked for. In a text longer than the
-        window the target is asked for in the one of `overlapping` in which it stands most central.
+        """Return the text around the target, and the position of the target's query.
 
-        A word of several pieces is asked for at its last one that has a letter or digit: at the first the model
-        answers with that piece ("ref" for "refund"), which is no other word, while the last has read the whole word."""
+        In a text longer than the window, the query uses the window of `overlapping` in which the target is most
+        central. A word of several pieces is queried at its last piece with a letter or digit. At the first piece the
+        model answers with that piece ("ref" for "refund"), which is not another word; the last piece has read the whole
+        word.
+        """
         if not 0 <= request.target < len(request.masked):
             raise InputError(
                 f"The position {request.target} is outside the text, which has {len(request.masked)} tokens."
@@ -171,7 +177,7 @@ class Queries:
         return ModelInput(framed[n], None, len(before) + asked, query=True)
 
     def _asked(self, pieces: Sequence[int]) -> int:
-        """Return the place of the last piece that is no sign; of the first where all are signs."""
+        """Return the position of the last piece that is not a sign; of the first if all are signs."""
         return next((k for k in range(len(pieces) - 1, 0, -1) if pieces[k] not in self.signs), 0)
 
 

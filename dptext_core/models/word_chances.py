@@ -1,5 +1,4 @@
-"""How likely words are without a text: by how frequent they are in public text, and by what a masked language model
-says of a place."""
+"""How probable words are without a text: from their public frequency, and from a masked language model."""
 
 from __future__ import annotations
 
@@ -9,17 +8,16 @@ import numpy as np
 
 from ..text.language import Language
 
-#: Nats that ln of the chances of words spans at most: lower values are raised.
+#: Largest spread, in nats, of the words' log probabilities: lower values are raised.
 SPREAD = 25.0
-#: Of the chances of the words of a space: the share that goes by frequency. It is the floor of words that the language
-#: model has no score for.
+#: Share of the proposal over a space's words that follows frequency. It is the floor for words that the language model
+#: does not score.
 BY_FREQUENCY = 0.1
 
 
 @lru_cache(maxsize=8)
 def candidates(model: str, language: Language) -> tuple[str, ...]:
-    """Return the words that a masked language model may say, as it writes them; of the bundled one without loading
-    it."""
+    """Return the words that a masked language model can produce, as it spells them."""
     if model != "bundled":
         from . import load_masked_lm
 
@@ -31,7 +29,7 @@ def candidates(model: str, language: Language) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def log_frequencies(words: tuple[str, ...]) -> np.ndarray:
-    """ln of the shares of words in public text, every count raised by one: float64 (V,), at most SPREAD apart."""
+    """Return ln of the words' shares in public text, every count raised by one: float64 (V,), at most SPREAD apart."""
     from ..words import word_space
 
     space = word_space()
@@ -46,10 +44,11 @@ def _floor(log_p: np.ndarray) -> np.ndarray:
 
 
 def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[str, ...]) -> np.ndarray:
-    """Scores (n, V) of a model's candidates → ln of a proposal over other words, float64 (n, W), at most SPREAD apart.
+    """Turn scores (n, V) of a model's candidates into ln of a proposal over other words, float64 (n, W).
 
-    The share BY_FREQUENCY goes by frequency, which leaves no word without a chance; the rest is the model's softmax
-    over the words that it has, as it writes them first. Of words that it has not at all, all goes by frequency.
+    The values are at most SPREAD apart. The share BY_FREQUENCY follows frequency, so that every word has a positive
+    probability. The rest is the model's softmax over the words it knows, in their first spelling. Words that it does
+    not know follow frequency alone.
     """
     at, there = _places(model, language, words)
     if not there.any():
@@ -63,7 +62,7 @@ def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[
 
 @lru_cache(maxsize=8)
 def _places(model: str, language: Language, words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Where each word stands among the model's candidates, case ignored, and whether it does."""
+    """Return each word's index among the model's candidates, ignoring case, and whether it is among them."""
     first: dict[str, int] = {}
     for i, word in enumerate(candidates(model, language)):
         first.setdefault(word.casefold(), i)

@@ -1,9 +1,9 @@
-"""The engine: the threads of a model and device that score the requests of all callers.
+"""The engine: threads of a model and device that score the requests of all callers.
 
-With ONNX Runtime there are as many as cores, which they share: a text that is alone has all of them. With PyTorch there
-is one. Callers take turns pass by pass, so that a short text does not wait for a long one; what a pass has room for is
-filled with requests of other callers that have the same shape.
-Scores do not depend on who else is served (see `masked_lm`). Nothing of a text is kept once its caller has the answer.
+With ONNX Runtime there are as many threads as cores, which they share: a single text gets all of them. With PyTorch
+there is one thread. Callers take turns pass by pass, so that a short text does not wait for a long one. Free space in a
+pass is filled with requests of other callers that have the same shape. Scores do not depend on the other requests (see
+`masked_lm`). Nothing of a text is kept once its caller has the answer.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .windows import MaskRequest, ModelInput
 if TYPE_CHECKING:
     from .masked_lm import MaskedLM
 
-#: Rows and padded length of a pass, and which text it is about; 0 where it may be about several.
+#: Rows and padded length of a pass, and which text it is about; 0 if it may be about several.
 PassShape = tuple[int, int, int]
 
 _STOPPED = "The engine was stopped. Run again to get a result."
-_POLL = 0.05  # seconds between a caller's looks at whether to stop
-_ENOUGH = 768  # positions of texts and queries: more at once are hardly faster, and others wait for them
+_POLL = 0.05  # seconds between a caller's checks whether to stop
+_ENOUGH = 768  # maximum positions of texts and queries: larger passes are not faster, and others wait for them
 
 
 class _Job:
-    """The requests of one call and where their scores go."""
+    """The requests of one call, and where their scores go."""
 
     def __init__(self, inputs: list[ModelInput], shapes: list[PassShape], width: int):
         self.inputs = inputs
@@ -51,7 +51,7 @@ class _Job:
         self.dropped = False
 
     def take(self, shape: PassShape, most: int) -> list[int]:
-        """Up to `most` open requests of `shape`, no longer open afterwards."""
+        """Take up to `most` open requests of `shape`; they are then no longer open."""
         waiting = self.open.get(shape)
         if not waiting:
             return []
@@ -61,9 +61,9 @@ class _Job:
         return taken
 
     def answer(self, which: list[int], rows: np.ndarray) -> None:
-        """Take the scores of these requests."""
+        """Store the scores of these requests."""
         if which == list(range(len(self.inputs))):
-            self.out = rows  # all of them, from one pass: no copy
+            self.out = rows  # all requests, from one pass: no copy
         else:
             self.out[which] = rows
         self.done += len(which)
@@ -72,7 +72,7 @@ class _Job:
 class Engine:
     """Scores masked positions in threads of its own. Make one with `dptext_core.models.engine`.
 
-    `capacity`: calls that may wait at once; one more is refused with Busy.
+    `capacity`: maximum number of calls that may wait; the next one is refused with Busy.
     """
 
     #: The language of the models that replicas serve.
@@ -87,7 +87,7 @@ class Engine:
         self._reset()
 
     def _reset(self) -> None:
-        """Nothing waits and no thread runs: at the beginning, and in a child process after a fork."""
+        """Clear the queue and the threads: at the beginning, and in a child process after a fork."""
         self._state = threading.Condition()
         self._jobs: deque[_Job] = deque()
         self._calls = 0
@@ -102,12 +102,15 @@ class Engine:
 
     @property
     def error(self) -> Exception | None:
-        """Why the last attempt to load the model failed, or None. The next call to `warm` or `score` tries again."""
+        """Return why the last attempt to load the model failed, or None.
+
+        The next call to `warm` or `score` tries again.
+        """
         return self._load_error
 
     @property
     def waiting(self) -> int:
-        """Calls to `score` that are being served or wait."""
+        """Return the number of calls to `score` that are running or waiting."""
         return self._calls
 
     def warm(self) -> None:
@@ -116,11 +119,11 @@ class Engine:
             self._start()
 
     def score(self, reqs: Sequence[MaskRequest], *, task: Task = UNWATCHED, timeout: float | None = None) -> np.ndarray:
-        """Raw, unclipped logits of the candidates at each request's mask: float32 (len(reqs), |V|).
+        """Return raw, unclipped logits of the candidates at each request's mask: float32 (len(reqs), |V|).
 
-        Loads the model on the first call. `task` is told in the caller's thread. Raises Cancelled
-        once it is cancelled, Busy where too many calls wait or `timeout` seconds have passed, and whatever loading or
-        scoring raised (ModelUnavailable, ConfigError, InputError). Every way out withdraws the open requests.
+        Loads the model on the first call. `task` is updated in the caller's thread. Raises Cancelled once it is
+        cancelled, Busy if too many calls wait or after `timeout` seconds, and any error of loading or scoring
+        (ModelUnavailable, ConfigError, InputError). Open requests are always withdrawn at the end.
         """
         end = None if timeout is None else time.monotonic() + timeout
         with self._state:
@@ -190,7 +193,7 @@ class Engine:
             self._jobs.remove(job)
 
     def _start(self) -> None:
-        """Start the threads that do not run. Called with the state held."""
+        """Start the missing threads. The caller must hold the state lock."""
         self._threads = {t for t in self._threads if t.is_alive()}
         if not self._threads:
             self._load_error = None
@@ -246,7 +249,7 @@ class Engine:
             batch = [one for _, some in passes for one in some]
             try:
                 scores = lm.forward_all([([job.inputs[i] for job, i in some], shape[:2]) for shape, some in passes])
-                if len(scores) != len(batch):  # before a caller takes any of them for its own
+                if len(scores) != len(batch):  # before a caller receives any of them
                     raise ValueError(f"The model gave {len(scores)} rows of scores for {len(batch)} requests.")
                 with self._state:
                     at = 0
@@ -258,7 +261,7 @@ class Engine:
                     self._state.notify_all()
                 del scores
             except BaseException as error:
-                # Whose requests are in the pass waits for this thread alone, whatever ends it.
+                # A caller with requests in the pass waits for this thread alone, so an error of any kind must reach it.
                 told = error if isinstance(error, Exception) else Cancelled(_STOPPED)
                 with self._state:
                     for job, _ in batch:
@@ -268,7 +271,7 @@ class Engine:
                 if told is not error:
                     raise
                 del told
-            # Nothing of a text stays in this frame while the thread sleeps.
+            # Nothing of a text remains in this frame while the thread sleeps.
             passes = batch = job = asked = None  # type: ignore[assignment]
 
     def _next_passes(self, lm: MaskedLM) -> list[tuple[PassShape, list[tuple[_Job, int]]]]:
@@ -281,7 +284,7 @@ class Engine:
         return passes
 
     def _next_pass(self) -> tuple[PassShape, list[tuple[_Job, int]]]:
-        """Return the next pass: requests of the first caller, filled up from the others. Called with the state held."""
+        """Return the next pass, filled with requests of the first caller, then of others, under the state lock."""
         first = self._jobs[0]
         shape = next(iter(first.open))
         batch: list[tuple[_Job, int]] = []

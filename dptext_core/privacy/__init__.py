@@ -1,1 +1,1 @@
-"""Mathematics of a release: drawing, distributions, Gaussian noise, guarantees."""
+"""Sampling, distributions, Gaussian noise, guarantees and their composition."""

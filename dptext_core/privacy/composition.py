@@ -1,4 +1,4 @@
-"""Optimal composition: ε of many pure draws together at a given δ.
+"""Optimal composition: the total ε of many pure draws at a given δ.
 
 Two draws of ε-DP can be distinguished no better than randomised response with the same ε. So k of them, even chosen
 adaptively, have the privacy loss of k randomised responses (Kairouz, Oh, Viswanath 2015, Theorem 3.3), a sum of ±ε.
@@ -15,7 +15,8 @@ pairs bounds k draws, even chosen adaptively (Zhu, Dong, Wang 2022, Theorem 10),
 second one on can add after an outcome is p·D(α·q/p) with a convex, falling D, a mixture of hockey-stick divergences of
 the first draw, and (P, Q) has the largest of each. This is an upper bound and not the optimum: the dominating pair has
 all t at once. Against the adaptive optimum, computed backwards by the worst t after each outcome, ε is 3% to 11% larger
-(20 to 200 draws, ε from 0.1 to 10, δ = 10⁻⁵). With many draws zCDP with ρ = ε²/8 is smaller; the lesser of both counts.
+(20 to 200 draws, ε from 0.1 to 10, δ = 10⁻⁵). With many draws, zCDP with ρ = ε²/8 is smaller; the smaller of both is
+used.
 
 Randomised responses of one ε are exact. Several ε are rounded up to multiples of one step: an upper bound again.
 """
@@ -29,18 +30,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-#: Multiples of the step that all ε together take. More is more exact and slower.
+#: Multiples of the step that add up to all ε together. More multiples are more precise and slower.
 _STEPS = 1 << 13
-#: Different ε that are kept apart; more are rounded up to so many.
+#: Number of different ε that are distinguished; more are rounded up to this many.
 _LEVELS = 24
-#: Below this δ the rounding errors of a Fourier transform count.
+#: Below this δ, the rounding errors of a Fourier transform matter.
 _LEAST_DELTA = 1e-9
-#: What δ is reduced by, relatively, so that rounding errors never make the result too small.
+#: Relative reduction of δ, so that rounding errors never make the result too small.
 _SLACK = 1e-9
 
 
 def optimal_epsilon(spent: Sequence[float] | Mapping[float, int], delta: float, bounded_range: bool = False) -> float:
-    """Return ε of several draws together as (ε, δ)-DP, never more than their sum.
+    """Return the total ε of several draws as (ε, δ)-DP, never more than their sum.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def _composed(counts: tuple[tuple[float, int], ...], delta: float, bounded_range
 
 
 def _randomised_response(epsilon: float, k: int, delta: float) -> float:
-    """Return the smallest ε of k randomised responses with one ε each: exact."""
+    """Return the smallest ε of k randomised responses with the same ε: exact."""
     flips = np.arange(k, -1, -1)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, k + 1)))])
     log_p = log_factorial[k] - log_factorial[flips] - log_factorial[k - flips]
@@ -115,14 +116,14 @@ def _response(m: int, step: float) -> np.ndarray:
 
 
 def _bounded_range(m: int, step: float) -> np.ndarray:
-    """Return the same of the worst draw with bounded range.
+    """Return the loss probabilities of the worst draw with bounded range.
 
     The curve δ(e^ε') is convex. The chords between the multiples of the step are above it and are the curve of a loss
     with these values (Doroshenko et al. 2022, "Connect the Dots").
     """
     p = 2 * math.tanh(step / 4) * np.exp(np.arange(-2 * m, 1) * step / 2) / -math.expm1(-m * step)
     p[[0, -1]] /= 2
-    # What lies at −ε does not count for any ε' above it; it completes the distribution.
+    # The mass at −ε affects no ε' above it; it completes the distribution.
     p[0] += max(0.0, 1 - p.sum())
     return p
 

@@ -1,9 +1,8 @@
 """Score tables and the distributions they give at each ε.
 
 For most mechanisms the word y is released with probability proportional to exp(ε·s(y)), where the scores s do not
-depend on ε; from a public proposal b, with one proportional to b(y)·exp(ε·s(y)). One table of scores (computed once,
-by a model) then gives the distribution, the draw, and every figure at any ε. All probabilities and all draws are
-float64.
+depend on ε; from a public proposal b, with one proportional to b(y)·exp(ε·s(y)). One table of scores, computed once by
+a model, then gives the distribution, the sample and every figure at any ε. All probabilities and all draws are float64.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from ..support.private import Private
 from ..support.statistics import boundary, clopper_pearson
 from .sampling import DEPTH, ROUGH, NoiseStream, Sampler, draw
 
-#: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
-#: the sampler does not reach an output any more, and what can come out under one text but not under another has no
-#: finite ε. Mechanisms whose scores differ by more refuse earlier (``Mechanism.max_epsilon``).
+#: Largest ε per draw. If the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|. Beyond DEPTH = 720 the
+#: sampler cannot reach an output, and an output that is possible under one text but not under another has no finite ε.
+#: Mechanisms whose scores differ by more refuse earlier (``Mechanism.max_epsilon``).
 MAX_EPSILON = 1400.0
-#: Draws behind a curve over ε where a distribution has no formula.
+#: Draws for a curve over ε if a distribution has no formula.
 CURVE_DRAWS = 200
-#: Different scores of which all terms of a sum are computed at once.
+#: Number of different scores up to which all terms of a sum are computed at once.
 FEW = 1000
 
 
@@ -40,22 +39,22 @@ def logsumexp(x: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TokenDistribution(Private):
-    """The distribution one word is drawn from.
+    """The distribution that one word is sampled from.
 
     Attributes
     ----------
     candidates : sequence of str, length V
         The possible outputs.
     log_probs : float64, shape (V,)
-        ln p; −inf for what is never drawn.
+        ln p; −inf for an impossible output.
     source : str or None
         The original word; None for an insertion.
     epsilon : float or None
-        The ε it belongs to.
+        Its ε.
     draws : int or None
         None for a closed form, n for a Monte Carlo estimate from n draws.
     depth : float
-        How far down the sampler goes, in nats: an output with ln p of −depth or more comes out with that probability.
+        The sampler's depth in nats: an output with ln p ≥ −depth has exactly that probability.
     """
 
     candidates: Sequence[str]
@@ -71,27 +70,29 @@ class TokenDistribution(Private):
 
     @cached_property
     def probs(self) -> np.ndarray:
-        """float64 (V,), summing to 1."""
+        """Return the probabilities, float64 (V,), summing to 1."""
         return np.exp(self.log_probs)
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     def index(self, word: str) -> np.ndarray:
-        """Return the indices of the candidates that are ``word``, ignoring case (several in models that know capitals).
-        Raises InputError for what is no text."""
+        """Return the indices of the candidates equal to ``word``, ignoring case.
+
+        There can be several in models that distinguish capitals. Raises InputError if it is not a text.
+        """
         if not isinstance(word, str):
-            raise InputError(f"A word is a text, not {type(word).__name__}.")
+            raise InputError(f"A word must be a text, not {type(word).__name__}.")
         return find_word(self.candidates, word)
 
     def p(self, word: str) -> float:
-        """Probability of releasing ``word``, ignoring case; 0 when it is no candidate."""
+        """Return the probability of releasing ``word``, ignoring case; 0 if it is not a candidate."""
         return float(self.probs[self.index(word)].sum())
 
     def p_keep(self) -> float:
-        """N_w: the probability that the word stays what it was (1-Diffractor paper, Section 5.1), ignoring case.
+        """Return N_w, the probability that the word is unchanged (1-Diffractor paper, Section 5.1), ignoring case.
 
-        0 when the original is no candidate, or for an insertion.
+        It is 0 if the original is not a candidate, and for an insertion.
         """
         if self.source is None:
             return 0.0
@@ -99,21 +100,21 @@ class TokenDistribution(Private):
         return float(self.probs[at].sum())
 
     def keep_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Where N_w lies: exactly itself for a closed form, else the Clopper-Pearson interval of the draws."""
+        """Return the interval of N_w: exact for a closed form, else the Clopper-Pearson interval of the draws."""
         p = self.p_keep()
         return (p, p) if self.draws is None else clopper_pearson(round(p * self.draws), self.draws, confidence)
 
     def support(self, eta: float = 0.05) -> int:
-        """S_w (b): the size of the smallest set of words that has probability 1 − eta or more."""
+        """Return S_w (b): the size of the smallest set of words with probability at least 1 − eta."""
         if not 0 <= eta < 1:
-            raise ConfigError(f"eta is a probability in [0, 1), not {eta}.")
+            raise ConfigError(f"eta must be a probability in [0, 1), not {eta}.")
         descending = np.sort(self.probs)[::-1]
         return int(min(np.searchsorted(np.cumsum(descending), 1 - eta - 1e-12) + 1, np.count_nonzero(descending)))
 
     def expected_distinct(self, n: int = 100) -> float:
-        """S_w (a): the expected number of different words in n independent draws, Σ 1 − (1 − p)^n.
+        """Return S_w (a): the expected number of different words in n independent draws, Σ 1 − (1 − p)^n.
 
-        Of an estimate from draws: in n of them, chosen at random, which is unbiased.
+        For an estimate from draws, it is the unbiased number in n of them, chosen at random.
         """
         n = check_whole_number("n", n, least=0)
         if self.draws is not None:
@@ -121,7 +122,7 @@ class TokenDistribution(Private):
         return float(seen_at_least_once(self.probs, n).sum())
 
     def entropy(self) -> float:
-        """Shannon entropy in bits."""
+        """Return the Shannon entropy in bits."""
         p = self.probs
         return float(-(p[p > 0] * self.log_probs[p > 0]).sum() / np.log(2))
 
@@ -135,22 +136,21 @@ class TokenDistribution(Private):
         Returns
         -------
         list of (str, float)
-            Words with their probabilities, most probable first; those that are as probable in the order of the
-            candidates.
+            Words with their probabilities, most probable first; ties in the order of the candidates.
         """
         x, k = -self.log_probs, min(check_whole_number("k", k, least=1), len(self))
-        part = np.flatnonzero(x <= np.partition(x, k - 1)[k - 1])  # where the k-th is tied, more than k
+        part = np.flatnonzero(x <= np.partition(x, k - 1)[k - 1])  # if the k-th is tied, more than k
         order = part[np.argsort(x[part], kind="stable")][:k]
         return [(self.candidates[i], float(self.probs[i])) for i in order]
 
     def sample(self, n: int = 1, seed: int | None = None) -> list[str]:
-        """Independent draws, by the sampler that a rewrite uses.
+        """Return independent draws from the sampler that a rewrite uses.
 
         Parameters
         ----------
         n : int
         seed : int, optional
-            Makes them repeatable, and not private.
+            Makes the draws repeatable, and not private.
 
         Returns
         -------
@@ -159,12 +159,12 @@ class TokenDistribution(Private):
         return [self.candidates[i] for i in self.sample_indices(check_whole_number("n", n, least=0), NoiseStream(seed))]
 
     def sample_indices(self, n: int, stream: NoiseStream) -> np.ndarray:
-        """n independent draws as indices into ``candidates``, int64 (n,), by the sampler that a rewrite uses."""
+        """Return n independent draws as indices into ``candidates``, int64 (n,), by the sampler that a rewrite uses."""
         return draw(self.log_probs, stream, n) if self._sampler is None else self._sampler(n, stream)
 
 
 class Channel(Private, ABC):
-    """What one word is drawn from at every ε, and what it becomes under a locked stream.
+    """The distribution of one word at every ε, and its output under a locked stream.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Channel(Private, ABC):
     source : str or None
         The original word.
     draws : int or None
-        None for a closed form, n where probabilities are estimated from n draws.
+        None for a closed form, n if probabilities are estimated from n draws.
     """
 
     draws: int | None = None
@@ -181,7 +181,7 @@ class Channel(Private, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "draw" in cls.__dict__ and "drawer" not in cls.__dict__:  # a base's shorter way draws otherwise
+        if "draw" in cls.__dict__ and "drawer" not in cls.__dict__:  # a base's shortcut samples differently
             cls.drawer = Channel.drawer  # type: ignore[method-assign]
 
     if TYPE_CHECKING:  # at run time these are fields of a dataclass or properties
@@ -194,62 +194,66 @@ class Channel(Private, ABC):
 
     @property
     def bends(self) -> bool:
-        """Whether ln p has bends along ε, so that a curve through points of it is off between them: a view that has no
-        more than those says "≈"."""
+        """Return True if ln p has kinks along ε, so that a curve through a few points is only approximate between them.
+
+        A view that has only these points shows "≈".
+        """
         return False
 
     @property
     @abstractmethod
     def source_index(self) -> np.ndarray:
-        """Indices of the original word among the candidates, ignoring case; empty where it is none of them."""
+        """Return the indices of the original word among the candidates, ignoring case; empty for none."""
 
     @abstractmethod
     def at(self, epsilon: float) -> TokenDistribution:
         """Return the distribution at ``epsilon``."""
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
-        """Index of the word released at ``epsilon`` under this stream."""
+        """Return the index of the word released at ``epsilon`` under this stream."""
         return int(draw(self.at(epsilon).log_probs, stream)[0])
 
     def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
-        """:meth:`draw` at this ε, for many streams: what does not depend on the noise may be worked out once."""
+        """Return :meth:`draw` at this ε as a function of the stream; work without noise is done once."""
         return lambda stream: self.draw(epsilon, stream)
 
     def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        """Under one stream: from which ε on which candidate is released.
+        """Return the ε at which the released candidate changes under one stream.
 
         Parameters
         ----------
         stream : NoiseStream
         low, high : float
-            Between which ε.
+            The range of ε.
 
         Returns
         -------
         list of (float, int)
-            ε and index of the candidate, ascending, the first at ``low``.
+            ε and index of the candidate from there on, ascending, the first at ``low``.
         """
         return search_flips(lambda epsilons: [self.draw(float(e), stream) for e in epsilons], low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
-        """At most n candidates worth showing between two ε, int64, those that are most probable somewhere first."""
+        """Return at most n candidates worth displaying between two ε, int64, the most probable ones first."""
         best = np.max([self.at(e).log_probs for e in np.geomspace(low, high, 5)], axis=0)
         n = min(n, int(np.isfinite(best).sum()))
         part = np.argpartition(-best, n - 1)[:n] if n < len(best) else np.arange(n)
         return part[np.argsort(-best[part], kind="stable")]
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
-        """N_w and S_w (a): ``at(epsilon).p_keep()`` and ``.expected_distinct(100)``, perhaps by a shorter way."""
+        """Return N_w and S_w (a): ``at(epsilon).p_keep()`` and ``.expected_distinct(100)``, possibly by a shortcut."""
         d = self.at(epsilon)
         return d.p_keep(), d.expected_distinct(100)
 
     def deniability_without(self, epsilon: float, parts: int) -> np.ndarray | None:
-        """N_w and S_w, where they are estimated from draws that all words share, without each of so many parts of the
-        draws: float64 (parts, 2), for a jackknife. None for a closed form."""
+        """Return jackknife values of N_w and S_w, each without one part of the draws: float64 (parts, 2).
+
+        Only for estimates from draws that all words share; None for a closed form.
+        """
         return None
 
     def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """ln of the probabilities of the candidates ``which`` (c,) at every ε (m,): float64 (c, m), −inf for 0."""
+        """Return ln of the probabilities of candidates ``which`` (c,) at every ε (m,): float64 (c, m), or −inf."""
         return np.stack([self.at(e).log_probs[which] for e in epsilons], axis=1)
 
 
@@ -266,7 +270,7 @@ class ScoreTable(Channel):
     candidates : sequence of str, length V
         The possible outputs.
     scores : float64, shape (V,)
-        −inf for a candidate that a filter removed.
+        −inf for a candidate removed by a filter.
     source : str or None
         The original word.
     log_base : float64, shape (V,), or None
@@ -291,7 +295,7 @@ class ScoreTable(Channel):
             )
 
     def log_weights(self, epsilon: float) -> np.ndarray:
-        """ln p up to a constant, float64 (V,)."""
+        """Return ln p up to a constant, float64 (V,)."""
         return epsilon * self.scores if self.log_base is None else epsilon * self.scores + self.log_base
 
     def at(self, epsilon: float) -> TokenDistribution:
@@ -313,15 +317,15 @@ class ScoreTable(Channel):
 
     @cached_property
     def ascending(self) -> np.ndarray:
-        """The scores in order, float64 (V,)."""
+        """Return the scores in order, float64 (V,)."""
         return np.sort(self.scores)
 
     def log_z(self, epsilons: np.ndarray) -> np.ndarray:
-        """ln Σ b·exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
+        """Return ln Σ b·exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
         if self.log_base is not None:
             return self._based_log_z(epsilons)
         s = self.ascending[np.searchsorted(self.ascending, -np.inf, side="right") :][::-1]
-        # Clipping and rounding make many scores equal: those are one term.
+        # Clipping and rounding make many scores equal: equal scores are one term.
         first = np.flatnonzero(np.concatenate([[True], s[1:] != s[:-1]]))
         times = np.diff(first, append=len(s)).astype(np.float64)
         gaps = s[first] - s[0]
@@ -331,7 +335,7 @@ class ScoreTable(Channel):
         for i, e in enumerate(epsilons):
             # Terms below exp(−45) together change log Z by less than V·3e-20.
             m = len(gaps) if e <= 0 else int(np.searchsorted(-gaps, 45.0 / e, side="right"))
-            # Not by @: BLAS would wake a thread for it, which spins, and a server has other work for that core.
+            # Not by @: BLAS would wake a thread that spins, and a server needs that core for other work.
             out[i] = e * s[0] + np.log((np.exp(e * gaps[:m]) * times[:m]).sum())
         return out
 
@@ -365,9 +369,10 @@ class ScoreTable(Channel):
         return part[np.argsort(-self.scores[part], kind="stable")]
 
     def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        """As :meth:`Channel.epsilon_breakpoints`, exact: the released score never falls as ε grows.
+        """Return the exact changes of the released candidate: see :meth:`Channel.epsilon_breakpoints`.
 
-        Approximate noise tells which candidates come out nowhere; the others are compared by their exact noise.
+        The released score never falls as ε grows. Approximate noise rules out candidates that are never released; the
+        others are compared by their exact noise.
         """
         prefixes, rough, beyond = stream.rough_gumbel(len(self.scores))
         if self.log_base is not None:
@@ -381,7 +386,7 @@ class ScoreTable(Channel):
 
 
 def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:
-    """1 − (1 − p)^n, float64 like ``probs``; its absolute error is below n·1e-16."""
+    """Return 1 − (1 − p)^n, float64 like ``probs``; its absolute error is below n·1e-16."""
     miss = np.maximum(1.0 - probs, 0.0)
     never = np.ones_like(miss)
     # By squaring: products are ten times faster than powers, for the same digits.
@@ -393,8 +398,7 @@ def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:
 
 
 def expected_distinct_of(counts: np.ndarray, n: int) -> float:
-    """Return the expected number of different words among n of the draws that gave these counts (k,), chosen at
-    random."""
+    """Return the expected number of different words in a random sample of n of the draws with these counts (k,)."""
     from scipy.special import gammaln
 
     total = counts.sum()
@@ -406,7 +410,7 @@ def expected_distinct_of(counts: np.ndarray, n: int) -> float:
 
 
 def without_each(winners: np.ndarray, source: int, parts: int) -> np.ndarray:
-    """N_w and S_w (100) of the released words (n,) but those of every part, float64 (parts, 2)."""
+    """Return N_w and S_w (100) of the released words (n,) without each part, float64 (parts, 2)."""
     words, place = np.unique(winners, return_inverse=True)
     counts = np.stack([np.bincount(place[k::parts], minlength=len(words)) for k in range(parts)])
     left = counts.sum(axis=0) - counts
@@ -415,7 +419,7 @@ def without_each(winners: np.ndarray, source: int, parts: int) -> np.ndarray:
 
 
 def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:
-    """Which of the lines ε·slope + offset is the highest, from which ε on: ascending, the first at ``low``.
+    """Return which line ε·slope + offset is the highest from which ε on: ascending, the first at ``low``.
 
     slopes, offsets: float64 (V,); a slope of −inf never wins.
     """
@@ -440,10 +444,9 @@ def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -
 
 
 def _may_win(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float, slack: float) -> np.ndarray:
-    """Return every line that may be in the :func:`envelope` where all offsets are off by ``slack`` together; int64,
-    ascending.
+    """Return every line that may be in the :func:`envelope` if offsets are off by ``slack`` in total; int64, ascending.
 
-    Whatever is above the lines that win at both ends is so where these cross, or at an end.
+    Any other winner exceeds the lines that win at both ends at their crossing, or at an end.
     """
     at_low, at_high = low * slopes + offsets, high * slopes + offsets
     first, last = int(at_low.argmax()), int(at_high.argmax())
@@ -459,8 +462,10 @@ def _may_win(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float, s
 def search_flips(
     winners: Callable[[np.ndarray], Sequence[int] | np.ndarray], low: float, high: float, points: int = 160
 ) -> list[tuple[float, int]]:
-    """Flips of any rule that names the winners at some ε (m,): on a grid of ``points``, and where two neighbours differ
-    each change between them by bisection. Not seen is who wins between two neighbours that have the same winner."""
+    """Search the changes of any rule that returns the winners at some ε (m,), on a grid and by bisection.
+
+    Changes between two of the ``points`` with the same winner are missed.
+    """
     grid = np.geomspace(low, high, points)
     found = np.asarray(winners(grid))
     out = [(float(low), int(found[0]))]

@@ -1,4 +1,4 @@
-"""Draws of many releases, counted by their ε, and what optimal composition makes of them together."""
+"""Draws of many releases, counted by their ε, and their total under optimal composition."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .sentences import DELTA
 
 @dataclass
 class DrawCounts:
-    """How many draws spend each ε. Only pure draws have an optimal composition.
+    """The number of draws per ε. Only pure draws have an optimal composition.
 
     Attributes
     ----------
     counts : Counter of float
-        The number of draws by their ε.
+        The number of draws for each ε.
     is_pure : bool
         Whether every draw is pure DP.
     bounded_range : bool
@@ -51,7 +51,7 @@ class DrawCounts:
         self.counts.update(other.counts)
 
     def within(self, total: float) -> DrawCounts:
-        """Return the draws of some of the releases, which spend ``total`` together; not pure where ε differs."""
+        """Return the draws of some of the releases, which spend ``total`` together; not pure if ε differs."""
         (epsilon,) = self.counts if len(self.counts) == 1 else (0.0,)
         if not epsilon:
             return DrawCounts(is_pure=False)
@@ -59,12 +59,12 @@ class DrawCounts:
         return DrawCounts(Counter({epsilon: draws}), self.is_pure, self.bounded_range)
 
     def optimal(self, total: float, delta: float = DELTA) -> float | None:
-        """Return ε of all of them as (ε, δ)-DP; None unless they are pure and it is at least 2% below ``total``."""
+        """Return the total ε as (ε, δ)-DP; None unless the draws are pure and it is at least 2% below ``total``."""
         return optimal_total(self.counts, total, self.bounded_range, delta) if self.is_pure and self.counts else None
 
 
 def optimal_note(epsilon: float | None) -> str:
-    """Return what stands beside a total, in brackets; empty where optimal composition is not smaller."""
+    """Return a note in brackets for a total; empty if optimal composition is not smaller."""
     if epsilon is None:
         return ""
     return f" (by optimal composition ε = {bound(epsilon)} with δ = {scientific(DELTA)})"

@@ -1,14 +1,14 @@
-"""Gaussian noise with a promise: how much of it, and drawn so that floating point does not void the promise.
+"""Gaussian noise with a guarantee: its scale, and sampling that is safe in floating point.
 
-How much. Noise of deviation σ on a vector that may move by Δ in the ℓ2 norm is (ε, δ)-DP exactly where, with μ = Δ/σ,
-Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) ≤ δ (Balle and Wang, ICML 2018, Theorem 8). Both terms are computed together: with
-x = ε/μ − μ/2 and y = ε/μ + μ/2 it is y² − x² = 2ε, so that e^ε·φ(y) = φ(x) and the left side is φ(x)·(R(x) − R(y)) with
-Mills' ratio R(z) = Φ(−z)/φ(z), the scaled complementary error function. No e^ε is left that could overflow.
+Scale. Noise of deviation σ on a vector that may move by Δ in the ℓ2 norm is (ε, δ)-DP if and only if, with μ = Δ/σ,
+Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) ≤ δ (Balle and Wang, ICML 2018, Theorem 8). Both terms are computed together: with x =
+ε/μ − μ/2 and y = ε/μ + μ/2 it is y² − x² = 2ε, so that e^ε·φ(y) = φ(x) and the left side is φ(x)·(R(x) − R(y)) with
+Mills' ratio R(z) = Φ(−z)/φ(z), the scaled complementary error function. No e^ε remains that could overflow.
 
-Drawn how. A vector of whole numbers gets noise that is rounded to whole numbers. As rounding z + σN is rounding N's
-share alone, this is the Gaussian mechanism with its output rounded: what is computed from a private output keeps the
-promise. It takes that the rounded noise has its chances exactly, P(k) = Φ((k + ½)/σ) − Φ((k − ½)/σ), and it has: where
-float64 cannot tell to which whole number a draw belongs, more random bits and more digits are taken until it is clear.
+Sampling. A vector of integers gets noise that is rounded to integers. Rounding z + σN rounds only σN, so this is the
+Gaussian mechanism with rounded output, and post-processing preserves the guarantee. The rounded noise must have exactly
+the probabilities P(k) = Φ((k + ½)/σ) − Φ((k − ½)/σ). It does: if float64 cannot decide to which integer a draw belongs,
+more random bits and more digits are used until it is clear.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ..errors import ConfigError
 from ..support.statistics import boundary
 from .sampling import NoiseStream
 
-#: What δ is aimed below its value, relatively: far more than rounding moves it (tested against 60 digits).
+#: Relative safety margin of δ: far more than rounding errors (tested against 60 digits).
 MARGIN = 1e-8
-#: The largest δ that :func:`gaussian_sigma` takes; beyond it, more than half of the promises fail.
+#: The largest δ that :func:`gaussian_sigma` accepts; beyond it, more than half of the guarantees fail.
 LARGEST_DELTA = 0.5
 #: The largest deviation of rounded noise.
 LARGEST_SIGMA = 2.0**40
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """Return the smallest δ with which Gaussian noise is (ε, δ)-DP where texts lie ``mu`` deviations apart at most."""
+    """Return the smallest δ with which Gaussian noise is (ε, δ)-DP if texts are at most ``mu`` deviations apart."""
     from scipy.special import ndtr
 
     if mu <= 0:
@@ -41,7 +41,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
     tail = density * _mills(y)
-    # R grows like e^(x²/2) on the other side of 0, where Φ is near 1 and is taken itself.
+    # R grows like e^(x²/2) on the other side of 0, where Φ is near 1 and is used directly.
     return density * _mills(x) - tail if x >= 0 else float(ndtr(-x)) - tail
 
 
@@ -52,7 +52,7 @@ def _mills(z: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """Return the largest distance in deviations at which Gaussian noise is (ε, δ)-DP, on the side of safety."""
+    """Return the largest distance in deviations at which Gaussian noise is (ε, δ)-DP, rounded to the safe side."""
     if not epsilon > 0 or not 0 < delta <= LARGEST_DELTA:
         raise ConfigError(f"Gaussian noise needs ε above 0 and δ above 0, at most {LARGEST_DELTA:g}.")
     high = 1.0
@@ -63,12 +63,12 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
-    """Return the least deviation of Gaussian noise that is (ε, δ)-DP for this ℓ2 sensitivity, on the side of safety."""
+    """Return the smallest deviation of Gaussian noise that is (ε, δ)-DP for this ℓ2 sensitivity, rounded up."""
     return sensitivity / gaussian_mu(epsilon, delta)
 
 
 def gaussian_epsilon(delta: float, mu: float) -> float:
-    """Return the smallest ε with which Gaussian noise is (ε, δ)-DP where texts lie ``mu`` deviations apart at most."""
+    """Return the smallest ε with which Gaussian noise is (ε, δ)-DP if texts are at most ``mu`` deviations apart."""
     if gaussian_delta(0.0, mu) <= delta:
         return 0.0
     high = 1.0
@@ -78,16 +78,15 @@ def gaussian_epsilon(delta: float, mu: float) -> float:
 
 
 def gaussian_advantage(mu: float) -> float:
-    """Return the total variation of Gaussian noise and the same ``mu`` deviations apart: 2Φ(μ/2) − 1."""
+    """Return the total variation between Gaussian noise and itself shifted by ``mu`` deviations: 2Φ(μ/2) − 1."""
     return math.erf(mu / math.sqrt(8.0))
 
 
 def laplace_advantage(shift: np.ndarray, rate: float) -> float:
-    """Return a bound of the total variation of noise on whole numbers, P(k) ∝ e^(−rate·|k|), and the same shifted by
-    ``shift`` (whole, any shape).
+    """Bound the total variation between integer noise, P(k) ∝ e^(−rate·|k|), and itself shifted by ``shift``.
 
-    By Pinsker's inequality, √(D/2), from the divergence D, which adds up over the numbers: with x = rate·|shift| each
-    adds rate·(E|k − shift| − E|k|) = x − rate/sinh(rate)·(1 − e^(−x)).
+    shift: integers of any shape. By Pinsker's inequality, √(D/2), from the divergence D, which adds up over the
+    numbers: with x = rate·|shift| each adds rate·(E|k − shift| − E|k|) = x − rate/sinh(rate)·(1 − e^(−x)).
     """
     x = rate * np.abs(np.asarray(shift)).astype(np.float64)
     ratio = rate / math.sinh(rate) if 0 < rate < 700 else float(rate == 0)
@@ -95,7 +94,7 @@ def laplace_advantage(shift: np.ndarray, rate: float) -> float:
 
 
 def rounded_gaussian(stream: NoiseStream, n: int, sigma: float) -> np.ndarray:
-    """n independent whole numbers, int64 (n,): normal ones of deviation ``sigma``, rounded, with exact chances.
+    """Return n independent integers, int64 (n,): normal with deviation ``sigma``, rounded, with exact probabilities.
 
     With the noise locked, their absolute values grow with ``sigma``.
     """
@@ -114,15 +113,17 @@ def rounded_gaussian(stream: NoiseStream, n: int, sigma: float) -> np.ndarray:
     deep = u < 1e-290
     out = np.where(deep, 0.0, low).astype(np.int64)
     for j in map(int, np.flatnonzero(deep | (low != high))):
-        # Beyond a hundred deviations a normal variable lies with a chance of e^-5000.
+        # Beyond a hundred deviations a normal variable has probability e^-5000.
         between = (0, int(sigma * 100) + 1) if deep[j] else (int(low[j]), int(high[j]) + 1)
         out[j] = _solve_exactly(stream, j, int(words[j]), Fraction(sigma), *between)
     return np.where(negative, -out, out)
 
 
 def _solve_exactly(stream: NoiseStream, j: int, word: int, sigma: Fraction, low: int, high: int) -> int:
-    """Return the largest whole k with P(|N| ≥ (k − ½)/σ) ≥ U, where U is the j-th uniform of ``stream.words``; it is
-    ``low`` or more, and less than ``high``."""
+    """Return the largest integer k with P(|N| ≥ (k − ½)/σ) ≥ U, where low ≤ k < high.
+
+    U is the j-th uniform of ``stream.words``.
+    """
     bits, n, level = word, 64, 0
     while True:
         upper, lower = (int(x) for x in stream.extensions(np.array([j]), 1 << 40, level)[0])
@@ -132,7 +133,7 @@ def _solve_exactly(stream: NoiseStream, j: int, word: int, sigma: Fraction, low:
 
 
 def _round_exact(bits: int, n: int, sigma: Fraction, low: int, high: int) -> int | None:
-    """Return that k where U lies between ``bits`` and ``bits`` + 1 of 2^n; None where so many bits do not decide it."""
+    """Return that k if U is between ``bits`` and ``bits`` + 1 of 2^n; None if these bits do not decide it."""
     with localcontext() as context:
         context.prec = n // 3 + 40
         slack = Decimal(10) ** (20 - context.prec)
@@ -151,7 +152,10 @@ def _round_exact(bits: int, n: int, sigma: Fraction, low: int, high: int) -> int
 
 
 def _inside(t: Fraction) -> Decimal:
-    """P(|N| < t), to the last digits but a few of the current context: 2φ(t)·(t + t³/3 + t⁵/(3·5) + …)."""
+    """Return P(|N| < t), to all but the last few digits of the current context.
+
+    It is 2φ(t)·(t + t³/3 + t⁵/(3·5) + …).
+    """
     x = Decimal(t.numerator) / Decimal(t.denominator)
     square, term, total, k = x * x, x, x, 1
     while term > total.scaleb(-getcontext().prec):
@@ -163,7 +167,7 @@ def _inside(t: Fraction) -> Decimal:
 
 @cache
 def _pi(digits: int) -> Decimal:
-    """π by Machin's formula, in whole numbers of 10^−(digits + 10)."""
+    """Return π by Machin's formula, as an integer multiple of 10^−(digits + 10)."""
     unit = 10 ** (digits + 10)
 
     def arctan_of_one_over(x: int) -> int:

@@ -1,9 +1,9 @@
 """The guarantee of one rewrite as data, and the arithmetic of its totals. :mod:`.sentences` words it.
 
 Totals are by sequential composition: Σε. For pure DP per draw a second statement may be smaller: each ε-DP draw is
-ρ-zCDP with ρ = ε·tanh(ε/2), and no smaller one (randomised response is the worst case: Steinke 2024, "Tight RDP & zCDP
-Bounds from Pure DP", Theorem 4; for it the Kearns-Saul inequality gives this ρ); where all log-ratios of a draw lie in
-an interval of length ε, as those of the exponential mechanism do, ρ = ε²/8 (Cesar and Rogers 2021). ρ adds up, and
+ρ-zCDP with ρ = ε·tanh(ε/2), and no smaller ρ is valid: randomised response is the worst case (Steinke 2024, "Tight RDP
+& zCDP Bounds from Pure DP", Theorem 4), and the Kearns-Saul inequality gives this ρ for it. If all log-ratios of a draw
+are in an interval of length ε, as for the exponential mechanism, ρ = ε²/8 (Cesar and Rogers 2021). ρ adds up, and
 ρ-zCDP is (ε, δ)-DP for the ε of Canonne, Kamath, Steinke (2020), Corollary 13, at most ρ + 2√(ρ ln(1/δ)) (Bun and
 Steinke 2016, Proposition 1.3). Optimal composition (:mod:`.composition`) is never larger.
 """
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-#: A second statement is worth reading from this relative difference on.
+#: Relative difference from which a second statement is worth reading.
 _NOTABLE = 0.02
 
 
@@ -63,51 +63,51 @@ def _exposed(items: Iterable[str]) -> tuple[NotProtected, ...]:
 class Guarantee:
     """The guarantee of one rewrite.
 
-    Plain strings are taken for the typed values, and become values of the kind CUSTOM.
+    Plain strings are accepted for the typed values, and become values of the kind CUSTOM.
 
     Attributes
     ----------
     notion : Notion
         "pure", "metric", "group", "approx" or "none".
     epsilon : float
-        For one draw (the largest, where it differs).
+        For one draw (the largest, if it differs).
     unit : ProtectedUnit
-        What one draw protects.
+        The unit that one draw protects.
     adjacency : Adjacency
-        Which pairs of texts are compared.
+        The pairs of texts that are compared.
     draws : int
-        How often the private text was looked at.
+        The number of draws that depend on the private text.
     total : float
         ε of the whole output by sequential composition.
     expected : float or None
-        The mean total where the number of draws is random; information, not a guarantee.
+        The mean total if the number of draws is random; information, not a guarantee.
     delta : float
-        For one draw, where the notion is "approx".
+        For one draw, if the notion is "approx".
     exposed : tuple of NotProtected
-        What the output shows that the guarantee does not cover.
+        What the output reveals without protection.
     reason : Reason
-        Why there is no guarantee, where there is none.
+        Why there is no guarantee, if there is none.
     seeded : bool
         A demonstration that anyone can repeat.
     metric : Metric
-        For "metric", the distance that ε is counted in.
+        For "metric", the distance that ε refers to.
     near, largest : float or None
-        That distance from a typical word to its nearest other word, and between the two most different words.
+        The distance from a typical word to its nearest other word, and between the two most different words.
     group : Group
         For "group", the words that a word is hidden among.
     among : Among
-        What a text must share with the private one for a single draw to be compared; empty: any two are.
+        What a text must share with the private one for a single draw to be compared; empty: nothing.
     spent : tuple of float
         ε of every draw; empty: each spends ``epsilon``.
     bounded_range : bool
         Whether the log-ratios of a draw lie in an interval of length ε, as those of an exponential mechanism (draws
         ∝ exp(ε·s), s within 1/2) do.
     never, loaded : int
-        How many words are removed from everything that can be released: by the user's blocklist, and by that of the
-        program, which is the same for every text.
+        Number of words removed from the possible outputs: by the user's blocklist, and by the program's, which is the
+        same for every text.
     distance : Metric
-        For "metric", the distance that totals are counted in, where ``metric`` is that distance cut off at γ:
-        min(d, γ) is at most d for every γ. Empty: ``metric``.
+        For "metric", the distance of totals if ``metric`` is that distance truncated at γ: min(d, γ) is at most d for
+        every γ. Empty: ``metric``.
     """
 
     # Descriptors without a default, which mypy takes for defaults.
@@ -150,11 +150,11 @@ class Guarantee:
 
     @property
     def total_delta(self) -> float:
-        """δ of the whole output by sequential composition."""
+        """Return δ of the whole output by sequential composition."""
         return min(1.0, self.delta * self.draws)
 
     def each(self) -> str:
-        """Format ε of a draw, from the least to the largest where it differs."""
+        """Format ε of a draw, from the smallest to the largest if it differs."""
         low, high = bound(min(self.spent, default=self.epsilon)), bound(self.epsilon)
         return high if low == high else f"{low} to {high}"
 
@@ -172,7 +172,7 @@ class Guarantee:
     def optimal(self, delta: float = DELTA) -> float | None:
         """Return ε of the whole output as (ε, δ)-DP by optimal composition.
 
-        None unless the notion is pure and it is smaller than the total by at least 2%.
+        None unless the notion is pure and it is at least 2% below the total.
         """
         if self.notion is not Notion.PURE or self.draws == 0:
             return None
@@ -183,15 +183,15 @@ class Guarantee:
         return sentences.sentence(self)
 
     def headline(self) -> str:
-        """Return the first sentence alone."""
+        """Return only the first sentence."""
         return sentences.headline(self)
 
     def lines(self) -> tuple[str, ...]:
-        """Return the formal statement, one short sentence a line."""
+        """Return the formal statement, one short sentence per line."""
         return sentences.lines(self)
 
     def extra(self, delta: float = DELTA) -> str:
-        """Return the second statement, by optimal composition; empty where it is not smaller than the total."""
+        """Return the second statement, by optimal composition; empty if it is not smaller than the total."""
         return sentences.zcdp_sentence(self, delta)
 
     def formal(self) -> str:
@@ -199,11 +199,11 @@ class Guarantee:
         return " ".join(self.lines())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON. Without a guarantee, ε and δ are null, whatever the mechanism was set to."""
+        """Return plain JSON. Without a guarantee, ε and δ are null, whatever the mechanism's setting."""
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         own = {name: str(value) if isinstance(value, str) else value for name, value in own.items()}
         own |= {"exposed": list(map(str, self.exposed)), "spent": list(self.spent)}
-        del own["distance"]  # the metric says it
+        del own["distance"]  # the metric states it
         if self.notion is Notion.NONE:
             own |= dict.fromkeys(("epsilon", "delta", "total", "expected")) | {"spent": []}
         closer, optimal = self.zcdp(), self.optimal()
@@ -218,9 +218,9 @@ class Guarantee:
 def optimal_total(
     counts: Mapping[float, int], total: float, bounded_range: bool = False, delta: float = DELTA
 ) -> float | None:
-    """Return ε of pure draws together as (ε, δ)-DP; None unless it is smaller than ``total`` by at least 2%.
+    """Return the total ε of pure draws as (ε, δ)-DP; None unless it is at least 2% below ``total``.
 
-    counts: how many draws spend each ε.
+    counts: the number of draws per ε.
     """
     epsilon = min(optimal_epsilon(counts, delta, bounded_range), _zcdp(counts, delta, bounded_range))
     return epsilon if epsilon <= total * (1 - _NOTABLE) else None
@@ -231,20 +231,20 @@ def _zcdp(counts: Mapping[float, int], delta: float, bounded_range: bool) -> flo
 
 
 def zcdp_rho(epsilon: float, bounded_range: bool = False) -> float:
-    """Return the smallest ρ such that every ε-DP draw is ρ-zCDP; of those with bounded range, ε²/8 where that is
-    less."""
+    """Return the smallest ρ such that every ε-DP draw is ρ-zCDP; with bounded range, ε²/8 if that is smaller."""
     rho = epsilon * math.tanh(epsilon / 2)
     return min(rho, epsilon**2 / 8) if bounded_range else rho
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """ε of (ε, δ)-DP that ρ-zCDP implies: the least of αρ + ln(1−1/α) + ln(1/(δα))/(α−1) over α > 1, never below 0.
+    """Return the ε of (ε, δ)-DP that ρ-zCDP implies.
 
-    Every α gives a true bound, so the search need not be exact.
+    It is the minimum of αρ + ln(1−1/α) + ln(1/(δα))/(α−1) over α > 1, never below 0. Every α gives a valid bound, so
+    the search need not be exact.
     """
     if rho == 0:
         return 0.0
-    start = math.log(math.sqrt(math.log(1 / delta) / rho))  # ln(α − 1) that is best for the simpler bound
+    start = math.log(math.sqrt(math.log(1 / delta) / rho))  # the ln(α − 1) that is best for the simpler bound
 
     def bound(x: float) -> float:
         a = 1 + math.exp(x)

@@ -1,4 +1,4 @@
-"""The kinds of everything that a guarantee states. Code compares these; only ``sentences`` words them."""
+"""The kinds of all values in a guarantee. Code compares these; only ``sentences`` words them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class UnitKind(StrEnum):
 
 
 class ConditionKind(StrEnum):
-    """What two texts share that a guarantee compares."""
+    """What two texts must share for a guarantee to compare them."""
 
     TOKEN_COUNT = "token-count"
     KEPT_TOKENS = "kept-tokens"
@@ -50,7 +50,7 @@ class ConditionKind(StrEnum):
 
 
 class NotProtectedKind(StrEnum):
-    """What a release shows that its guarantee does not cover."""
+    """What a release reveals that its guarantee does not cover."""
 
     KEPT_TOKENS = "kept-tokens"
     UNKNOWN_REPLACED = "unknown-replaced"
@@ -97,7 +97,7 @@ class ReasonKind(StrEnum):
 
 
 class MetricKind(StrEnum):
-    """The distance that ε is counted in."""
+    """The distance that ε refers to."""
 
     EUCLIDEAN = "euclidean"
     MAHALANOBIS = "mahalanobis"

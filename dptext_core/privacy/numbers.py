@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-#: What two floats that stand for one number may differ by, relatively: 0.1 + 0.2 is 0.3.
+#: Relative difference of two floats that represent the same number: 0.1 + 0.2 is 0.3.
 NOISE = 1e-12
 
 
@@ -40,8 +40,8 @@ def percent(p: float) -> str:
 
 
 def round_directed(x: float, digits: int, up: bool) -> float:
-    """Round ``x`` up or down to so many digits, keeping all digits before the point; NOISE does not count."""
-    if not math.isfinite(x) or x == 0 or abs(x) >= 1e15:  # beyond that every float is whole
+    """Round ``x`` up or down to this many digits, keeping all digits before the point; ignores NOISE."""
+    if not math.isfinite(x) or x == 0 or abs(x) >= 1e15:  # beyond that every float is an integer
         return x
     exact = Decimal(x)
     unit = Decimal(1).scaleb(min(0, exact.adjusted() - digits + 1))

@@ -1,13 +1,13 @@
-"""Randomness: locked stream, full-range Gumbel noise, and the one sampler everything is drawn with.
+"""Randomness: locked streams, full-range Gumbel noise, and the one sampler for all draws.
 
-A word is drawn as ``argmax_y log p(y) + g_y`` with independent Gumbel noise g. With the noise locked, the same draw
-can be looked at under every ε. The uniform behind each g is *full-range*: where its leading bits are zero, more bits
-are appended, so that g reaches DEPTH = 720 and more instead of the 36.74 of a 53-bit uniform. Without this, outputs
-that are possible under one text become impossible under another, and no finite ε holds; an ε at which an output would
-lie deeper is refused for the same reason.
+A word is sampled as ``argmax_y log p(y) + g_y`` with independent Gumbel noise g. With the noise locked, the same draw
+can be viewed at every ε. The uniform behind each g is *full-range*: where its leading bits are zero, more bits are
+appended, so that g reaches DEPTH = 720 and more instead of the 36.74 of a 53-bit uniform. Without this, outputs that
+are possible under one text become impossible under another, and no finite ε holds; an ε at which an output would lie
+deeper is refused for the same reason.
 
 Bits come from AES-256 (package ``cryptography``), keyed by the operating system or, for repeatable demonstrations, by
-a seed. A seeded run promises nothing: whoever knows the seed can replay the noise.
+a seed. A seeded run has no guarantee: anyone who knows the seed can replay the noise.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ import numpy as np
 from ..errors import ConfigError
 from ..support.checks import check_whole_number
 
-# A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
-# all are looked at): 16 of them at most, on average.
+# A draw examines candidates that exceed −ln 16: on average at most 16 of them. With probability e^−16 the maximum is
+# lower, and then all candidates are examined.
 _CLOSE = 16.0
 _NEAR = 1e-3 - math.log(_CLOSE)
-_ROUNDING = 1e-9  # more than rounding does to ln p + g, whose size is below 1000
-_OPEN = 1 << 14  # so near to 0 or 1, leading 32 bits tell little of ln U or ln(1 − U)
-#: How far the approximation of :meth:`NoiseStream.rough_gumbel` is off, at most.
+_ROUNDING = 1e-9  # more than the rounding error of ln p + g, whose size is below 1000
+_OPEN = 1 << 14  # so near to 0 or 1, the leading 32 bits say little about ln U or ln(1 − U)
+#: Maximum error of the approximation of :meth:`NoiseStream.rough_gumbel`.
 ROUGH = 0.01
 _MAX_BITS = 1184  # beyond the smallest float64: 2^-1074
 _MAX_LOG_BITS = 1 << 26
 _LARGEST = np.float32(2.0**32 - 256)  # below 2^32
-#: Nats. An output whose ln p is −DEPTH or more is drawn by :func:`draw` with its probability: what is behind it, a
-#: float64 near e^−DEPTH, has a relative error below 1e-9 there. Beyond −745 no float64 is left.
+#: Nats. :func:`draw` samples an output with ln p ≥ −DEPTH with exactly its probability: the float64 near e^−DEPTH has a
+#: relative error below 1e-9 there. Below −745 there is no float64.
 DEPTH = 720.0
-#: The same for draws by ln U (:meth:`NoiseStream.log_uniforms`), which is no float64 below 1.
+#: The same for draws by ln U (:meth:`NoiseStream.log_uniforms`), where U itself is not a float64.
 LOG_DEPTH = _MAX_LOG_BITS * math.log(2.0)
 
 
@@ -71,7 +71,7 @@ class NoiseStream:
 
     @classmethod
     def of_key(cls, key: bytes) -> NoiseStream:
-        """Return the stream of 32 bytes of the operating system's randomness, for processes that have to share one."""
+        """Return the stream of 32 bytes of the operating system's randomness, for processes that must share one."""
         stream = cls()
         stream._key = bytes(key)
         return stream
@@ -88,8 +88,10 @@ class NoiseStream:
         return child
 
     def numbered(self, numbers: Sequence[int] | None) -> NoiseStream:
-        """Return the same stream for some texts out of many: ``at(i, …)`` is then ``at(numbers[i], …)``, so that a text
-        has the noise of its own number, whichever texts are rewritten beside it. None: without such numbers."""
+        """Return the same stream for a selection of texts: ``at(i, …)`` is then ``at(numbers[i], …)``.
+
+        So a text has the noise of its own number, whichever texts are rewritten with it. None: without such numbers.
+        """
         other = self.skip(0)
         other._numbers = numbers
         return other
@@ -99,7 +101,7 @@ class NoiseStream:
         return i if self._numbers is None else self._numbers[i]
 
     def skip(self, blocks: int) -> NoiseStream:
-        """Return the same stream further on: its :meth:`words` begin ``blocks`` blocks of two words later."""
+        """Return the stream shifted by blocks: its :meth:`words` begin ``blocks`` blocks of two words later."""
         later = object.__new__(NoiseStream)
         later._key, later.seed, later._block = self._key, self.seed, self._block + blocks
         later._numbers = self._numbers
@@ -107,7 +109,7 @@ class NoiseStream:
 
     @property
     def noise_id(self) -> str:
-        """A public name of this stream: results that share it share their noise, so at most one may be released."""
+        """Return a public name of this stream: results with the same name share their noise, so release at most one."""
         return blake2b(b"family", digest_size=8, key=self._key).hexdigest()
 
     def prefixes(self, n: int, draws: int = 1) -> np.ndarray:
@@ -116,7 +118,7 @@ class NoiseStream:
         return np.frombuffer(raw, np.uint32).reshape(draws, n)
 
     def extensions(self, index: np.ndarray, draw: int | np.ndarray = 0, level: int = 0) -> np.ndarray:
-        """128 more bits of each uniform ``index`` (m,) of ``draw`` (one, or m), uint64 (m, 2), leading bits first."""
+        """Return 128 more bits of each uniform ``index`` (m,) of ``draw`` (one, or m), uint64 (m, 2)."""
         blocks = np.empty((len(index), 2), np.uint64)
         blocks[:, 0] = index
         blocks[:, 1] = np.asarray(draw) * 256 + level
@@ -124,42 +126,42 @@ class NoiseStream:
         return np.frombuffer(raw, np.uint64).reshape(-1, 2)
 
     def uniform(self) -> float:
-        """One uniform number in (0, 1), full range."""
+        """Return one uniform number in (0, 1), full range."""
         return float(_full_uniform(self, self.prefixes(1)[0], np.zeros(1, np.int64), 0)[0])
 
     def words(self, n: int) -> np.ndarray:
-        """n words of 64 random bits, uint64 (n,)."""
+        """Return n words of 64 random bits, uint64 (n,)."""
         raw = self._cipher("words", self._block).update(bytes(8 * n))
         return np.frombuffer(raw, np.uint64)
 
     def full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
-        """Uniforms in (0, 1) from words (m,) that stand at ``first`` and on in this stream; float64 (m,)."""
+        """Return uniforms in (0, 1) from the words (m,) of this stream from ``first`` on; float64 (m,)."""
         return full_range(words, lambda j: (self, first + j))
 
     def _deep(self, word: int, place: int) -> tuple[np.ndarray, int]:
-        """Of a word of leading zeros, which stands at ``place``: the index of its further bits, and the first 160."""
+        """Return the index of further bits of a word of leading zeros at ``place``, and its first 160 bits."""
         index = np.array([2 * self._block + place])
         more = self.extensions(index, 1 << 40)[0]
         return index, word << 96 | int(more[0]) << 32 | int(more[1]) >> 32
 
     def uniforms(self, n: int) -> np.ndarray:
-        """n uniform numbers in (0, 1), full range, float64 (n,). ``uniforms(m)`` begins like ``uniforms(n)``."""
+        """Return n uniform numbers in (0, 1), full range, float64 (n,). ``uniforms(m)`` begins like ``uniforms(n)``."""
         return self.full_range(self.words(n))
 
     def log_full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
-        """ln of what :meth:`full_range` gives, for all depths up to LOG_DEPTH; float64 (m,)."""
+        """Return ln of :meth:`full_range`, for all depths up to LOG_DEPTH; float64 (m,)."""
         return log_full_range(words, lambda j: (self, first + j))
 
     def log_uniforms(self, n: int) -> np.ndarray:
-        """ln of :meth:`uniforms`, float64 (n,), to a depth of LOG_DEPTH."""
+        """Return ln of :meth:`uniforms`, float64 (n,), to a depth of LOG_DEPTH."""
         return self.log_full_range(self.words(n))
 
     def normals(self, n: int) -> np.ndarray:
-        """n standard normal numbers, float64 (n,), from uniforms by the inverse of their distribution function."""
+        """Return n standard normal numbers, float64 (n,), by the inverse of their distribution function."""
         from scipy.special import ndtri
 
         raw = np.frombuffer(self._cipher("normals").update(bytes(8 * n)), np.int64)
-        u = (np.abs(raw >> 1) + 0.5) * 2.0**-63  # half of the uniform on each side, so that both tails reach as far
+        u = (np.abs(raw >> 1) + 0.5) * 2.0**-63  # half of the uniform on each side: tails of equal depth
         return np.copysign(ndtri(np.minimum(u, 0.5)), raw)
 
     def gumbel(self, n: int) -> np.ndarray:
@@ -177,7 +179,7 @@ class NoiseStream:
         rough : float32 (n,)
             Each variable to within :data:`ROUGH`; of those in ``open``, a lower bound.
         open : int64 (m,)
-            Those that the leading bits leave open: one of 130,000.
+            Those that the leading bits do not determine: one in 130,000.
         """
         prefixes = self.prefixes(n)[0]
         u = (prefixes | np.uint32(1)).astype(np.float32)
@@ -204,7 +206,7 @@ class NoiseStream:
         return cipher(aes(key), mode).encryptor()
 
 
-#: Of word j of some: its stream, and where it stands in it.
+#: For word j of several: its stream, and its index in it.
 Place = Callable[[int], tuple[NoiseStream, int]]
 
 
@@ -218,7 +220,7 @@ def full_range(words: np.ndarray, place: Place) -> np.ndarray:
 
 
 def log_full_range(words: np.ndarray, place: Place) -> np.ndarray:
-    """ln of what :func:`full_range` gives, for all depths up to LOG_DEPTH; float64 (m,)."""
+    """Return ln of :func:`full_range`, for all depths up to LOG_DEPTH; float64 (m,)."""
     out = np.log(np.minimum(np.maximum(words, 1) * 2.0**-64, 1.0 - 2.0**-53))
     for j in np.flatnonzero(words < 1 << 44).tolist():
         stream, at = place(j)
@@ -230,19 +232,19 @@ def log_full_range(words: np.ndarray, place: Place) -> np.ndarray:
 
 @cache
 def _ciphers() -> tuple[Any, ...]:
-    """AES, what enciphers with it, ECB, CTR from 0, and CTR from anywhere: imported once, when a stream is read."""
+    """Return AES, its cipher class, ECB, CTR from 0, and CTR from anywhere, imported on first use."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     return algorithms.AES, Cipher, modes.ECB(), modes.CTR(bytes(16)), modes.CTR
 
 
 def _gumbel(u: np.ndarray) -> np.ndarray:
-    """−ln(−ln(1−U)) in float64, accurate down to the smallest U."""
+    """Return −ln(−ln(1−U)) in float64, accurate down to the smallest U."""
     return -np.log(-np.log1p(-u))
 
 
 def _full_uniform(stream: NoiseStream, prefix: np.ndarray, index: np.ndarray, draw: int | np.ndarray) -> np.ndarray:
-    """Full-range uniforms (m,): leading 32 bits ``prefix``, further bits of variable ``index`` in draw ``draw``."""
+    """Return full-range uniforms (m,): leading 32 bits ``prefix``, then those of ``index`` in draw ``draw``."""
     more = stream.extensions(index, draw)
     u = prefix * 2.0**-32 + more[:, 0] * 2.0**-96
     for j in (prefix == 0).nonzero()[0]:
@@ -255,7 +257,7 @@ def _full_uniform(stream: NoiseStream, prefix: np.ndarray, index: np.ndarray, dr
 
 
 def _extend_uniform(stream: NoiseStream, index: np.ndarray, bits: int, draw: int, most: int) -> tuple[int, int]:
-    """Bits of a uniform with at least 64 after its leading zeros, and their number; ``bits`` are its first 160."""
+    """Return bits of a uniform, at least 64 after its leading zeros, and their number; ``bits``: the first 160."""
     n, level = 160, 1
     while bits.bit_length() < 64 and n < most:
         high, low = (int(x) for x in stream.extensions(index, draw, level)[0])
@@ -271,17 +273,15 @@ def _resolve(stream: NoiseStream, index: np.ndarray, bits: int, draw: int) -> fl
 
 
 def geometric(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
-    """n independent whole numbers k = 0, 1, … with P(k) = (1 − e^−rate)·e^(−rate·k): whole (n,), int64, or Python's own
-    where one is larger than that.
+    """Return n independent integers k = 0, 1, … with P(k) = (1 − e^−rate)·e^(−rate·k): shape (n,).
 
-    Each is ⌊−ln U / rate⌋ of a uniform U with as many bits as decide it: where float64 cannot tell on which side of a
-    whole number the quotient lies, U is extended and the logarithm computed to more digits until it is clear. So the
-    chances are these exactly, and no floating-point number stands between them and the random bits. With the noise
-    locked, the numbers fall as the rate grows.
+    The type is int64, or Python's own if one is too large. Each is ⌊−ln U / rate⌋ of a uniform U. If float64 cannot
+    decide on which side of an integer the quotient is, U is extended and the logarithm computed to more digits. So the
+    probabilities are exact, without floating-point error. With the noise locked, the numbers fall as the rate grows.
     """
     words = stream.words(n)
     found = -stream.log_full_range(words)
-    # Far more than the error of found: 2^−44 where U is not extended, and a few units in the last place.
+    # Far more than the rounding error: 2^−44 if U is not extended, plus a few units in the last place.
     slack = 1e-12 + 1e-13 * found
     low, high = (np.floor((found + side * slack) / float(rate)) for side in (-1, 1))
     out = np.where(high < 2.0**62, low, 0.0).astype(np.int64)
@@ -294,7 +294,7 @@ def geometric(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
 
 
 def _exponential_exact(stream: NoiseStream, j: int, word: int, rate: Fraction) -> int:
-    """⌊−ln U / rate⌋ of the j-th uniform of ``stream.words``."""
+    """Return ⌊−ln U / rate⌋ of the j-th uniform of ``stream.words``."""
     index = np.array([2 * stream._block + j])
     more = stream.extensions(index, 1 << 40)[0]
     bits, n, level = word << 96 | int(more[0]) << 32 | int(more[1]) >> 32, 160, 1
@@ -302,7 +302,7 @@ def _exponential_exact(stream: NoiseStream, j: int, word: int, rate: Fraction) -
         if bits:
             with localcontext() as context:
                 context.prec = n // 3 + 40
-                # U lies between bits and bits + 1 of 2^n. Decimal's logarithms are right to the last digit.
+                # U is between bits and bits + 1 of 2^n. Decimal's logarithms are correctly rounded.
                 whole_, slack = n * Decimal(2).ln(), Decimal(10) ** (20 - context.prec)
                 step = Decimal(rate.numerator) / Decimal(rate.denominator)
                 nearest, farthest = (max(Decimal(0), (whole_ - Decimal(b).ln())) for b in (bits + 1, bits))
@@ -314,34 +314,33 @@ def _exponential_exact(stream: NoiseStream, j: int, word: int, rate: Fraction) -
 
 
 def discrete_laplace(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
-    """n independent whole numbers with P(k) = tanh(rate/2)·e^(−rate·|k|), exactly: differences of two
-    :func:`geometric` ones."""
+    """Return n independent integers with exactly P(k) = tanh(rate/2)·e^(−rate·|k|), from :func:`geometric`."""
     return geometric(stream.at("up"), n, rate) - geometric(stream.at("down"), n, rate)
 
 
 class Sampler:
-    """Draws of ``argmax log p + g``, prepared for one ``log_probs`` (V,), which see :func:`draw`."""
+    """Draws of ``argmax log p + g``, prepared for one ``log_probs`` (V,): see :func:`draw`."""
 
     __slots__ = ("_certain", "_limit", "_log_probs", "_norm")
 
     def __init__(self, log_probs: np.ndarray):
         top = log_probs.max()
-        if not math.isfinite(top):  # NaN is the largest where it stands
+        if not math.isfinite(top):  # NaN counts as the largest value
             raise ConfigError("No word can be sampled: a score is not finite, or no candidate has a positive "
                               "probability.")
-        # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
+        # float32 is enough to select the candidates to examine: 1 − exp(−16·p) ≤ 16·p, plus a margin.
         weights = (log_probs - top).astype(np.float32)
         np.exp(weights, out=weights)
         total = weights.sum(dtype=np.float64)
         self._log_probs = log_probs
         self._norm = top + np.log(total)
-        self._certain = bool(weights.min() > 0)  # else some are impossible, or so improbable that float32 ends
+        self._certain = bool(weights.min() > 0)  # else some are impossible, or so improbable that float32 underflows
         weights *= np.float32(1.01 * _CLOSE * 2.0**32 / total)
         weights[(weights > _LARGEST).nonzero()[0]] = _LARGEST  # a few: a quarter of the time of a minimum of all
         self._limit = weights.astype(np.uint32)
 
     def one(self, stream: NoiseStream) -> int:
-        """Return what ``draws(stream, 1)`` draws."""
+        """Return what ``draws(stream, 1)`` returns."""
         log_probs = self._log_probs
         prefixes = np.frombuffer(stream._cipher("prefix").update(bytes(4 * len(log_probs))), np.uint32)
         col = (prefixes <= self._limit).nonzero()[0]
@@ -349,8 +348,8 @@ class Sampler:
             col = col[log_probs[col] > -np.inf]
         if len(col):
             known, close = prefixes[col], log_probs[col] - self._norm
-            # What the leading bits leave open seldom decides: then the others need not be made. The smaller U, the
-            # larger g.
+            # Candidates that the leading bits leave open rarely decide: then the others are not computed. The smaller
+            # U, the larger g.
             least = close + _gumbel(np.minimum((known + 1.0) * 2.0**-32, 1.0 - 2.0**-53))
             best = int(least.argmax())
             most = close + _gumbel(np.maximum(known * 2.0**-32, 5e-324))
@@ -364,7 +363,7 @@ class Sampler:
         return self._all(stream, prefixes, 0)
 
     def draws(self, stream: NoiseStream, n: int) -> np.ndarray:
-        """n independent draws, int64 (n,)."""
+        """Return n independent draws, int64 (n,)."""
         log_probs, size = self._log_probs, len(self._log_probs)
         out = np.empty(n, np.int64)
         block = max(1, (1 << 19) // size)
@@ -389,7 +388,7 @@ class Sampler:
         return out
 
     def _all(self, stream: NoiseStream, prefixes: np.ndarray, number: int) -> int:
-        """Draw ``number`` by a look at all variables."""
+        """Draw ``number`` by examining all variables."""
         log_probs = self._log_probs
         possible = np.arange(len(log_probs)) if self._certain else np.flatnonzero(np.isfinite(log_probs))
         g = _gumbel(_full_uniform(stream, prefixes[possible], possible, number))
@@ -397,11 +396,11 @@ class Sampler:
 
 
 def draw(log_probs: np.ndarray, stream: NoiseStream, n: int = 1) -> np.ndarray:
-    """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
+    """Return ``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
 
-    ``log_probs`` (V,) float64, up to a constant; −inf for what is impossible. Exactly the maximum over all V
-    variables, at the cost of looking closely at a few: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its
-    leading 32 bits nearly always rule out. Where no candidate reaches it, all are compared.
+    ``log_probs`` (V,) float64, up to a constant; −inf for impossible outputs. The result is exactly the maximum over
+    all V variables, but only a few are examined: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its leading 32
+    bits nearly always rule out. If no candidate reaches it, all are compared.
     """
     sampler = Sampler(log_probs)
     return np.array([sampler.one(stream)], np.int64) if n == 1 else sampler.draws(stream, n)

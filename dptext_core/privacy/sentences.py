@@ -28,14 +28,14 @@ NOTIONS: dict[str, str] = {
 }
 #: The adjacency without conditions.
 ANY_TEXTS = "any two texts"
-#: δ of the second statement, unless another is asked for.
+#: δ of the second statement, unless another is requested.
 DELTA = 1e-5
 #: A factor above this hides little: e^ε, or e^(ε·distance) of a word's nearest neighbour.
 LARGE = 100.0
 
 
 class _Open(dict[str, str]):
-    """Values of places; those without one stay open."""
+    """Values of placeholders; those without a value remain open."""
 
     def __missing__(self, name: str) -> str:
         return f"{{{name}}}"
@@ -59,7 +59,7 @@ UNITS_BY_NOUN = {whole: kind for kind, (whole, _) in _NOUNS.items()}
 
 
 def noun(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
-    """Return the noun of a unit without what is released of it."""
+    """Return the noun of a unit without "released" or "distinct"."""
     return str(parameters["text"]) if kind == UnitKind.CUSTOM else _NOUNS[UnitKind(kind)][1]
 
 
@@ -106,7 +106,10 @@ def comparison_phrase(conditions: Sequence[Condition]) -> str:
 
 
 def adjacency(conditions: Sequence[Condition], custom: str = "") -> str:
-    """Word which texts are compared. custom: by a plugin's own words, and further conditions."""
+    """Word which texts are compared.
+
+    custom: a plugin's own phrase, with further conditions.
+    """
     shared = [c for c in conditions if c.kind not in _WHERE]
     where = [c for c in conditions if c.kind in _WHERE]
     said = f"{custom or ANY_TEXTS} {comparison_phrase(shared)}".rstrip()
@@ -167,7 +170,7 @@ _NOT_PROTECTED = {
 
 
 def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
-    """Nouns and verbs that agree with a count."""
+    """Return nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
     out["places"] = "place" if one else "places"
     out["sentences"] = "sentence is" if one else "sentences are"
@@ -185,7 +188,7 @@ def _not_protected(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
 
 
 def count_templates(kind: StrEnum, parameters: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the templates of an entry about one, and about several: with the place ``{count}``."""
+    """Return the templates of an entry about one, and about several: with the placeholder ``{count}``."""
     rest = {k: v for k, v in parameters.items() if k != "count"}
     one, several = (_values(rest) | _agreement(rest, alone) for alone in (True, False))
     template = _NOT_PROTECTED[NotProtectedKind(kind)]
@@ -270,7 +273,7 @@ def term(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
 
 
 def _values(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Parameters as text: a share as a percentage, a scope in words."""
+    """Return parameters as text: a share as a percentage, a scope in words."""
     out = {}
     for name, value in parameters.items():
         if name == "share":
@@ -293,15 +296,15 @@ def sentence(g: Guarantee) -> str:
 
 
 def headline(g: Guarantee) -> str:
-    """Render the first sentence alone."""
+    """Render only the first sentence."""
     return fill(_template(g, g.draws, g.epsilon)[0], _texts(g) | numbers(g))
 
 
 def templates(g: Guarantee) -> dict[str, dict[str, str]]:
     """Return the templates by the number of draws (none, one, many) and the size of the odds (plain, large).
 
-    Open places: ``{odds}``, e^ε; ``{near}`` and ``{largest}``, the odds of the nearest and of the most different word;
-    ``{each}``, ε of a draw; ``{draws}``; ``{total}``, ε of all draws.
+    Open placeholders: ``{odds}``, e^ε; ``{near}`` and ``{largest}``, the odds of the nearest and of the most different
+    word; ``{each}``, ε of a draw; ``{draws}``; ``{total}``, ε of all draws.
     """
     sizes = {"plain": 0.0, "large": math.inf}
     return {
@@ -311,7 +314,7 @@ def templates(g: Guarantee) -> dict[str, dict[str, str]]:
 
 
 def _template(g: Guarantee, draws: int, epsilon: float) -> list[str]:
-    """Return the sentences of a guarantee, numbers and terms as places."""
+    """Return the sentences of a guarantee, with placeholders for numbers and terms."""
     if g.notion is Notion.NONE:
         return ["There is no privacy guarantee: {reason}"]
     said = _statement(g, draws, epsilon)
@@ -360,7 +363,7 @@ def _count_phrase(g: Guarantee, draws: int) -> str:
 
 
 def _subject(g: Guarantee, several: bool) -> str:
-    """Return what the odds are of."""
+    """Return the subject of the odds."""
     if g.unit.is_custom:
         return "What one draw releases" if several else "What is released"
     return f"A released {g.unit.noun}" if several else f"The released {g.unit.noun}"
@@ -391,7 +394,7 @@ def _texts(g: Guarantee) -> dict[str, str]:
 
 
 def numbers(g: Guarantee) -> dict[str, str]:
-    """Return the values of the places for numbers."""
+    """Return the values of the number placeholders."""
     if g.notion is Notion.NONE:
         return {}
     out = {"each": g.each(), "draws": f"{g.draws:,}", "total": bound(g.total), "odds": odds_text(g.epsilon)}
@@ -404,7 +407,7 @@ def numbers(g: Guarantee) -> dict[str, str]:
 
 
 def lines(g: Guarantee) -> tuple[str, ...]:
-    """Render the formal statement, one short sentence a line."""
+    """Render the formal statement, one short sentence per line."""
     if g.notion is Notion.NONE:
         return (f"No finite ε: {g.reason}",)
     delta = f", δ = {scientific(g.delta)}" if g.delta else ""
@@ -427,11 +430,11 @@ def lines(g: Guarantee) -> tuple[str, ...]:
         out.append(closer)
     if g.loaded:
         out.append(
-            f"Never released: the {g.loaded:,} words of the program's list of loaded words. It is the same for every "
-            "text and is removed before anything is sampled, so ε is unchanged."
+            f"The program's blocklist: {g.loaded:,} offensive words are removed before anything is sampled. The list "
+            "is the same for every text, so ε is unchanged."
         )
     if g.never:
-        out.append(f"Never released{' by your own list' if g.loaded else ''}: {blocklist_note(g.never)}")
+        out.append(f"Your blocklist: {blocklist_note(g.never)}")
     if g.seeded:
         out.append("Seeded: void for anyone who knows the seed.")
     return tuple(out)
@@ -458,7 +461,7 @@ def stand_ins_note(n: int) -> str:
 
 
 def zcdp_sentence(g: Guarantee, delta: float = DELTA) -> str:
-    """Render the second statement, by optimal composition; empty where it is not smaller than the total."""
+    """Render the second statement, by optimal composition; empty if it is not smaller than the total."""
     optimal, closer = g.optimal(delta), g.zcdp(delta)
     if optimal is None:
         return ""

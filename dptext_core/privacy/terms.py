@@ -1,7 +1,7 @@
-"""The typed values that a guarantee states: its unit, adjacency, metric, group, reason, and what is not protected.
+"""The typed values in a guarantee: unit, adjacency, metric, group, reason, and entries that are not protected.
 
-Each value is a string that reads as ``sentences`` words it, so that it can be printed, joined and stored as it is. Code
-asks for ``kind`` and ``parameters`` instead. A plain string, as plugins write it, becomes a value of the kind CUSTOM.
+Each value is a string in the wording of ``sentences``, so that it can be printed, joined and stored. Code reads
+``kind`` and ``parameters`` instead. A plain string, as plugins write it, becomes a value of the kind CUSTOM.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Frozen(str):
             object.__setattr__(self, name, value)
 
 
-#: Values without parameters, which every guarantee has some of.
+#: Values without parameters, some of which every guarantee has.
 _known: dict[tuple[type, str], Term] = {}
 
 
@@ -41,7 +41,7 @@ class Term(_Frozen):
     kind : StrEnum or str
         A member of ``kinds``, or its value.
     **parameters
-        What the kind needs, such as a count. Of the kind CUSTOM: ``text``.
+        The parameters of the kind, such as a count. For CUSTOM: ``text``.
     """
 
     __slots__ = ("kind", "parameters")
@@ -67,12 +67,12 @@ class Term(_Frozen):
 
     @classmethod
     def of(cls, value: str) -> Self:
-        """Return a typed value as it is, and a plain string as one of the kind CUSTOM."""
+        """Return a typed value unchanged, and a plain string as one of the kind CUSTOM."""
         return value if isinstance(value, cls) else cls("custom", text=str(value))
 
     @property
     def is_custom(self) -> bool:
-        """Whether a plugin worded it, so that nothing else is known of it."""
+        """Return True if a plugin worded it, so that nothing else is known about it."""
         return self.kind == "custom"
 
     def __eq__(self, other: object) -> bool:
@@ -94,43 +94,49 @@ def _restore_term(cls: type[Term], kind: str, parameters: dict[str, Any]) -> Ter
 
 
 class ProtectedUnit(Term):
-    """What one draw protects; reads as a noun. Of a custom unit the noun is ``text``."""
+    """The unit that one draw protects; reads as a noun.
+
+    The noun of a custom unit is ``text``.
+    """
 
     __slots__ = ()
     kinds = UnitKind
 
     @classmethod
     def of(cls, value: str) -> Self:
-        """Return a unit as it is; a plain string is the noun of a known unit, or of a custom one."""
+        """Return a unit unchanged; a plain string is the noun of a known unit, or of a custom one."""
         if not isinstance(value, cls) and (known := sentences.UNITS_BY_NOUN.get(value)):
             return cls(known)
         return super().of(value)
 
     @property
     def is_word(self) -> bool:
-        """Whether it is one word of the text."""
+        """Return True if it is one word of the text."""
         return self.kind in (UnitKind.RELEASED_WORD, UnitKind.DISTINCT_WORD)
 
     @property
     def counts_distinct_words(self) -> bool:
-        """Whether equal words share one draw and are counted once."""
+        """Return True if equal words share one draw and are counted once."""
         return self.kind is UnitKind.DISTINCT_WORD
 
     @property
     def noun(self) -> str:
-        """The noun without what is released of it: "word", "token", "text"."""
+        """Return the noun without "released" or "distinct": "word", "token", "text"."""
         return sentences.noun(self.kind, self.parameters)
 
 
 class Condition(Term):
-    """What two texts share."""
+    """A property that two texts must share."""
 
     __slots__ = ()
     kinds = ConditionKind
 
 
 class Conditions(_Frozen):
-    """What two texts share, as one phrase. custom: the phrase as a plugin words it."""
+    """The properties that two texts must share, as one phrase.
+
+    custom: the phrase as a plugin words it.
+    """
 
     __slots__ = ("conditions", "custom")
     conditions: tuple[Condition, ...]
@@ -148,7 +154,7 @@ class Conditions(_Frozen):
 
     @classmethod
     def of(cls, value: str) -> Self:
-        """Return a typed value as it is, and a plain string as a custom one."""
+        """Return a typed value unchanged, and a plain string as a custom one."""
         return value if isinstance(value, cls) else cls(custom=str(value))
 
     def __eq__(self, other: object) -> bool:
@@ -180,29 +186,29 @@ class Adjacency(Conditions):
 
     @classmethod
     def of(cls, value: str) -> Self:
-        """Return an adjacency as it is; a plain string is ANY_TEXTS, in any capitals, or a custom one."""
+        """Return an adjacency unchanged; a plain string is ANY_TEXTS, ignoring case, or a custom one."""
         if not isinstance(value, cls) and value.casefold().strip(" .") == sentences.ANY_TEXTS:
             return cls()
         return super().of(value)
 
     @property
     def is_any_texts(self) -> bool:
-        """Whether it compares any two texts."""
+        """Return True if it compares any two texts."""
         return not self.conditions and not self.custom
 
     def where(self, *conditions: str) -> Adjacency:
-        """Return it with further conditions."""
+        """Return it with more conditions."""
         typed = tuple(map(Condition.of, conditions))
         worded = sentences.adjacency(typed, self.custom) if self.custom else ""
         return Adjacency(*self.conditions, *typed, custom=worded)
 
     def __add__(self, more: str) -> Adjacency:
-        """Return it with words of a plugin's at the end; its conditions are still known."""
+        """Return it with a plugin's phrase at the end; its conditions are still known."""
         return Adjacency(*self.conditions, custom=f"{self}{more}")
 
 
 class ComparisonScope(Conditions):
-    """What a text must share with the private one for a single draw to be compared; empty where any two texts are."""
+    """What a text must share with the private one for a single draw to be compared; empty: nothing."""
 
     __slots__ = ()
 
@@ -212,7 +218,7 @@ class ComparisonScope(Conditions):
 
 
 class NotProtected(Term):
-    """Something that a release shows and its guarantee does not cover."""
+    """An entry that a release reveals and its guarantee does not cover."""
 
     __slots__ = ()
     kinds = NotProtectedKind
@@ -226,30 +232,33 @@ class Reason(Term):
 
 
 class Metric(Term):
-    """The distance that ε is counted in. ``limit`` is γ where the distance is cut off there."""
+    """The distance that ε refers to. ``limit`` is γ if the distance is truncated there."""
 
     __slots__ = ()
     kinds = MetricKind
 
     @property
     def is_limited(self) -> bool:
-        """Whether the distance is cut off at γ."""
+        """Return True if the distance is truncated at γ."""
         return self.parameters.get("limit") is not None
 
     def at_most(self, limit: float, **parameters: Any) -> Metric:
-        """Return the distance cut off at a limit, γ."""
+        """Return the distance truncated at a limit, γ."""
         return Metric(self.kind, **self.parameters, limit=limit, **parameters)
 
 
 class Group(Term):
-    """The words that a word is hidden among. Of a custom group, ``size`` says how many they are."""
+    """The words that a word is hidden among.
+
+    ``size`` is the size of a custom group.
+    """
 
     __slots__ = ()
     kinds = GroupKind
 
     @property
     def size(self) -> int | None:
-        """How many words a group has, or can become, as stated; None where nothing is stated."""
+        """Return the number of words in a group, or its limit, if stated; else None."""
         return self.parameters.get("size")
 
 
@@ -259,7 +268,10 @@ T = TypeVar("T")
 
 
 class ConvertedField(Generic[T]):
-    """A dataclass field that takes plain strings and holds typed values. default: None where one must be given."""
+    """A dataclass field that accepts plain strings and stores typed values.
+
+    default: None if a value is required.
+    """
 
     def __init__(self, convert: Callable[[Any], T], default: Any = None) -> None:
         self.convert, self.default = convert, default
@@ -275,7 +287,7 @@ class ConvertedField(Generic[T]):
         if instance is not None:
             return instance.__dict__[self.name]
         if self.default is None:
-            raise AttributeError(self.name)  # which dataclasses read as: no default
+            raise AttributeError(self.name)  # dataclasses read this as: no default
         return self.default
 
     def __set__(self, instance: object, value: Any) -> None:

@@ -1,1 +1,1 @@
-"""Small helpers that the other two packages use too: assets, input checks, tasks, statistics, extras."""
+"""Helpers shared by all packages: assets, input checks, tasks, statistics, extras."""

@@ -1,4 +1,4 @@
-"""Where the files that come with the program lie, and how those of them that are JSON are read."""
+"""The location of the bundled files, and reading of those that are JSON."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ M = TypeVar("M")
 
 
 def assets_folder() -> Path:
-    """Return the folder ``assets``: inside the package where it was installed, beside it in a checkout.
+    """Return the folder ``assets``: inside the installed package, or next to it in a checkout.
 
-    Raises ModelUnavailable if neither is there.
+    Raises ModelUnavailable if neither exists.
     """
     package = _package(__file__)
     for folder in (package / "assets", package.parent / "assets"):
-        # Among installed packages a neighbour named assets may be somebody else's.
+        # Among installed packages, a neighbour named assets may belong to another package.
         if (folder / "MANIFEST.json").is_file():
             return folder
     raise ModelUnavailable(
-        "The folder 'assets' with its MANIFEST.json is missing. Install dptext-studio again, or in a checkout take the "
-        "folder from the repository again."
+        "The folder 'assets' with its MANIFEST.json is missing. Install dptext-studio again, or in a checkout restore "
+        "the folder from the repository."
     )
 
 
@@ -39,21 +39,24 @@ def _package(file: str) -> Path:
 
 
 def folder_of(kind: str, given: str, bundled: Mapping[str, str], make: str) -> Path:
-    """Where something of this kind lies: what is bundled by its name (name → its place below the assets), else a folder
-    of this machine. make: the command that makes one. Raises ConfigError or ModelUnavailable."""
+    """Return the folder of something of this kind: bundled under a name, or a folder of this machine.
+
+    bundled: maps names to folders in the assets. make: the command that creates one. Raises ConfigError or
+    ModelUnavailable.
+    """
     if given in bundled:
         folder = assets_folder() / bundled[given]
         if not folder.is_dir():
             raise ModelUnavailable(
-                f"assets/{bundled[given]} is missing. Install dptext-studio again, or in a checkout take this folder "
-                "from the repository again."
+                f"assets/{bundled[given]} is missing. Install dptext-studio again, or in a checkout restore this "
+                "folder from the repository."
             )
         return folder
     folder = usable_path(given, ConfigError)
     if not folder.is_dir():
         raise ConfigError(
             f"There is no {kind} {shorten_repr(given)}: it is neither {' nor '.join(bundled)}, nor a folder on this "
-            f"machine. Make one with: {make}"
+            f"machine. Create one with: {make}"
         )
     return folder.resolve()
 
@@ -69,7 +72,7 @@ def read_json(path: Path) -> Any:
 
 
 def sha256_of(*files: Path) -> str:
-    """SHA-256 of a file; of several, that of their names and their own ones. Raises InputError."""
+    """Return the SHA-256 of a file; for several, of their names and hashes. Raises InputError."""
     each = []
     for path in sorted(files):
         try:
@@ -83,11 +86,10 @@ def sha256_of(*files: Path) -> str:
 
 
 def bundled(name: str, read: Callable[[Path], T], missing: M) -> T | M:
-    """Read the file ``assets/<name>`` with ``read`` and keep the result until the file changes; ``missing`` if there is
-    no file.
+    """Read ``assets/<name>`` with ``read``, cached until the file changes; ``missing`` if there is none.
 
-    read: a function of a module, since results are kept by it. Raises what it raises, and ModelUnavailable where the
-    file holds something else than it expects.
+    read: a module-level function, since results are cached by it. Raises what it raises, and ModelUnavailable if the
+    file has unexpected contents.
     """
     path = assets_folder() / name
     try:
@@ -103,15 +105,16 @@ def _read_cached(path: Path, _changed: int, read: Callable[[Path], T]) -> T:
         return read(path)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ModelUnavailable(
-            f"assets/{path.parent.name}/{path.name} holds something else than it should. Take it from the repository "
-            "again."
+            f"assets/{path.parent.name}/{path.name} has unexpected contents. Restore it from the repository."
         ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text written for this project, for who has none at hand. problem: what it gives away; sensitive: a word of it
-    that does."""
+    """A text written for this project, for users without one at hand.
+
+    problem: what the text gives away; sensitive: one of its sensitive words.
+    """
 
     title: str
     file: str
@@ -122,7 +125,7 @@ class Example:
 
 
 def examples() -> tuple[Example, ...]:
-    """Return the bundled texts in the order in which they are offered; none where they are missing."""
+    """Return the bundled texts in display order; none if they are missing."""
     return bundled("examples/index.json", _read_examples, ())
 
 

@@ -1,4 +1,4 @@
-"""Answers that are kept as long as what they are about, and the lock of what keeps them."""
+"""Results cached for the lifetime of their subject, and a lock for the objects that cache them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NONE = object()
 
 
 def weak_cache(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """As ``lru_cache(most)`` for each first argument, which it does not keep alive: its answers go when it goes.
+    """Cache as ``lru_cache(most)`` per first argument, without keeping that argument alive.
 
-    For what is worked out of a vocabulary: a list of words that are never released makes one of 40 to 75 MB, and a
-    cache of the process would hold it long after the last session that used it.
+    For results from a vocabulary: a blocklist makes one of 40 to 75 MB. A process-wide cache would keep it long after
+    the last session that used it.
     """
 
     def wrap(work: Callable[P, T]) -> Callable[P, T]:
@@ -29,7 +29,7 @@ def weak_cache(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
             found = kept.pop(more, _NONE)
             if found is _NONE:
                 found = work(first, *more)  # type: ignore[call-arg]
-            kept[more] = found  # the newest stand last
+            kept[more] = found  # the newest are last
             for old in list(kept)[:-most]:
                 kept.pop(old, None)
             return found
@@ -43,9 +43,9 @@ _kept: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def kept_with(owner: Any, key: Any, make: Callable[[], T]) -> T:
-    """Return what was made for ``owner`` under this key before, else make it. It goes when the owner goes.
+    """Return the cached value for ``owner`` and this key, else make it; it is deleted with the owner.
 
-    The answer must not refer to the owner.
+    The value must not refer to the owner.
     """
     held = _kept.setdefault(owner, {})
     if key not in held:
@@ -54,7 +54,7 @@ def kept_with(owner: Any, key: Any, make: Callable[[], T]) -> T:
 
 
 class OwnLock:
-    """A lock of one value: a copy, in this process or another, gets one of its own."""
+    """A lock of one object: a copy, in this process or another, gets its own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

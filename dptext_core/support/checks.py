@@ -1,4 +1,4 @@
-"""What is checked alike wherever it is taken: numbers, lists of texts, paths. What is wrong becomes a DPTextError."""
+"""Shared checks of numbers, lists of texts and paths. Invalid values raise a DPTextError."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 
 from ..errors import ConfigError, DPTextError, InputError
 
-#: Characters of the longest text that is rewritten at once, by whatever mechanism.
+#: Maximum number of characters of one text, for any mechanism.
 LARGEST = 1_000_000
-#: Bits of the largest whole number that is taken: Python itself refuses to print much larger ones.
+#: Maximum bits of an integer: Python itself refuses to print much larger ones.
 MOST_BITS = 4096
 
 _MARKS = re.compile("(?:^|(?<=[\r\n]))\ufeff+")
@@ -33,7 +33,7 @@ def shorten_repr(value: Any) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Return a text without byte-order marks where a line begins: they are left where files were joined."""
+    """Return a text without byte-order marks at the beginning of lines, where files were joined."""
     return _MARKS.sub("", text) if "\ufeff" in text else text
 
 
@@ -49,9 +49,9 @@ def check_whole_number(name: str, value: Any, least: int | None = None) -> int:
     except TypeError:
         number = None
     if number is None:
-        raise ConfigError(f"{name} is a whole number, not {shorten_repr(value)}.")
+        raise ConfigError(f"{name} must be a whole number, not {shorten_repr(value)}.")
     if number.bit_length() > MOST_BITS:
-        raise ConfigError(f"{name} is far too large. Give a smaller number.")
+        raise ConfigError(f"{name} is far too large. Choose a smaller number.")
     if least is not None and number < least:
         limit = "not be negative" if least == 0 else f"be at least {least}"
         raise ConfigError(f"{name} must {limit}; it is {shorten_repr(number)}.")
@@ -61,20 +61,20 @@ def check_whole_number(name: str, value: Any, least: int | None = None) -> int:
 def real(name: str, value: Any, error: type[DPTextError] = ConfigError) -> float:
     """Return a finite number as float. Raises ``error``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise error(f"{name} is a number, not {shorten_repr(value)}.")
+        raise error(f"{name} must be a number, not {shorten_repr(value)}.")
     try:
         x = float(value)
     except OverflowError:
         x = math.inf
     if not math.isfinite(x):
-        raise error(f"{name} is a number, and finite, not {shorten_repr(value)}.")
+        raise error(f"{name} must be a finite number, not {shorten_repr(value)}.")
     return x
 
 
 def column_names(values: Any) -> list[Any] | None:
-    """Return the names of a table's columns; None for anything that is no table (of pandas, polars, Arrow, …).
+    """Return the names of a table's columns; None for a value that is not a table (of pandas, polars, Arrow, …).
 
-    The class is asked, and not the object: a pandas Series has its labels as attributes too.
+    Checks the class and not the object: a pandas Series has its labels as attributes too.
     """
     kind = type(values)
     if hasattr(kind, "collect_schema"):
@@ -88,8 +88,10 @@ def column_names(values: Any) -> list[Any] | None:
 
 
 def one_dimension(values: Any, what: str = "texts") -> None:
-    """Refuse tables, arrays of several dimensions, and what has no order. Raises InputError; quotes nothing but names
-    of columns."""
+    """Refuse tables, arrays of several dimensions, and unordered values.
+
+    Raises InputError, which quotes nothing but names of columns.
+    """
     kind, wrong = type(values).__name__, ""
     if isinstance(values, bytes | bytearray | memoryview):
         wrong = " Decode bytes as UTF-8 first."
@@ -108,30 +110,34 @@ def one_dimension(values: Any, what: str = "texts") -> None:
 
 
 def to_list(values: Any, what: str = "texts") -> list[Any]:
-    """Return a list, a tuple, a column of a table or a generator as a list. Raises InputError; quotes nothing but names
-    of columns."""
+    """Convert a list, a tuple, a column of a table or a generator to a list.
+
+    Raises InputError, which quotes nothing but names of columns.
+    """
     one_dimension(values, what)
     if not isinstance(values, str):
         with contextlib.suppress(TypeError):
-            # A column of Arrow yields scalars of its own.
+            # A column of Arrow yields its own scalar type.
             return values.to_pylist() if hasattr(type(values), "to_pylist") else list(iter(values))
     raise InputError(f"Give a list of {what}, not {type(values).__name__}.")
 
 
 def text_list(values: Any, what: str = "texts") -> list[str]:
-    """Return a column of texts as a list of plain str. Raises InputError, which says where it holds anything else."""
+    """Return a column of texts as a list of plain str. Raises InputError that locates any other value."""
     found = to_list(values, what)
     for number, value in enumerate(found, 1):
         if type(value) is not str:
             if not isinstance(value, str):
                 raise InputError(f"{_no_text(value)} It is number {number:,} of {len(found):,}.")
-            found[number - 1] = str.__str__(value)  # of numpy, for one
+            found[number - 1] = str.__str__(value)  # such as NumPy's
     return found
 
 
 def each_text(values: Any) -> Iterator[str]:
-    """Yield the texts of a column, or of a generator that holds too many for a list. Raises InputError at once for a
-    table or a single text, and later for anything that is no text."""
+    """Yield the texts of a column, or of a generator with too many for a list.
+
+    Raises InputError at once for a table or a single text, and later for a value that is not a text.
+    """
     one_dimension(values, "texts")
     if isinstance(values, str) or not hasattr(type(values), "__iter__"):
         raise InputError(f"Give a list of texts, not {type(values).__name__}.")
@@ -139,25 +145,25 @@ def each_text(values: Any) -> Iterator[str]:
 
 
 def one_text(value: Any) -> str:
-    """Return a text. Raises InputError for anything else; quotes nothing but names of columns."""
+    """Return a text. Raises InputError for any other value; quotes nothing but names of columns."""
     if not isinstance(value, str):
         raise InputError(_no_text(value))
     return value
 
 
 def _no_text(value: Any) -> str:
-    """Why a value is no text, and what to do."""
+    """Return why a value is not a text, and what to do."""
     kind = type(value).__name__
     if isinstance(value, bytes | bytearray | memoryview):
-        return f"A text is a str, not {kind}. Decode files as UTF-8 first."
+        return f"A text must be a str, not {kind}. Decode files as UTF-8 first."
     if (names := [] if isinstance(value, Mapping) else column_names(value)) is not None:
         columns = f" Its columns are {shorten_repr(names)}." if names else ""
-        return f"A text is a str, not {kind}. Pass one text, or the texts of one column.{columns}"
+        return f"A text must be a str, not {kind}. Pass one text, or the texts of one column.{columns}"
     if hasattr(value, "__len__"):
-        return f"A text is a str, not {kind}. Give its texts one by one."
+        return f"A text must be a str, not {kind}. Pass its texts one by one."
     if value is None or kind in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
-        return f"A text is missing: it is a str, not {kind}. Fill it in, or leave it out."
-    return f"A text is a str, not {kind}. Convert it with str(…)."
+        return f"A text is missing: it must be a str, not {kind}. Fill it in, or omit it."
+    return f"A text must be a str, not {kind}. Convert it with str(…)."
 
 
 def usable_path(given: str | Path, error: type[DPTextError] = InputError) -> Path:
@@ -167,17 +173,17 @@ def usable_path(given: str | Path, error: type[DPTextError] = InputError) -> Pat
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, ValueError, RuntimeError) as why:  # too long; NUL or a surrogate in it; no such user's home
+    except (OSError, ValueError, RuntimeError) as why:  # too long; with a NUL or a surrogate; no such user's home
         reason = str(getattr(why, "strerror", None) or why)
-        raise error(f"The path {shorten_repr(str(given))} cannot be used: {reason}. Give another one.") from why
+        raise error(f"The path {shorten_repr(str(given))} cannot be used: {reason}. Choose another path.") from why
     return path
 
 
 def without_path(name: str) -> str:
-    """Return a name without the path it may contain: only the last part leaves this machine."""
+    """Return a name without the path it may contain: only the last part may leave this machine."""
     lies = name.startswith("~") or PurePosixPath(name).is_absolute() or PureWindowsPath(name).is_absolute()
     if not lies:
-        beside = name.rpartition("@")[0] or name  # a list of words is named by a file and a number
+        beside = name.rpartition("@")[0] or name  # the name of a word list is a file and a number
         lies = name.startswith(".") or any("/" in n and os.path.isfile(n) for n in (name, beside) if "\0" not in n)
     return (PureWindowsPath(name).name or ".") if lies else name
 
@@ -192,7 +198,7 @@ def mask_path(field: dataclasses.Field, value: Any) -> Any:
 
 
 def public_value(field: dataclasses.Field, value: Any) -> Any:
-    """Return an option's value as a release may state it: no path, and of a list of words only how many they are.
+    """Return an option's value in the form for a release: without a path, and only the length of a word list.
 
     A blocklist may repeat words of the private text.
     """
@@ -202,6 +208,6 @@ def public_value(field: dataclasses.Field, value: Any) -> Any:
 
 
 def public_config(config: Any, words: bool = False) -> dict[str, Any]:
-    """Return all options of a config by name, as a release may state them. words: with the lists of words."""
+    """Return all options of a config by name, in the form for a release. words: include the word lists."""
     show = mask_path if words else public_value
     return dataclasses.asdict(config) | {f.name: show(f, getattr(config, f.name)) for f in dataclasses.fields(config)}

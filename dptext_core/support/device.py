@@ -1,4 +1,4 @@
-"""Which device computes: asked here by all that run a model or multiply vectors."""
+"""The choice of the computing device, for all code that runs a model or multiplies vectors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from . import extras
 
 
 def let_threads_sleep() -> None:
-    """Have threads that share a product sleep while they wait for each other, unless the environment says otherwise.
-    OpenMP would let them spin, and take the processor from all else (docs/measurements/performance.md). To be called
-    before torch is loaded."""
+    """Let threads that share a product sleep while they wait, unless the environment sets another policy.
+
+    OpenMP would let them spin and occupy the processor (docs/measurements/performance.md). Call this before torch is
+    loaded.
+    """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
@@ -35,11 +37,13 @@ def _may_have_gpu() -> bool:
 
 
 def best_device(load: bool = True) -> str:
-    """Return the GPU ("cuda" or "mps") if there is one, else "cpu". Without ``load`` only a loaded torch is asked. Does
-    not load torch on a machine without a GPU."""
+    """Return the GPU ("cuda" or "mps") if there is one, else "cpu".
+
+    Without ``load``, only an already loaded torch is used. Does not load torch on a machine without a GPU.
+    """
     if sys.modules.get("torch") is None and not (load and _may_have_gpu()):
         return "cpu"
-    torch = importlib.import_module("torch")  # which waits where another thread has begun to load it
+    torch = importlib.import_module("torch")  # waits if another thread has begun to load it
 
     if torch.cuda.is_available():
         return "cuda"
@@ -47,11 +51,11 @@ def best_device(load: bool = True) -> str:
 
 
 def resolve_device(device: str | None) -> str:
-    """`device`, checked, or the best one. Raises ConfigError."""
+    """Return `device` after a check, or the best one. Raises ConfigError."""
     if device is None or device == "cpu":
         return device or best_device()
     if device != "mps" and not re.fullmatch(r"cuda(:\d+)?", device):
-        raise ConfigError(f"The device is 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")
+        raise ConfigError(f"The device must be 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")
     torch = extras.import_torch()
 
     if device.startswith("cuda"):
@@ -64,7 +68,7 @@ def resolve_device(device: str | None) -> str:
 
 
 def best_dtype(device: str) -> str:
-    """Return the type for torch: "bfloat16" if the processor multiplies it natively, else "float32"."""
+    """Return the type for torch: "bfloat16" if the processor supports it natively, else "float32"."""
     import torch
 
     if device.startswith("cuda"):
@@ -77,7 +81,7 @@ def best_dtype(device: str) -> str:
 
 @contextmanager
 def enough_memory(device: str) -> Iterator[None]:
-    """Around a pass of a model. Raises Busy, with what to do, where the device has no memory for it."""
+    """Wrap a pass of a model. Raises Busy, with what to do, if the device has no memory for it."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -85,8 +89,8 @@ def enough_memory(device: str) -> Iterator[None]:
             raise
         what = "This machine" if device == "cpu" else f"The device {device!r}"
         raise Busy(
-            f"{what} has not enough memory for a pass of the language model. Close what else uses it, or give a "
-            "shorter text."
+            f"{what} has not enough memory for a pass of the language model. Close other programs, or use a shorter "
+            "text."
         ) from None
 
 
@@ -97,7 +101,7 @@ def _no_memory(error: Exception) -> bool:
 
 
 def give_back_memory(device: str) -> None:
-    """Give back what PyTorch holds of the device's memory and does not use."""
+    """Release the device memory that PyTorch reserves but does not use."""
     gc.collect()
     if device == "cpu":
         return

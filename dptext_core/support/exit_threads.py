@@ -1,6 +1,6 @@
-"""Threads that have to end before the interpreter does.
+"""Threads that must end before the interpreter does.
 
-A thread that comes back from compiled code (ONNX Runtime, a tokenizer) to an interpreter that has ended aborts the
+A thread that returns from compiled code (ONNX Runtime, a tokenizer) to an interpreter that has ended aborts the
 process: "terminate called without an active exception".
 """
 
@@ -11,14 +11,14 @@ import threading
 import time
 import weakref
 
-#: Seconds that the end of the process waits for all of them. A model that is being loaded cannot be interrupted.
+#: Seconds that the end of the process waits for all of them. The loading of a model cannot be interrupted.
 LONGEST = 60.0
 
 _threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
 def join_at_exit(thread: threading.Thread) -> None:
-    """Have the end of the process wait for this thread, which was started and is asked to end elsewhere."""
+    """Make the end of the process wait for this running thread, which other code asks to end."""
     _threads.add(thread)
 
 

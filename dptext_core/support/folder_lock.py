@@ -1,4 +1,4 @@
-"""Folders of work that end with their process: whoever comes later sees whether somebody still holds one."""
+"""Work folders with a lock that ends with their process, so that later processes recognise abandoned ones."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-#: The file in a folder that its process holds.
+#: The lock file in a folder, locked by its process.
 LOCK = "lock"
-#: Seconds that making or deleting a folder may take.
+#: Maximum seconds for creating or deleting a folder.
 _MADE = 60.0
 
 
 def hold(folder: Path) -> BinaryIO:
-    """Hold a folder until what comes back is closed, or until the process ends in whatever way. Raises BlockingIOError
-    or FileNotFoundError where another process deletes it as one that nobody holds."""
+    """Lock a folder until the returned file is closed, or until the process ends in any way.
+
+    Raises BlockingIOError or FileNotFoundError if another process deletes it as abandoned.
+    """
     lock = (folder / LOCK).open("wb")
     try:
         if fcntl is not None:
@@ -36,7 +38,7 @@ def hold(folder: Path) -> BinaryIO:
 
 
 def made_and_held(make: Callable[[], Path]) -> tuple[Path, BinaryIO]:
-    """Make a folder and hold it; another one, where it was deleted before it was held."""
+    """Create and lock a folder; retry with another one if it was deleted before it was locked."""
     while True:
         folder = make()
         with contextlib.suppress(BlockingIOError, FileNotFoundError):
@@ -45,8 +47,10 @@ def made_and_held(make: Callable[[], Path]) -> tuple[Path, BinaryIO]:
 
 @contextlib.contextmanager
 def claim_abandoned(folder: Path, now: float, stale: float) -> Iterator[bool]:
-    """Say whether nobody holds a folder, and let nobody hold it meanwhile. stale: seconds after which it is taken for
-    that where locks tell nothing."""
+    """Return True if a folder is abandoned, and prevent others from locking it meanwhile.
+
+    stale: seconds after which a folder counts as abandoned if locks give no information.
+    """
     if fcntl is None:
         yield changed(folder) + stale <= now
         return
@@ -57,15 +61,17 @@ def claim_abandoned(folder: Path, now: float, stale: float) -> Iterator[bool]:
             free = True
         except BlockingIOError:
             free = False
-        except OSError:  # being made, or being deleted
+        except OSError:  # being created or deleted
             free = changed(folder) + _MADE <= now
         yield free
 
 
 @contextlib.contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Work in a folder that one process at a time may change, without a file in it. Look at what is there within.
-    Raises InputError where another process does."""
+    """Work in a folder that one process at a time may change, without a lock file in it.
+
+    Check its contents inside this context. Raises InputError if another process works there.
+    """
     if fcntl is None:
         yield
         return
@@ -75,7 +81,7 @@ def exclusive(folder: Path) -> Iterator[None]:
     except BlockingIOError:
         os.close(number)
         raise InputError(
-            f"Another process writes into the folder {folder.name}. Wait for its end, or name another folder."
+            f"Another process is writing to the folder {folder.name}. Wait until it ends, or choose another folder."
         ) from None
     except OSError:  # a network folder without locks
         pass
@@ -86,7 +92,7 @@ def exclusive(folder: Path) -> Iterator[None]:
 
 
 def changed(path: Path) -> float:
-    """When a file or folder was changed; 0 where it is not there."""
+    """Return when a file or folder was changed; 0 if it does not exist."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -1,9 +1,8 @@
-"""What whoever starts this program for others says, by environment variables.
+"""Settings of the person who hosts this program, by environment variables.
 
 DPTEXT_PUBLIC: it serves strangers. Then no plugin is loaded, and the pages accept less (limits:
-``dptext_studio/server/public_hosting.py``). DPTEXT_SESSIONS: how many sessions may be open at a time.
-DPTEXT_POCKET: the address of a site that rewrites in a browser. DPTEXT_RESULTS: files of your own results, which pages
-show beside the bundled ones.
+``dptext_studio/server/public_hosting.py``). DPTEXT_SESSIONS: maximum number of concurrent sessions. DPTEXT_POCKET: the
+address of the browser edition. DPTEXT_RESULTS: files of your own results, shown on pages with the bundled ones.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ def is_public_host() -> bool:
 
 
 def most_sessions() -> int | None:
-    """Return how many sessions may be open at a time; None where nobody says. Raise ConfigError."""
+    """Return the maximum number of concurrent sessions; None if it is not set. Raises ConfigError."""
     if not (named := os.environ.get("DPTEXT_SESSIONS", "").strip()):
         return None
     if not named.isdecimal() or int(named) < 1:
-        raise ConfigError(f"DPTEXT_SESSIONS is a number of sessions from 1, not {named!r}.")
+        raise ConfigError(f"DPTEXT_SESSIONS must be a whole number of at least 1, not {named!r}.")
     return int(named)
 
 
@@ -37,5 +36,5 @@ def browser_edition_url() -> str:
 
 
 def results() -> list[Path]:
-    """Return the result files shown beside the bundled ones, separated as in PATH."""
+    """Return the result files shown with the bundled ones, separated as in PATH."""
     return [Path(part) for part in os.environ.get("DPTEXT_RESULTS", "").split(os.pathsep) if part.strip()]

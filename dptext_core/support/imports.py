@@ -1,4 +1,4 @@
-"""Imports that two threads must not begin at once."""
+"""Imports that two threads must not begin at the same time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _alone = threading.RLock()
 
 @contextmanager
 def transformers_import_guard() -> Iterator[None]:
-    """Stands around every ``from transformers import`` and what imports it.
+    """Guard every ``from transformers import``, and every import that includes it.
 
-    While it is imported it puts another module in its own place, and a thread that waited for the first would look for
-    the names there and find none. Raises ImportError where it is not installed.
+    During its import it replaces its own module, and a thread that waited for the first one would search that for names
+    and find none. Raises ImportError if it is not installed.
     """
     with _alone:
         importlib.import_module("transformers")

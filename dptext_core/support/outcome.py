@@ -11,8 +11,11 @@ from .private import Private
 
 @dataclass(frozen=True, eq=False)
 class WorkOutcome(Private):
-    """What became of a piece of work. value: what was asked for; refused: an error that every try would end with;
-    lost: why another try is worth it, without a word of the rows."""
+    """The result of delegated work.
+
+    value: the requested value; refused: an error that every retry would repeat; lost: why a retry is worthwhile,
+    without a word of the rows.
+    """
 
     value: Any = None
     refused: DPTextError | None = None

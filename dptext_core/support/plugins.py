@@ -1,13 +1,13 @@
-"""Parts of one's own in every process: from installed packages, from DPTEXT_PLUGINS, from ``--plugin FILE``.
+"""Your own parts in every process: from installed packages, from DPTEXT_PLUGINS, and from ``--plugin FILE``.
 
-Parts are mechanisms, and for the commands over data sets also loaders of data and downstream classifiers. A plugin is
-Python that runs with all rights of whoever started the program. So only that person names one: by installing a package
-with entry points of an enrolled group, in the environment variable, or on the command line. No page, link or upload of
-the app does.
+Parts are mechanisms, and for the commands over data sets also data loaders and downstream classifiers. A plugin is
+Python that runs with all permissions of the person who started the program. So only that person can name one: by
+installing a package with entry points of a registered group, in the environment variable, or on the command line. No
+page, link or upload of the app can.
 
-A registry enrols its parts here, and asks for plugins when it is first asked for more than what is built in: files are
-loaded once a process, entry points once their group is enrolled. A plugin that fails leaves nothing behind but its
-sentence in :func:`problems`.
+A registry enrols its group here, and loads plugins on the first request beyond the built-in parts: files once per
+process, entry points once their group is enrolled. A plugin that fails changes nothing except for its sentence in
+:func:`problems`.
 """
 
 from __future__ import annotations
@@ -36,24 +36,30 @@ VARIABLE = "DPTEXT_PLUGINS"
 
 @dataclass(frozen=True)
 class PluginKind:
-    """A kind of part. store: name → part, filled by whoever registers one. take: registers what an entry point of this
-    name gives, or calls it so that it does; whether it is registered for certain."""
+    """A kind of part.
+
+    store: name → part, filled by registration. take: registers what an entry point of this name returns, or calls it to
+    do so; returns whether it is certainly registered.
+    """
 
     store: dict[str, Any]
     take: Callable[[str, Any], bool]
 
 
-#: Group of entry points → its kind, in the order of their enrolment.
+#: Each group of entry points, with its kind, in the order of enrolment.
 _kinds: dict[str, PluginKind] = {}
 
 
 def enrol(group: str, store: dict[str, Any], take: Callable[[str, Any], bool]) -> None:
-    """Register a registry, once per module."""
+    """Enrol a registry, once per module."""
     _kinds[group] = PluginKind(store, take)
 
 
 class _State:
-    """What this process has loaded. The lock is re-entrant: a plugin may ask the registry while it is loaded."""
+    """The plugins that this process has loaded.
+
+    The lock is re-entrant: a plugin may use the registry while it loads.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -67,7 +73,7 @@ _state = _State()
 
 
 def load() -> None:
-    """Load what is installed and what DPTEXT_PLUGINS names, once a process; nothing for strangers (``hosting``).
+    """Load installed plugins and those in DPTEXT_PLUGINS once per process, but none for strangers (``hosting``).
 
     Raises nothing: see :func:`problems`.
     """
@@ -78,7 +84,7 @@ def load() -> None:
             _state.begun = True
             for name in os.environ.get(VARIABLE, "").split(os.pathsep):
                 if name.strip():
-                    _record_problem(partial(load_file, name, f"take it out of {VARIABLE}"))
+                    _record_problem(partial(load_file, name, f"remove it from {VARIABLE}"))
         while new := [group for group in _kinds if group not in _state.groups]:
             _state.groups.add(new[0])
             for point in sorted(importlib.metadata.entry_points(group=new[0]), key=lambda p: p.name):
@@ -92,14 +98,14 @@ def problems() -> tuple[str, ...]:
 
 
 def files() -> tuple[str, ...]:
-    """Return the files that this process has loaded, for others that are to have the same mechanisms."""
+    """Return the files that this process has loaded, for other processes that need the same mechanisms."""
     return tuple(sorted(map(str, _state.files)))
 
 
-def load_file(name: str | Path, otherwise: str = "leave it out") -> None:
-    """Run a file that registers parts; one that was loaded already is not run again.
+def load_file(name: str | Path, otherwise: str = "omit it") -> None:
+    """Run a file that registers parts, unless it is already loaded.
 
-    otherwise: what else one can do where it fails, for the message. Raises ConfigError.
+    otherwise: the alternative after a failure, for the message. Raises ConfigError.
     """
     with _state.lock:
         path = usable_path(name, ConfigError).resolve()
@@ -119,16 +125,16 @@ def _record_problem(work: Callable[[], None]) -> None:
 
 
 def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | None = None) -> None:
-    """Do ``work``, which registers parts, or says that its own is registered; all of it or nothing.
+    """Run ``work``, which registers parts or reports that they are registered: completely, or without any effect.
 
     Raises ConfigError.
     """
     before = registered_names()
     try:
         done = work()
-    except (Exception, SystemExit) as error:  # a plugin may raise anything, and must end nothing else
+    except (Exception, SystemExit) as error:  # a plugin may raise anything, and must not end the program
         restore(before)
-        raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Repair it, or {otherwise}.") from error
+        raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Correct it, or {otherwise}.") from error
     if not done and registered_names() == before:
         raise ConfigError(
             f"{what} was not loaded: it registers no mechanism, data set or classifier. Put @dptext_core.register "
@@ -142,19 +148,19 @@ def registered_names() -> dict[str, dict[str, Any]]:
 
 
 def restore(before: Mapping[str, Mapping[str, Any]]) -> None:
-    """Take back what was registered since :func:`registered_names` gave ``before``."""
+    """Undo registrations since :func:`registered_names` returned ``before``."""
     for group, kind in _kinds.items():
         for name in set(kind.store) - set(before.get(group, ())):
             del kind.store[name]
 
 
 def _reason(error: BaseException, file: Path | None) -> str:
-    """Explain in a sentence what went wrong in which line."""
+    """Explain in a sentence what failed in which line."""
     said = " ".join(str(error).split())[:300].rstrip(".")
     if isinstance(error, DPTextError):
         return f"{said}."
     if isinstance(error, SyntaxError) and file is not None and error.filename == str(file):
-        return f"line {error.lineno} is no valid Python ({error.msg})."
+        return f"line {error.lineno} is not valid Python ({error.msg})."
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if file is not None and f.filename == str(file)] or frames[-1:]
     place = f"line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else "it"

@@ -1,4 +1,4 @@
-"""What holds a user's words, and does not show them by accident."""
+"""A base for objects that hold a user's words, and must not show them by accident."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 
 class Private:
-    """Base of what holds words of a user's text: its repr shows no word, so that no log or traceback quotes one.
+    """Base of objects with words of a user's text: the repr shows no word, so that no log or traceback quotes one.
 
-    ``_compare_rewrites``: the attributes that a repr may show (numbers and public names as they are, all else by its
-    length). Subclasses have this repr too, dataclasses included, unless they write one of their own.
+    ``_shown``: the attributes in the repr, numbers and public names unchanged, everything else by its length.
+    Subclasses, including dataclasses, have this repr too, unless they define their own.
     """
 
     __slots__ = ()
@@ -18,7 +18,7 @@ class Private:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "__repr__" not in cls.__dict__:  # a dataclass would write one that shows every field
+        if "__repr__" not in cls.__dict__:  # a dataclass would define one that shows every field
             cls.__repr__ = Private.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:

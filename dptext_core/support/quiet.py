@@ -1,4 +1,4 @@
-"""Loading without bars: a command's standard error is for what it has to say."""
+"""Loading without progress bars: a command's standard error is for its own messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from .imports import transformers_import_guard
 
 
-class quiet:  # lower case, as what stands behind `with`
+class quiet:  # lower case, like a function, as it is used after `with`
     """Keep transformers from drawing progress bars and reports while weights load."""
 
     def __enter__(self) -> None:

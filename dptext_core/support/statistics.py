@@ -1,7 +1,7 @@
-"""Intervals, bounds, corrections and searches: each in one place, for whatever measures.
+"""Intervals, bounds, corrections and searches, each defined once for all measurements.
 
-They stand on ``scipy.special``, the functions that the distributions of ``scipy.stats`` are made of, which is imported
-in a third of the time, and where it is first needed. The tests hold them against ``scipy.stats``.
+They use ``scipy.special``, which ``scipy.stats`` is based on: it imports in a third of the time, and only on first use.
+The tests compare them with ``scipy.stats``.
 """
 
 from __future__ import annotations
@@ -15,28 +15,30 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-#: The 97.5% quantile of the normal distribution, with the digits that every interval in a file was made with.
+#: The 97.5% quantile of the normal distribution, with the digits used for every stored interval.
 NORMAL = 1.96
-#: Halvings after which no float64 lies between two others, wherever they are.
+#: Number of halvings after which no float64 lies between any two others.
 _EVERY = 2200
 
 
 def student(n: int, confidence: float = 0.95) -> float:
-    """Return the half-width of a two-sided interval in standard errors: the quantile of Student's t for n > 1 values,
-    with n − 1 degrees of freedom."""
+    """Return the half-width of a two-sided interval in standard errors.
+
+    It is the quantile of Student's t for n > 1 values, with n − 1 degrees of freedom.
+    """
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, 1 - (1 - confidence) / 2))
 
 
 def standard_error(values: ArrayLike) -> float | None:
-    """Of the mean of independent values (n,); None for fewer than two."""
+    """Return the standard error of the mean of independent values (n,); None for fewer than two."""
     x = np.asarray(values, float)
     return float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else None
 
 
 def half_width(values: ArrayLike) -> float:
-    """Half of the 95% interval of a mean, by the normal approximation; 0 for fewer than two values, which tell none."""
+    """Return half of the 95% interval of a mean, by the normal approximation; 0 for fewer than two values."""
     return NORMAL * (standard_error(values) or 0.0)
 
 
@@ -49,8 +51,10 @@ def two_sided(z: float) -> float:
 
 
 def lower_limit(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
-    """Lower bound of a probability of which ``hits`` (any shape) of n draws were seen, wrong with a chance of at most
-    ``level`` (Clopper and Pearson 1934); 0 for no hit."""
+    """Return a lower bound of a probability after ``hits`` (any shape) in n draws, wrong with probability ≤ ``level``.
+
+    Clopper and Pearson 1934; 0 for no hit.
+    """
     from scipy.special import betaincinv
 
     hits = np.asarray(hits)
@@ -72,8 +76,7 @@ def clopper_pearson(hits: float, n: int, confidence: float = 0.95) -> tuple[floa
 
 
 def smaller_tail(hits: ArrayLike, n: int, p: ArrayLike) -> NDArray[np.float64]:
-    """Return the probability of so many hits or more, or of so many or fewer, among n draws of probability p: the
-    smaller one."""
+    """Return the smaller tail probability of ``hits`` among n draws of probability p: at least so many, or at most."""
     from scipy.special import bdtr, bdtrc
 
     hits = np.asarray(hits)
@@ -81,15 +84,14 @@ def smaller_tail(hits: ArrayLike, n: int, p: ArrayLike) -> NDArray[np.float64]:
 
 
 def chance_for(hits: int, n: int, power: float = 0.95) -> float:
-    """Return the probability that one draw needs for n of them to hit so often (1 to n times) or more with that
-    power."""
+    """Return the probability per draw with which n draws hit at least so often (1 to n times) with that power."""
     from scipy.special import betaincinv
 
     return float(betaincinv(hits, n - hits + 1, power))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """p-values corrected for how many there are (Holm 1979), in the order given."""
+    """Return p-values corrected for multiple tests (Holm 1979), in the given order."""
     x = np.asarray(ps, float)
     order = np.argsort(x, kind="stable")
     out = np.empty(len(x))
@@ -103,10 +105,10 @@ def holm(ps: Sequence[float]) -> list[float]:
 def boundary(
     holds: Callable[[float], Any], low: float, high: float, steps: int = _EVERY, geometric: bool = False
 ) -> tuple[float, float]:
-    """Where something that does not hold at ``low`` and holds at ``high`` begins to: the last point seen at which it
-    does not, and the first at which it does. By default no float64 lies between them.
+    """Search where a condition that is false at ``low`` and true at ``high`` changes.
 
-    steps: so many halvings at most. geometric: in the middle of the logarithms; both ends are above 0.
+    Returns the last point at which it is false, and the first at which it is true; by default no float64 lies between
+    them. steps: maximum number of halvings. geometric: split at the middle of the logarithms; both ends are above 0.
     """
     for _ in range(steps):
         middle = (low * high) ** 0.5 if geometric else (low + high) / 2

@@ -1,4 +1,4 @@
-"""Long work: how far it is, and whether it should stop."""
+"""Progress and cancellation of long work."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..errors import Cancelled
 Listener = Callable[[int, int], None]
 
 _STOPPED = "Stopped, as you asked."
-#: Steps in which the parts of a whole are told.
+#: Resolution of the progress that parts report for the whole.
 _STEPS = 1000
 
 
 class Task:
-    """Long work, for who waits for it and for who does it: how far it is, and whether it should stop.
+    """Report the progress of long work, and cancel it.
 
-    Who waits hands one to the work, and may :meth:`cancel` it from any thread. The work tells with :meth:`report` how
-    much is done, asks with :meth:`check` whether to go on, and hands each part of itself a :meth:`child`.
+    The caller passes a task to the work, and may :meth:`cancel` it from any thread. The work calls :meth:`report` with
+    its progress and :meth:`check` to stop if cancelled, and passes each of its parts a :meth:`child`.
 
     Parameters
     ----------
     listener
-        Called as ``listener(done, of)`` in the thread of the work; None: nobody is told.
+        Called as ``listener(done, of)`` in the thread of the work; None: no reports.
 
     Examples
     --------
-    A bar of tqdm listens, as the bar of a page does::
+    Show the progress in a tqdm bar::
 
         bar = tqdm(total=1)
         task = dpt.Task(lambda done, of: bar.update(done / of - bar.n))
@@ -40,7 +40,7 @@ class Task:
         self._stop = threading.Event()
 
     def report(self, done: int, of: int) -> None:
-        """Say that ``done`` of ``of`` steps are done."""
+        """Report that ``done`` of ``of`` steps are done."""
         if self._listener is not None:
             self._listener(done, of)
 
@@ -50,17 +50,19 @@ class Task:
         return self._stop.is_set()
 
     def cancel(self) -> None:
-        """Ask the work to stop. It raises Cancelled at its next look."""
+        """Request cancellation. The work raises Cancelled at its next check."""
         self._stop.set()
 
     def check(self, stopped: str = _STOPPED) -> None:
-        """Raise Cancelled, in these words, where the work should stop."""
+        """Raise Cancelled with this message if the work should stop."""
         if self.cancelled:
             raise Cancelled(stopped)
 
     def child(self, start: float, end: float, of: float = 1) -> Task:
-        """Return a task for the part from ``start`` to ``end`` of ``of`` steps: it reports its share of the whole, in
-        thousandths of a step of the whole, and stops with it."""
+        """Return a task for the part from ``start`` to ``end`` of ``of`` steps.
+
+        It reports its share of the whole, in thousandths of a step of the whole, and is cancelled with it.
+        """
         return _Part(
             self,
             lambda done, all_: self.report(
@@ -70,7 +72,7 @@ class Task:
 
     @property
     def quiet(self) -> Task:
-        """The same for a part of which nothing is told."""
+        """Return the same task for a part that reports no progress."""
         return _Part(self, None)
 
 
@@ -91,7 +93,7 @@ class _Part(Task):
 
 
 class _Unwatched(Task):
-    """One for all work that nobody watches or stops."""
+    """The task of all work that nobody watches or stops."""
 
     def __init__(self) -> None: ...
 
@@ -102,7 +104,7 @@ class _Unwatched(Task):
         return False
 
     def cancel(self) -> None:
-        raise TypeError("This task stands for all that nobody stops. Make one to stop: Task().")
+        raise TypeError("This shared task cannot be cancelled. Create your own: Task().")
 
     def child(self, start: float, end: float, of: float = 1) -> Task:
         return self
@@ -112,7 +114,7 @@ class _Unwatched(Task):
         return self
 
 
-#: What stands inside for no task.
+#: The internal task if none is given.
 UNWATCHED: Task = _Unwatched()
 
 

@@ -1,7 +1,8 @@
-"""Files that are there whole or not at all. What is written beside one may hold originals: only its owner can read it.
+"""Files that are written completely or not at all.
 
-A kill can leave such a file. It has PRIVATE in its name and mode 0600, and the next file that is written into its
-folder takes it away, unless another process is still writing it.
+The temporary file may contain originals: only its owner can read it. A killed process can leave such a file. It has
+PRIVATE in its name and mode 0600, and the next write into its folder deletes it, unless another process is still
+writing it.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _OURS = re.compile(r"\.(PRIVATE-)?[0-9a-f]{16}\.tmp")
 
 @contextlib.contextmanager
 def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """Yield a file beside ``path`` to write into, which takes its place at the end, and is deleted after an error.
+    """Yield a temporary file that replaces ``path`` at the end, and is deleted after an error.
 
-    It has the mode of the file that was there, else the usual one; private: always 0600. Raises OSError.
+    It has the mode of the existing file, else the usual one; private: always 0600. Raises OSError.
     """
-    path = path.resolve()  # a link goes on to lead where it does
+    path = path.resolve()  # a link keeps its target
     sweep(path.parent)
     beside = path.with_name(f".PRIVATE-{os.urandom(8).hex()}.tmp")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _usual_mode(beside)
@@ -44,25 +45,25 @@ def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
             path.chmod(0o600 if private else mode)
     finally:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)  # there only if something failed
+            beside.unlink(missing_ok=True)  # it only exists after a failure
         if held >= 0:
             os.close(held)
 
 
 @contextlib.contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Name the file where something cannot be written: the operating system does not always. Raises InputError."""
+    """Name the file if something cannot be written: the operating system does not always. Raises InputError."""
     try:
         yield
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror or error}. Make room for it or name another place, "
-            "and give the same command again."
+            f"{path} cannot be written: {error.strerror or error}. Free some space or choose another place, and run "
+            "the same command again."
         ) from error
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all, also after a power cut. Raises InputError."""
+    """Write a file completely or not at all, even after a power cut. Raises InputError."""
     with write_errors(path), replacement(path) as beside, beside.open("wb") as file:
         file.write(data)
         file.flush()
@@ -70,7 +71,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _open_locked(path: Path) -> int:
-    """Make a file that only its owner can read, and hold its lock; the descriptor."""
+    """Create a file that only its owner can read, lock it, and return its descriptor."""
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if fcntl is not None:
@@ -78,11 +79,11 @@ def _open_locked(path: Path) -> int:
                 fcntl.flock(held, fcntl.LOCK_EX)
         if path.exists():
             return held
-        os.close(held)  # another process took it away before it was locked
+        os.close(held)  # another process deleted it before it was locked
 
 
 def _usual_mode(path: Path) -> int:
-    """Return the mode of a new file here under the umask, which a process cannot read without changing it."""
+    """Return the mode of a new file under the umask, which a process cannot read without changing it."""
     with path.open("xb") as empty:
         mode = os.fstat(empty.fileno()).st_mode
     path.unlink(missing_ok=True)
@@ -90,7 +91,7 @@ def _usual_mode(path: Path) -> int:
 
 
 def leftovers(folder: Path) -> list[Path]:
-    """Return the files in a folder that a process of ours wrote beside others and did not finish."""
+    """Return the unfinished temporary files of this program in a folder."""
     try:
         return [path for path in folder.iterdir() if _OURS.fullmatch(path.name) and path.is_file()]
     except OSError:
@@ -98,7 +99,7 @@ def leftovers(folder: Path) -> list[Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Delete what a killed process left in a folder. What another one still writes is left to it."""
+    """Delete the temporary files of killed processes in a folder, except those that another process still writes."""
     for path in leftovers(folder):
         with contextlib.suppress(OSError):
             if fcntl is not None:

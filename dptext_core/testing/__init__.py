@@ -1,4 +1,4 @@
-"""For authors of mechanisms: what every mechanism keeps, as checks, and a package to begin with."""
+"""For authors of mechanisms: the checks that every mechanism must pass, and a package template."""
 
 from .conformance import CHECKS, check_mechanism
 from .scaffold import new_mechanism

@@ -1,4 +1,4 @@
-"""What every mechanism keeps, whatever it does. The built-in ones and anybody's own pass through the same checks.
+"""The conformance suite: the same checks for built-in and user-defined mechanisms.
 
 With pytest, a test for each check::
 
@@ -6,7 +6,7 @@ With pytest, a test for each check::
     def test_it_conforms(check):
         check_mechanism(Mine, only=check)
 
-or in one call, which says of every check that fails why: ``check_mechanism(Mine)``.
+or in one call, which explains every failed check: ``check_mechanism(Mine)``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ..support.checks import shorten_repr
 from ..support.task import Task
 from .conformance_checks import (
     Make,
-    a_prepared_text_stands_for_its_text,
+    a_prepared_text_replaces_its_text,
     a_rewrite_is_as_likely_as_its_pieces,
-    a_seed_repeats_and_is_said,
+    a_seed_repeats_and_is_marked,
     a_sweep_is_the_same_rewrite_at_each_epsilon,
     a_text_that_is_too_long_is_refused,
     a_wrong_epsilon_is_refused,
@@ -33,24 +33,24 @@ from .conformance_checks import (
     an_unknown_option_is_refused,
     equal_texts_in_a_row_are_read_once,
     every_entry_point_releases_the_same,
+    invisible_characters_change_nothing,
+    no_audit_check_finds_a_violation,
     no_listed_word_is_released,
-    no_look_of_an_audit_refutes_it,
+    other_values_than_texts_are_refused,
+    possible_words_can_be_sampled,
     progress_and_cancel,
+    samples_are_in_their_distribution,
     steps_cover_the_text,
-    texts_of_a_list_have_noise_of_their_own,
+    texts_of_a_list_have_independent_noise,
     the_config_is_frozen,
-    the_export_does_not_hold_the_original,
+    the_export_omits_the_original,
     the_guarantee_adds_up,
     the_guarantee_states_what_it_does,
     the_noise_of_a_text_follows_from_seed_and_place,
     the_spec_is_complete,
-    what_is_no_text_is_refused,
-    what_is_possible_can_be_drawn,
-    what_nobody_sees_changes_nothing,
-    what_was_drawn_is_in_its_distribution,
 )
 
-#: Each check by its name; its docstring says what is kept. The last one takes the longest.
+#: Each check by its name; its docstring describes it. The last one takes the longest.
 CHECKS: dict[str, Callable[[Make], None]] = {
     check.__name__: check
     for check in (
@@ -59,26 +59,26 @@ CHECKS: dict[str, Callable[[Make], None]] = {
         a_wrong_epsilon_is_refused,
         an_unknown_option_is_refused,
         steps_cover_the_text,
-        what_nobody_sees_changes_nothing,
-        what_is_no_text_is_refused,
+        invisible_characters_change_nothing,
+        other_values_than_texts_are_refused,
         a_text_that_is_too_long_is_refused,
-        a_seed_repeats_and_is_said,
-        the_export_does_not_hold_the_original,
-        texts_of_a_list_have_noise_of_their_own,
+        a_seed_repeats_and_is_marked,
+        the_export_omits_the_original,
+        texts_of_a_list_have_independent_noise,
         the_noise_of_a_text_follows_from_seed_and_place,
         equal_texts_in_a_row_are_read_once,
-        what_was_drawn_is_in_its_distribution,
+        samples_are_in_their_distribution,
         a_rewrite_is_as_likely_as_its_pieces,
-        what_is_possible_can_be_drawn,
+        possible_words_can_be_sampled,
         a_sweep_is_the_same_rewrite_at_each_epsilon,
-        a_prepared_text_stands_for_its_text,
+        a_prepared_text_replaces_its_text,
         the_guarantee_adds_up,
         no_listed_word_is_released,
         progress_and_cancel,
         the_guarantee_states_what_it_does,
         every_entry_point_releases_the_same,
         all_noise_comes_from_the_stream,
-        no_look_of_an_audit_refutes_it,
+        no_audit_check_finds_a_violation,
     )
 }
 
@@ -91,23 +91,23 @@ def check_mechanism(
     Parameters
     ----------
     mechanism : class or str
-        The class, or the name of one that is registered. A class that is not registered is for as long as this takes.
+        The class, or a registered name. A class that is not registered is registered temporarily.
     only : str, optional
-        The name of one of ``CHECKS``; without it all are made, which takes seconds for a word mechanism.
+        The name of one of ``CHECKS``; by default all run, which takes seconds for a word mechanism.
     task : Task, optional
         Receives the progress, and cancels between two checks.
     **options
-        The options with which the mechanism is made, such as a small vocabulary, which makes it faster.
+        Options of the mechanism, such as a small vocabulary, which is faster.
 
     Raises
     ------
     AssertionError
-        A line for every check that fails, with its name and why; an error that a check did not ask for is one, too.
+        One line per failed check, with its name and the reason; an unexpected error is a failure too.
     ConfigError
-        ``only`` names no check, or the mechanism is not taken by the registry.
+        ``only`` names no check, or the registry refuses the mechanism.
     """
     if only is not None and only not in CHECKS:
-        raise ConfigError(f"There is no check {shorten_repr(only)}. There are: {', '.join(CHECKS)}.")
+        raise ConfigError(f"There is no check {shorten_repr(only)}. Choose one of: {', '.join(CHECKS)}.")
     task = task or Task()
     with _registration(mechanism) as name:
 

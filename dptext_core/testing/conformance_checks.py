@@ -37,7 +37,7 @@ from ..text.document import Document
 from ..text.visible import to_visible
 from .entry_points import entry_point_differences
 
-#: Builds the mechanism that is looked at, with other options where a check asks for them.
+#: Builds the mechanism under test, with other options if a check needs them.
 Make = Callable[..., Mechanism]
 TEXT = "The doctor told my friend that the pain was bad. She went home in 3 days, and wrote a letter!"
 TEXTS = (
@@ -53,18 +53,18 @@ TEXTS = (
     "doctor " * 40,
     "a\u0000b c\u200dd",
 )
-#: Characters that nobody sees: without width, variations, tags, for private use, of direction, blank letters, controls.
+#: Invisible characters: zero-width, variations, tags, private use, direction, blank letters, controls.
 HIDDEN = ("\u200b", "\ufe0f\u034f", "\U000e0041\U000e007f", "\ue000\u202e", "\u3164\u2800", "\0\u00ad\U000e01ef")
-#: What an audit's later looks rewrite: words that most vocabularies know.
+#: Words that later checks of an audit rewrite: most vocabularies contain them.
 COMMON = "doctor friend pain home letter told wrote"
-#: What is rewritten many times where each rewrite takes a pass of a model.
+#: The text that is rewritten many times if each rewrite takes a model pass.
 SHORT = "The pain was bad. She wrote a letter in 3 days!"
-#: Looks of an audit that a check of its own makes, more strictly.
+#: Audit checks that a conformance check makes itself, more strictly.
 MADE_ELSEWHERE = (stated_guarantee, through_entry_points, noise_source, in_two_processes)
 
 
 def _require(kept: Any, said: str) -> None:
-    """Not an assert statement, which Python leaves out under -O."""
+    """Raise AssertionError unless true. Not an assert statement, which Python removes under -O."""
     if not kept:
         raise AssertionError(said)
 
@@ -89,7 +89,7 @@ def _fields(m: Mechanism) -> dict[str, OptionMeta]:
 
 
 def _admissible_epsilons(m: Mechanism, *epsilons: float) -> list[float]:
-    """These ε, each smaller by the same share where the mechanism takes none as large."""
+    """Return these ε, each reduced by the same factor if the mechanism accepts none as large."""
     share = min(1.0, m.max_epsilon / max(epsilons))
     return [share * epsilon for epsilon in epsilons]
 
@@ -99,43 +99,43 @@ def _draws(m: Mechanism) -> bool:
 
 
 def the_spec_is_complete(make: Make) -> None:
-    """A notion of promise, a label and a help text of every option, and a place in the registry."""
+    """The spec needs a guarantee notion, a label and a help text for every option, and a place in the registry."""
     spec = make().spec()
     _require(spec.notion in NOTIONS, f"notion {spec.notion!r} is none of {', '.join(NOTIONS)}")
     for field in dataclasses.fields(spec.config_cls):
         _require(
             option_meta(field).label and option_meta(field).help, f"the option {field.name} has no label or no help"
         )
-    _require(spec in mechanisms(), "what mechanism it is does not stand among dpt.mechanisms()")
+    _require(spec in mechanisms(), "dpt.mechanisms() does not list the mechanism")
 
 
 def the_config_is_frozen(make: Make) -> None:
-    """A mechanism is one setting for as long as it lives."""
-    with _expect_error(dataclasses.FrozenInstanceError, "another ε of a mechanism that is made"):
+    """A mechanism is one setting for its whole life."""
+    with _expect_error(dataclasses.FrozenInstanceError, "a change of ε in an existing mechanism"):
         make().config.epsilon = 3.0
 
 
 def a_wrong_epsilon_is_refused(make: Make) -> None:
-    """With its reason, which names the option."""
+    """The error states the reason and names the option."""
     for epsilon in (0, -1, math.nan, math.inf, "5", True, None, 1e9, [], [1.0, math.nan]):
         with _expect_error(ConfigError, f"epsilon={epsilon!r}", "epsilon"):
             make(epsilon=epsilon)
 
 
 def an_unknown_option_is_refused(make: Make) -> None:
-    """With the known ones."""
-    with _expect_error(ConfigError, "an option that there is not", "epsilon"):
+    """The error lists the known options."""
+    with _expect_error(ConfigError, "an unknown option", "epsilon"):
         make(epsilom=3)
 
 
 def steps_cover_the_text(make: Make) -> None:
-    """Every letter of a text lies in a step, or no step is stated; every piece stands where it says that it does."""
+    """Every letter of a text is in a step, or there are no steps; every released part is at its stated offsets."""
     m = make()
     for text in TEXTS:
         r = m.rewrite(text, seed=1)
         _equal(r.original, text, "the original of the result")
         if "alignment" not in r.can:
-            _require(not len(r.steps) and all(p.source is None for p in r.releases), "steps, though nothing is aligned")
+            _require(not len(r.steps) and all(p.source is None for p in r.releases), "steps without alignment")
             _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], f"pieces of {text!r}")
             whole = "".join("".join(p.text for p in r.releases).split())
             _equal(whole, "".join(r.text.split()), f"pieces of {text!r} together")
@@ -147,18 +147,18 @@ def steps_cover_the_text(make: Make) -> None:
         for s in r.steps:
             given = text[slice(*s.span)]
             seen = to_visible(given)
-            _equal(s.original, given if seen is None else seen.text, "what a step says that it replaces")
+            _equal(s.original, given if seen is None else seen.text, "the original of a step")
             _require(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
-            _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "what a step says it wrote")
+            _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "the replacement of a step")
             if s.action == "keep":
                 same = s.replacement == s.original or (capitals(m.config) == "public" and (s.capital or by_rule(s)))
                 kept = same and s.epsilon == 0 and s.reason
-                _require(kept, f"{s.original!r} is kept: as it was, at no ε, and with a reason")
+                _require(kept, f"{s.original!r} is copied: unchanged, with ε = 0, and with a reason")
                 at = r.text.index(s.replacement, at) + len(s.replacement)
 
 
-def what_nobody_sees_changes_nothing(make: Make) -> None:
-    """A text with invisible characters in it becomes the same rewrite as without them, of which none holds any."""
+def invisible_characters_change_nothing(make: Make) -> None:
+    """A text with invisible characters gives the same rewrite as without them, and no rewrite contains any."""
     m, plain = make(), 'The doctor told my friend: "It is bad." \U0001f642 of (it)!'
     wanted = m.rewrite(plain, seed=5).text
     for hidden in HIDDEN:
@@ -170,15 +170,15 @@ def what_nobody_sees_changes_nothing(make: Make) -> None:
     _equal(m.rewrite(message, seed=5).text, m.rewrite("", seed=5).text, "the rewrite of a message in tags")
 
 
-def what_is_no_text_is_refused(make: Make) -> None:
-    """By an InputError, and what is no str is told that a text would do."""
+def other_values_than_texts_are_refused(make: Make) -> None:
+    """The error is an InputError, and says that a text is expected."""
     for text in (None, 3, b"bytes", "broken \ud800 half"):
         with _expect_error(InputError, f"{text!r}", "text", *(["or one text"] * (not isinstance(text, str)))):
             make().rewrite(text)  # type: ignore[arg-type]
 
 
 def a_text_that_is_too_long_is_refused(make: Make) -> None:
-    """Before anything is looked at, so that no promise holds for some lengths in one way and for others in another."""
+    """A long text is refused before anything else, so that no guarantee depends on the length."""
     m, text = make(), "a doctor " * 5
     message = "This text has more than 40 characters. Split it into several texts."
     ways = (
@@ -194,15 +194,15 @@ def a_text_that_is_too_long_is_refused(make: Make) -> None:
     )
     with patch.object(document, "LARGEST", 40):
         for asked in ways:
-            with _expect_error(InputError, "a text of more characters than are taken", message):
+            with _expect_error(InputError, "a text over the maximum length", message):
                 asked(text)
         (record,) = rewrite_records([text], m)
         _equal(record.error, message, "the error of a row")
-        _require(m.guarantee(text[:40]).sentence(), "a text that is as long as one may be has no guarantee")
+        _require(m.guarantee(text[:40]).sentence(), "a text of the maximum length has no guarantee")
 
 
-def a_seed_repeats_and_is_said(make: Make) -> None:
-    """The same text from the same seed, under a warning that it is not private."""
+def a_seed_repeats_and_is_marked(make: Make) -> None:
+    """The same seed gives the same text, with a warning that it is not private."""
     m = make()
     a, b = m.rewrite(TEXT, seed=7), m.rewrite(TEXT, seed=7)
     _equal(a.text, b.text, "the second rewrite with one seed")
@@ -211,25 +211,25 @@ def a_seed_repeats_and_is_said(make: Make) -> None:
     _require("not private" not in json.dumps(m.rewrite(TEXT).to_dict()), "an export without a seed says 'not private'")
 
 
-def the_export_does_not_hold_the_original(make: Make) -> None:
-    """Unless the text came out as it went in, or the trace is asked for."""
+def the_export_omits_the_original(make: Make) -> None:
+    """The export omits the original, unless the text is unchanged or the trace is requested."""
     r = make().rewrite("doctor hospital cancer treatment", seed=3)
-    _equal(r.original in json.dumps(r.to_dict()), r.text == r.original, "whether the export holds the original")
+    _equal(r.original in json.dumps(r.to_dict()), r.text == r.original, "whether the export contains the original")
     _equal(r.to_dict(trace=True)["original"], r.original, "the original in a trace")
 
 
-def texts_of_a_list_have_noise_of_their_own(make: Make) -> None:
-    """Four times the same text does not become four times the same rewrite."""
+def texts_of_a_list_have_independent_noise(make: Make) -> None:
+    """Four copies of the same text do not all get the same rewrite."""
     m = make()
     many = m.rewrite([TEXT] * 4, seed=5)
     _equal([r.original for r in many], [TEXT] * 4, "the originals of a list")
-    if len({r.text for r in many}) == 1:  # by chance too, where only a few different texts can be written
+    if len({r.text for r in many}) == 1:  # equal at random too, if only a few different texts can be written
         many = m.rewrite([TEXT] * 64, seed=5)
     _equal(len({r.text for r in many}) > 1, _draws(m), "whether the rewrites of equal texts differ")
 
 
 def the_noise_of_a_text_follows_from_seed_and_place(make: Make) -> None:
-    """Whatever else stands in a list: the first text has the noise that it has alone."""
+    """The first text of a list has the same noise as alone, whatever else is in the list."""
     m, other = make(), "My doctor paid."
     whole = [r.text for r in m.rewrite([TEXT, other, TEXT, other], seed=5)]
     _equal(whole[0], m.rewrite(TEXT, seed=5).text, "the first of a list, beside the text alone with that seed")
@@ -252,8 +252,8 @@ def equal_texts_in_a_row_are_read_once(make: Make) -> None:
     _equal([r.original for r in many], [TEXT, TEXT, "My doctor paid.", TEXT], "the originals of a list")
 
 
-def what_was_drawn_is_in_its_distribution(make: Make) -> None:
-    """Every distribution that is shown adds up and holds what came out; where there is none, that is said."""
+def samples_are_in_their_distribution(make: Make) -> None:
+    """Every distribution sums to 1 and contains the sampled word; a missing one is explained."""
     r = make().rewrite(TEXT, seed=11)
     together = {} if r.no_chances else dict(r.distributions())
     seen = []
@@ -263,27 +263,28 @@ def what_was_drawn_is_in_its_distribution(make: Make) -> None:
                 r.distribution(i)
             continue
         d = r.distribution(i)
-        _require(abs(d.probs.sum() - 1) <= 1e-9, f"the chances at {u.text!r} add up to {d.probs.sum()}")
-        _require(np.array_equal(together.pop(i).probs, d.probs), f"the chances at {u.text!r} are others by themselves")
+        _require(abs(d.probs.sum() - 1) <= 1e-9, f"the probabilities at {u.text!r} add up to {d.probs.sum()}")
+        _require(np.array_equal(together.pop(i).probs, d.probs), f"the probabilities at {u.text!r} differ if computed "
+                                                                 "separately")
         _equal((d.probs.dtype, len(d.probs)), (np.dtype("float64"), len(d.candidates)), f"the chances at {u.text!r}")
         known = r.candidate(i)
         seen.append((d.p(u.text) if known is None else d.probs[known]) > 0)
-        # An estimate from draws need not have seen every word that is possible; what is drawn, it mostly has.
+        # An estimate from draws may miss some possible words, but contains most samples.
         estimated = d.draws is not None and len(d.index(u.text))
-        _require(seen[-1] or estimated, f"{u.text!r} was drawn and has no chance in its distribution")
-    _require(not seen or np.mean(seen) > 0.5, "most words that were drawn have no chance in their distributions")
-    _require(not together, "what was not drawn has chances")
+        _require(seen[-1] or estimated, f"{u.text!r} was sampled but has probability 0 in its distribution")
+    _require(not seen or np.mean(seen) > 0.5, "most sampled words have probability 0 in their distributions")
+    _require(not together, "a part that was not sampled has a distribution")
 
 
 def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
-    """The chance of a whole rewrite is the product of those of its pieces, or it is said why there is none."""
+    """The probability of a rewrite is the product over its parts, or its absence is explained."""
     m = make()
     try:
         chances = require_likelihood(m)
     except NoDistribution as reason:
-        _require(m.title in str(reason), f"why there is no chance of a whole rewrite does not name {m.title}: {reason}")
+        _require(m.title in str(reason), f"the reason for no rewrite probability does not name {m.title}: {reason}")
         if m.likelihood is not None:
-            with _expect_error(NoDistribution, "the chance of no rewrite", str(reason)):
+            with _expect_error(NoDistribution, "the probabilities of no rewrites", str(reason)):
                 m.likelihood.log([], [])
         return
     r = m.rewrite(TEXT, seed=4)
@@ -295,16 +296,16 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
             known = r.candidate(i)
             total += np.log(r.distribution(i).p(u.text) if known is None else r.distribution(i).probs[known])
     _require(
-        math.isclose(own, total, rel_tol=1e-6), f"the chance of a rewrite is e^{own}, that of its pieces e^{total}"
+        math.isclose(own, total, rel_tol=1e-6), f"the probability of a rewrite is e^{own}, that of its parts e^{total}"
     )
     message = (
-        "whether a text of another number of words can become this rewrite, though the two are said to be no neighbours"
+        "whether a text with another number of words can give this rewrite, although the two are not neighbours"
     )
     _equal(bool(np.isinf(other)), not m.audit_support.adjacent(*texts), message)
 
 
-def what_is_possible_can_be_drawn(make: Make) -> None:
-    """At the largest ε too no output lies deeper than the sampler goes, nor beyond float64 where it ends there."""
+def possible_words_can_be_sampled(make: Make) -> None:
+    """Even at the largest ε, no possible output is beyond the sampler's depth, or beyond float64."""
     m = make()
     m = m.replace(epsilon=m.max_epsilon)
     for i, token in enumerate(Document.parse(TEXT).tokens):
@@ -314,15 +315,15 @@ def what_is_possible_can_be_drawn(make: Make) -> None:
             continue
         possible = np.isfinite(d.log_probs)
         least = d.log_probs[possible].min()
-        deep = f"a word has ln p = {least}: too deep, so that max_epsilon is to be smaller"
+        deep = f"a word has ln p = {least}: too deep, so max_epsilon must be smaller"
         _require(least >= -d.depth, f"at {token.text!r} and ε {m.config.epsilon} {deep}")
         _require(
-            d.depth > DEPTH or (d.probs[possible] > 0).all(), f"at {token.text!r} a possible word has a chance of 0"
+            d.depth > DEPTH or (d.probs[possible] > 0).all(), f"at {token.text!r} a possible word has probability 0"
         )
 
 
 def a_sweep_is_the_same_rewrite_at_each_epsilon(make: Make) -> None:
-    """With one noise, which is what makes ε something to drag."""
+    """All ε use the same noise, so that dragging ε is meaningful."""
     m = make()
     epsilons = _admissible_epsilons(m, 1.0, 20.0, 120.0)
     s = m.sweep(TEXT, epsilons=epsilons, seed=3)
@@ -332,8 +333,8 @@ def a_sweep_is_the_same_rewrite_at_each_epsilon(make: Make) -> None:
     _equal(len({r.noise_id for r in s.results}), 1, "the number of noises in a sweep")
 
 
-def a_prepared_text_stands_for_its_text(make: Make) -> None:
-    """At another ε too: what is prepared does not depend on it."""
+def a_prepared_text_replaces_its_text(make: Make) -> None:
+    """Also at another ε: the preparation does not depend on it."""
     m = make()
     p = m.prepare(TEXT)
     for one in (m, m.replace(epsilon=_admissible_epsilons(m, 3.0)[0])):
@@ -342,28 +343,29 @@ def a_prepared_text_stands_for_its_text(make: Make) -> None:
 
 
 def the_guarantee_adds_up(make: Make) -> None:
-    """What the pieces spend is no more than the total, and the guarantee says what is exposed."""
+    """The parts spend no more than the total, and the guarantee states what is not protected."""
     m = make()
     r = m.rewrite(TEXT, seed=6)
     g = r.guarantee
     spent = sum(u.epsilon for u in r.units if u.drawn)
     _require(g.notion in NOTIONS, f"notion {g.notion!r} is none of {', '.join(NOTIONS)}")
-    _require(spent <= g.total + 1e-9, f"the pieces spend {spent}, and the total is said to be {g.total}")
+    _require(spent <= g.total + 1e-9, f"the parts spend {spent}, but the stated total is {g.total}")
     _require(
-        g.sentence() and g.formal() and g.exposed, "a guarantee has a sentence, a formal one, and says what is exposed"
+        g.sentence() and g.formal() and g.exposed, "a guarantee has a sentence, a formal statement, and a list of "
+                                                   "what is not protected"
     )
     seeded = any(entry.kind is NotProtectedKind.SEED for entry in g.exposed)
     _require(seeded, "a rewrite with a seed does not say so among what is not protected")
-    # What hides any two texts from each other hides that there is none, too; what looks at no text costs nothing.
+    # A guarantee for any two texts also hides that a text is empty; samples that read no text cost nothing.
     free = "alignment" in m.can or g.total == 0
     _equal(m.guarantee("").total == 0, free, "whether an empty text costs nothing")
 
 
 def no_listed_word_is_released(make: Make) -> None:
-    """Not drawn, not kept as a stop word, an unknown word, a number or a symbol, and in no capitals."""
+    """A listed word is not sampled, nor copied as a stop word, unknown word, number or symbol, in any capitals."""
     fields = _fields(make())
     if "never" not in fields:
-        with _expect_error(ConfigError, "a list of words that are never released", "Unknown option 'never'"):
+        with _expect_error(ConfigError, "a blocklist", "Unknown option 'never'"):
             make(never=["pain"])
         return
     text = "The Doctor told ANA of pain: 3 days 🙂 at sea-side. " * 3
@@ -387,12 +389,12 @@ def no_listed_word_is_released(make: Make) -> None:
 
 
 def progress_and_cancel(make: Make) -> None:
-    """Whoever waits is told how far it is, and can stop it."""
+    """The caller receives the progress, and can cancel the work."""
     stop = Task()
     stop.cancel()
     m = make()
     if _draws(m):
-        with _expect_error(Cancelled, "work that nobody waits for any more"):
+        with _expect_error(Cancelled, "cancelled work"):
             m.rewrite(TEXT, task=stop)
 
 
@@ -404,15 +406,15 @@ def the_guarantee_states_what_it_does(make: Make) -> None:
 
 
 def every_entry_point_releases_the_same(make: Make) -> None:
-    """With the same noise, with a seed and without: prepared, planned, in lists, sweeps, threads, copies and rows."""
+    """The release is the same with the same noise: prepared, planned, in lists, sweeps, threads, copies and rows."""
     m = make()
     text = TEXT if m.by_word is not None else SHORT
     found = [f"{d.point} ({d.what})" for d in entry_point_differences(m, text, 3)]
-    _require(not found, f"not the same as the rewrite of the text by itself: {', '.join(found)}")
+    _require(not found, f"different from the rewrite of the text alone: {', '.join(found)}")
 
 
 def all_noise_comes_from_the_stream(make: Make) -> None:
-    """From no other generator, and as finely as it gives it."""
+    """No noise comes from another generator, and none is coarser than the stream's."""
     m = make()
     m.rewrite(TEXT, seed=1)
     before = global_generators()
@@ -423,8 +425,8 @@ def all_noise_comes_from_the_stream(make: Make) -> None:
         _require(check is None or check.status == "tested", f"its noise: {check.reason if check else ''}")
 
 
-def no_look_of_an_audit_refutes_it(make: Make) -> None:
-    """Each look refutes a sound mechanism with a chance below 5e-8; the noise is a fixed one."""
+def no_audit_check_finds_a_violation(make: Make) -> None:
+    """Each check finds a violation in a sound mechanism with probability below 5e-8; the noise is fixed."""
     subject = _subject(make)
     for look in LATER:
         if look in MADE_ELSEWHERE:
@@ -434,7 +436,7 @@ def no_look_of_an_audit_refutes_it(make: Make) -> None:
 
 
 def _subject(make: Make) -> Subject:
-    """What a look of an audit is given: few words, and of what is written few tokens."""
+    """Return the input of an audit check: few words, or for written texts few tokens."""
     m = make()
     if "max_tokens" in _fields(m):
         m = m.replace(max_tokens=3)

@@ -1,4 +1,4 @@
-"""The property that every mechanism keeps over all ways to a rewrite: with the same noise, the same release."""
+"""The property that all ways to a rewrite share: with the same noise, the same release."""
 
 from __future__ import annotations
 

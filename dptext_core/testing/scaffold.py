@@ -1,4 +1,4 @@
-"""A package with a mechanism of one's own: it runs, it is tested, and the studio finds it."""
+"""A template package for your own mechanism: it runs, it is tested, and the studio lists it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
     Parameters
     ----------
     name : str
-        What the mechanism is called: small letters, digits and hyphens, beginning with a letter.
+        Name of the mechanism: lower-case letters, digits and hyphens, beginning with a letter.
     into : path, optional
-        The folder to make, by default one of that name. There must be none of that name yet.
+        The folder to create, by default one of that name. It must not exist.
 
     Returns
     -------
@@ -33,16 +33,17 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
     Raises
     ------
     ConfigError
-        The name is none, or is that of a mechanism there is.
+        The name is invalid or belongs to an existing mechanism.
     InputError
-        The folder is there already, or cannot be written.
+        The folder exists already, or cannot be written.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", str(name)):
         raise ConfigError(
-            f"A name is small letters, digits and hyphens, such as my-mechanism; not {shorten_repr(name)}."
+            "A name must consist of lower-case letters, digits and hyphens, such as my-mechanism, not "
+            f"{shorten_repr(name)}."
         )
     if name in {s.name for s in mechanisms()}:
-        raise ConfigError(f"There is a mechanism named {name!r} already. Choose another name.")
+        raise ConfigError(f"A mechanism named {name!r} already exists. Choose another name.")
     parts = name.split("-")
     module, cls = "_".join(["dptext", *parts]), "".join(part.capitalize() for part in parts)
     fields = {"name": name, "module": module, "cls": cls, "title": " ".join(parts).capitalize(), "version": __version__}
@@ -56,7 +57,7 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
     try:
         folder.mkdir(parents=True)
     except FileExistsError as error:
-        raise InputError(f"There is a {folder} already. Name another folder by --out.") from error
+        raise InputError(f"{folder} already exists. Choose another folder with --out.") from error
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or error}.") from error
     try:
@@ -65,7 +66,7 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
             (folder / file).write_text(text, encoding="utf-8")
             written.append(folder / file)
     except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)  # half of a package is none
+        shutil.rmtree(folder, ignore_errors=True)  # never leave half of a package
         if not isinstance(error, OSError):
             raise
         raise InputError(f"{file} in {folder} cannot be written: {error.strerror or error}.") from error

@@ -1,1 +1,1 @@
-"""Text as it is read and put together again: tokens, what is kept, languages and their word lists."""
+"""Reading a text and rebuilding it: tokens, unchanged parts, languages and their word lists."""

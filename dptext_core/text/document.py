@@ -1,19 +1,20 @@
-"""A text as tokens with spans, and the way back: replacements spliced into everything that stays.
+"""A text as tokens with spans, and its reconstruction with replacements in the unchanged parts.
 
-The words are those of the language's tokenizer (for English NLTK's), run sentence by sentence on sentences found by a
-rule of this module with the language's abbreviations, and then refined so that nothing is lost and offsets are exact:
+The words are those of the language's tokenizer (for English NLTK's), run sentence by sentence on sentences that a rule
+of this module delimits with the language's abbreviations, and then refined so that no character is lost and offsets are
+exact:
 
-- only what a person can see is read, in one way of writing it (:mod:`dptext_core.text.visible`);
-- every letter or digit that is seen lies in exactly one token; tokens are in order, do not overlap, hold no whitespace;
+- only visible characters are read, in one canonical form (:mod:`dptext_core.text.visible`);
+- every visible letter or digit is in exactly one token; tokens are in order, do not overlap, contain no whitespace;
 - a boundary between two letters or digits is undone, so ``can't``, ``cannot`` and ``gonna`` are one token each, while
   the clitics of the language (``it's``) are tokens of their own, with straight or curly apostrophes;
 - URLs, e-mail addresses, ``U.S.``, ``Dr.``, ``3.5``, ``10,000``, ``well-known`` stay whole; ``Monday.`` is two tokens;
-- runs of emoji are one token; combining characters stay with the letter they modify.
+- runs of emoji are one token; combining characters remain with the letter they modify.
 
-A sentence without doubt (of English: words, contractions, numbers and the usual marks) has these tokens by one regular
+An unambiguous sentence (in English: words, contractions, numbers and the usual marks) gets these tokens by one regular
 expression of the language, without its tokenizer, in a tenth of the time. Where the tokenizer's result cannot be
-aligned with the text (NLTK rewrites some quotes), or the language has none, another regular expression takes over for
-that sentence. Any string is accepted. No text is stored outside the Document.
+aligned with the text (NLTK rewrites some quotes), or the language has none, another regular expression cuts that
+sentence. Any string is accepted. No text is stored outside the Document.
 """
 
 from __future__ import annotations
@@ -35,15 +36,17 @@ from .visible import to_visible
 
 
 def too_long(text: str) -> str:
-    """Why a text is refused for its length, in a sentence that is the same for all; "" where it is not."""
+    """Return the sentence that refuses a text for its length, the same for all texts; "" if it is accepted."""
     return (
         "" if len(text) <= LARGEST else f"This text has more than {LARGEST:,} characters. Split it into several texts."
     )
 
 
 def has_more(text: str, most: int, language: Language = ENGLISH) -> bool:
-    """Return True if a text has more tokens than this, however long they are. Reads only a part of a much longer
-    text."""
+    """Return True if a text has more tokens than this, whatever their length.
+
+    Reads only a part of a much longer text.
+    """
     size = LETTERS * most
     while size < len(text) and len(Document.parse(text[:size], language).words) <= 2 * most:
         size *= 2
@@ -57,12 +60,12 @@ class Token(Private):
     Attributes
     ----------
     text : str
-        What one sees of ``document.text[start:end]``, in plain letters: the same in nearly every case.
+        The visible form of ``document.text[start:end]``, in plain letters: nearly always identical to it.
     start, end : int
         Offsets in the text as given, in code points.
     kind : {"word", "number", "punct", "clitic", "symbol"}
-        A word has a letter, a number digits and no letter; a clitic is one of the language after its word: ``'s``, and
-        ``n't`` where the text has it apart; a symbol is the rest.
+        A word has a letter, a number digits and no letter; a clitic is one of the language's, after its word: ``'s``,
+        and ``n't`` where the text separates it; a symbol is any other token.
     """
 
     text: str
@@ -85,24 +88,24 @@ _set_end, _set_kind = setter(Token, "end"), setter(Token, "kind")
 
 @dataclass(frozen=True, init=False)
 class Document(Private):
-    """A text, its tokens, and the language by which they were cut.
+    """A text, its tokens, and the language whose rules cut it.
 
     Attributes
     ----------
     text : str
         As given.
     words : tuple of str
-        Its tokens; :attr:`tokens` makes an object of each when it is looked at, since most work needs none.
+        Its tokens; :attr:`tokens` creates their objects on first access, since most work needs none.
     starts, ends : tuple of int
         Where they begin and end in the text as given, in code points.
     kinds : tuple of str
-        What they are, see :class:`Token`.
+        Their kinds, see :class:`Token`.
     language : Language
     visible : Document
-        What one sees of it, as a document: the same tokens, with their places there. Models read this one. Of a text
-        without anything unseen it is the document itself.
+        Its visible form, as a document: the same tokens, with their offsets there. Models read this one. For a text
+        without invisible characters it is the document itself.
     removed : int
-        How many characters of the text nobody sees. Its author may know it; no release says it.
+        Number of invisible characters in the text. Only its author may know it; no release contains it.
     """
 
     text: str
@@ -122,7 +125,7 @@ class Document(Private):
         words, starts, ends, kinds = (tuple([getattr(t, n) for t in tokens]) for n in ("text", "start", "end", "kind"))
         if to_visible(text) is None and max(map(len, words), default=0) <= LETTERS:
             self._fill(text, words, starts, ends, kinds, language)
-        else:  # what one sees is no part of the tokens
+        else:  # the visible form is not one of the tokens
             self.__dict__.update(self.parse(text, language).__dict__)
 
     def _fill(self, text: str, words: Any, starts: Any, ends: Any, kinds: Any, language: Language) -> None:
@@ -134,7 +137,7 @@ class Document(Private):
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """The tokens in order."""
+        """Return the tokens in order."""
         return tuple(Token(*columns) for columns in zip(self.words, self.starts, self.ends, self.kinds, strict=True))
 
     @classmethod
@@ -161,7 +164,7 @@ class Document(Private):
         return document
 
     def _cut(self, places: Sequence[int]) -> tuple[Self, list[int]]:
-        """With no more than LETTERS characters of a word, and where these are: the last stands for all that follow."""
+        """Shorten a word to LETTERS characters, and return their offsets: the last one represents the rest."""
         parts, where, starts, ends = list[str](), list[int](), list[int](), list[int]()
         words = [w[:LETTERS] if k in ("word", "number") else w for w, k in zip(self.words, self.kinds, strict=True)]
         at = 0
@@ -190,7 +193,7 @@ class Document(Private):
 
     @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
-        """Offsets of the sentences in order, without the blanks around them; what is blank is none."""
+        """Return the offsets of the sentences in order, without the blanks around them; blank sentences are omitted."""
         if self._visible is not None:
             return tuple([(self._places[a], self._places[b - 1] + 1) for a, b in self._visible.sentences])
         spans = []
@@ -203,7 +206,7 @@ class Document(Private):
 
     @cached_property
     def gaps(self) -> tuple[str, ...]:
-        """The blanks that one sees before each token, and after the last."""
+        """Return the visible blanks before each token, and after the last."""
         text, starts, ends = self.visible.text, self.visible.starts, self.visible.ends
         return tuple([text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)])
 
@@ -217,6 +220,7 @@ class Document(Private):
         """Return what is unchanged when the tokens marked True are sampled. Raises InputError unless each token has one
         value."""
         if len(drawn) != len(self.words):
-            raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens: {len(drawn)}.")
+            raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens, but got "
+                             f"{len(drawn)}.")
         kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
         return Skeleton(kept, self.gaps, self.language)

@@ -1,8 +1,8 @@
-"""What the program has to know of a language, in one object.
+"""All that the program knows about a language, in one object.
 
-Tokens, the ends of sentences, capital letters, and which words are words or stop words go by a :class:`Language`.
-Nothing but the files in ``languages/`` knows one: a further language is one more object. Its vocabulary, its vectors
-and its masked language model are files that the options of a mechanism name.
+Tokens, the ends of sentences, capital letters, and which words are words or stop words depend on a :class:`Language`.
+Only the files in ``languages/`` define languages: to add one, add an object. Its vocabulary, vectors and masked
+language model are files that a mechanism's options name.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .lexicon import Antonyms, Lexicon
 
-#: The apostrophes that people type; every table of a language has the first of them.
+#: Apostrophes in common use; every table of a language contains the first of them.
 APOSTROPHES = "'’ʼ＇"
-#: What ends a sentence in the scripts of the world, each alone or in a row.
+#: Characters that end a sentence in the scripts of the world, alone or in a row.
 ENDERS = frozenset(".!?…。！？｡؟۔।")
 #: The one of them that counts as a letter.
 _LETTER = APOSTROPHES[2]
@@ -48,27 +48,33 @@ def _no_bases(_word: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Clues:
-    """What names, places, dates and numbers are told by: short lists of what everyone knows (see ``survivors.py``).
+    """Clues to names, places, dates and numbers: short lists for :mod:`dptext_core.detectors.rules`.
 
-    All words in lower case. None of the lists is complete, and what is on none of them is found by its capital at most.
+    All words in lower case. No list is complete, and a word on none of them is detected by its capital at most.
 
     * ``capitals``: whether a capital inside a sentence marks a name (in German every noun has one). ``common``: words
-      that have a capital for another reason, or begin sentences.
-    * ``always_large``: words that have a capital inside a sentence too and name nobody (``i``, ``christmas``).
-    * ``titles``: what stands before a name (``mrs``); ``first_names``, which are names without a capital too;
-      ``names_or_words``: those that are words of the language and need one (``will``), or one of ``before_names``
-      (``dear``) or ``after_names`` (``'s``) beside them; ``particles``: small words inside a name.
-    * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
-      language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a
-      place (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
-    * ``months`` and ``weekdays``, with short forms; of them ``months_or_words`` as with places. ``ordinals``: what
-      follows the number of a day; ``joining``: small words inside a date; ``before_months``: after which a month that
-      is also a word is a month; ``before_year``: after which a number such as 1987 is a year.
-    * ``numbers``: written numbers that count by themselves; ``small_numbers``: those that count beside another number;
-      ``digit_words``: words that are digits beside a number (``oh``, ``double``); ``ordinal_words``, which count beside
-      one of ``numbers``; ``number_units``: other parts of a compound (``forty-year-old``); ``between_numbers``: words
-      that may stand between the parts of one number (``and``). ``before_numbers`` and ``after_numbers``: what makes a
-      small number beside it one (``room``, ``o'clock``).
+    that are capitalised for another reason, or begin sentences.
+
+    * ``always_large``: words that are capitalised inside a sentence too and name nobody (``i``, ``christmas``).
+
+    * ``titles``: words before a name (``mrs``); ``first_names``, which are names without a capital too.
+    ``names_or_words``: first names that are also common words. They need a capital (``will``), a word of
+    ``before_names`` (``dear``) before them, or one of ``after_names`` (``'s``) after them. ``particles``: small words
+    inside a name.
+
+    * ``places``: names of countries, cities and their people. ``places_or_words``: places that are also common words,
+    which count only with a capital inside a sentence. ``place_ends``: words that make a capitalised word before them a
+    place (``lane``). ``before_place``: words after which a capital is more likely a place than a person (``near``).
+
+    * ``months`` and ``weekdays``, with short forms; ``months_or_words`` as with places. ``ordinals``: suffixes of the
+    number of a day; ``joining``: small words inside a date. ``before_months``: words after which a month that is also a
+    word is a month; ``before_year``: words after which a number such as 1987 is a year.
+
+    * ``numbers``: written numbers that count alone; ``small_numbers``: those that count next to another number;
+    ``digit_words``: words that are digits next to a number (``oh``, ``double``); ``ordinal_words``, which count next to
+    one of ``numbers``; ``number_units``: other parts of a compound (``forty-year-old``); ``between_numbers``: words
+    that may connect the parts of one number (``and``). ``before_numbers`` and ``after_numbers``: words that make a
+    small number next to them a number (``room``, ``o'clock``).
     """
 
     capitals: bool = False
@@ -107,7 +113,7 @@ class Clues:
 
     @cached_property
     def without_capital(self) -> frozenset[str]:
-        """The words that may be a name, a date or a number without a capital."""
+        """Return the words that may be a name, a date or a number without a capital."""
         return self.number_parts | self.first_names | self.names_or_words | self.months
 
     @cached_property
@@ -118,11 +124,11 @@ class Clues:
 
 @dataclass(frozen=True)
 class Articles:
-    """An article with two forms, of which the next word decides.
+    """An article with two forms, chosen by the next word.
 
-    forms: the two, in lower case. second: matches a word in lower case that takes the second; spelled: one that is
-    read letter by letter, as it is written; letters: the first letters, in capitals, with which such a word takes the
-    second.
+    forms: the two, in lower case. second: matches a word in lower case that takes the second form; spelled: matches one
+    that is read letter by letter, as written; letters: the first letters, in capitals, with which such a word takes the
+    second form.
     """
 
     forms: tuple[str, str]
@@ -131,7 +137,7 @@ class Articles:
     letters: frozenset[str]
 
     def takes_second(self, word: str) -> bool:
-        """Return whether this word takes the second form."""
+        """Return True if this word takes the second form."""
         if self.spelled.match(word):
             return word[0] in self.letters
         return self.second.match(word.lower()) is not None
@@ -139,32 +145,41 @@ class Articles:
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """A language as the core needs it: every field has a default that assumes none, save its name and its code.
+    """The language definition that the core needs.
 
-    All words in its fields are in lower case with straight apostrophes. A word stands between blanks or marks:
-    letters that touch stay one token, so that no script without blanks is cut into words, nor a clitic off the front of
-    one (the l' of French).
+    Every field except the name and the code has a default that assumes nothing. All words in its fields are in lower
+    case with straight apostrophes. Words are separated by blanks or punctuation, and adjacent letters form one token.
+    So scripts without blanks are not cut into words, nor are clitics before a word (the l' of French).
 
-    * ``name`` and ``code``: the English name, and the code of ISO 639-1.
-    * ``clitics``: what follows an apostrophe at the end of a word and is a token of its own, without the apostrophe
-      (``s`` for ``it's``). ``detached``: other parts of words that are clitics where a text has them apart (``n't``).
-    * ``titles``: abbreviations that never end a sentence, without the full stop (``dr``); ``abbreviations``: those that
-      end one only where a word of ``starters`` follows (``etc``); ``before_number``: those that end none before a digit
-      (``no``); ``no_initials``: words of one letter that are no initial of a name (``i``); ``enders``: the characters
-      that end a sentence.
-    * ``tokenize``: words and marks of one sentence in order, without blanks, before the module ``document`` refines
-      them, or None to cut by blanks and marks alone. ``plain``: a short way for sentences without doubt, or None:
-      an expression whose matches are the tokens, each in group 1, exactly as the long way gives them; group 2 takes
-      all the rest of a sentence from the first doubt on.
-    * ``case(word, sentence_start)``: how a released word is written, by its place and by itself alone: the word that
-      was replaced is not known there, and must not be.
-    * ``articles``: an article whose form follows the next word, or None. ``tight_before`` and ``tight_after``: marks
-      and clitics with no blank before them, and marks with none after them.
-    * ``letters``: an expression of one letter of a whole word of a public vocabulary; ``one_letter_words``: the words
-      that have one letter only.
-    * ``bases(word)``: of a contraction (``won't``) the words of which one makes it a stop word (``will``), else ().
-    * ``clues``: what names, places, dates and numbers are told by.
-    * ``load_stop_words`` and ``load_antonyms``: read the lists that this machine has; None where no such list is known.
+    * ``name`` and ``code``: the English name, and the ISO 639-1 code.
+
+    * ``clitics``: endings after an apostrophe that are tokens of their own, without the apostrophe (``s`` for
+    ``it's``). ``detached``: other parts of words that are clitics if a text separates them (``n't``).
+
+    * ``titles``: abbreviations that never end a sentence, without the full stop (``dr``). ``abbreviations``: those that
+    end one only before a word of ``starters`` (``etc``). ``before_number``: those that end none before a digit
+    (``no``). ``no_initials``: words of one letter that are not an initial of a name (``i``). ``enders``: the characters
+    that end a sentence.
+
+    * ``tokenize``: returns the words and marks of one sentence in order, without blanks, before the module ``document``
+    refines them; None cuts at blanks and marks alone. ``plain``: an optional shortcut for unambiguous sentences. It is
+    an expression whose matches are the tokens, each in group 1, exactly as the general method gives them. Group 2 takes
+    the rest of a sentence from the first ambiguity on.
+
+    * ``case(word, sentence_start)``: returns a released word in the right case, by its position and the word alone. The
+    replaced word is unknown here, and must be.
+
+    * ``articles``: an article whose form depends on the next word, or None. ``tight_before`` and ``tight_after``: marks
+    and clitics without a blank before them, and marks without one after them.
+
+    * ``letters``: an expression for one letter of a whole word of a public vocabulary; ``one_letter_words``: the words
+    of a single letter.
+
+    * ``bases(word)``: for a contraction (``won't``), the words of which one makes it a stop word (``will``), else ().
+
+    * ``clues``: clues to names, places, dates and numbers.
+
+    * ``load_stop_words`` and ``load_antonyms``: read the lists that this machine has; None if no such list is known.
     """
 
     name: str
@@ -195,7 +210,7 @@ class Language:
 
     @cached_property
     def clitic_tokens(self) -> frozenset[str]:
-        """Every clitic as a token."""
+        """Return every clitic as a token."""
         return frozenset("'" + clitic for clitic in self.clitics) | frozenset(self.detached)
 
     def is_word(self, piece: str, shortest: int = 1) -> bool:

@@ -1,4 +1,4 @@
-"""What a list of stop words or of antonyms is, and how NLTK's data and WordNet's files are read as one."""
+"""Types for lists of stop words and antonyms, and readers of NLTK's data and WordNet's files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _WORDNET_PARTS = ("noun", "verb", "adj", "adv")
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A set of words with its source. ``word in lexicon`` ignores case and the kind of apostrophe.
+    """A set of words with its source.
 
-    A contraction belongs to it where its base does (``couldn't`` with ``could``, ``won't`` with ``will``, ``it's`` with
-    ``it``), and so does every clitic of the language on its own. ``source`` names the list in words.
+    ``word in lexicon`` ignores case and the kind of apostrophe. It contains a contraction if it contains its base
+    (``couldn't`` with ``could``, ``won't`` with ``will``, ``it's`` with ``it``), and every clitic of the language.
+    ``source`` describes the list.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Antonyms:
 
 
 def nltk_stop_words(name: str) -> frozenset[str] | None:
-    """NLTK's list of this name (that of a language), or None where its data is not on disk."""
+    """Return NLTK's list of this name (that of a language), or None if its data is not on disk."""
     pointer = _nltk_data(f"corpora/stopwords/{name}")
     if pointer is None:
         return None
@@ -67,12 +68,12 @@ def nltk_stop_words(name: str) -> frozenset[str] | None:
 
 
 def folder_antonyms(folder: Path) -> Mapping[str, frozenset[str]]:
-    """Return the antonyms of a folder with a WordNet's ``data.*`` files."""
+    """Return the antonyms from the ``data.*`` files of a WordNet folder."""
     return pairs_both_ways(_wordnet_pairs(_folder_reader(folder)))
 
 
 def nltk_antonyms(name: str) -> Mapping[str, frozenset[str]] | None:
-    """Return the antonyms of NLTK's WordNet of this name, or None where its data is not on disk."""
+    """Return the antonyms of NLTK's WordNet of this name, or None if its data is not on disk."""
     corpus = _nltk_data(f"corpora/{name}/data.adj") and _nltk_data(f"corpora/{name}")
     if not corpus:
         return None
@@ -89,7 +90,8 @@ def _folder_reader(folder: Path) -> Callable[[str], Iterator[str]]:
         try:
             yield from (folder / f"data.{part}").read_text(encoding="utf-8").split("\n")
         except OSError as error:
-            raise InputError(f"{folder.name} is no WordNet: data.{part} cannot be read.") from error
+            raise InputError(f"{folder.name} is not a WordNet folder: data.{part} cannot be read. Choose another "
+                             "folder.") from error
 
     return read
 
@@ -106,7 +108,7 @@ def _wordnet_pairs(read: Callable[[str], Iterable[str]]) -> Iterator[tuple[str, 
                 continue
             fields = line.partition("|")[0].split()
             count = int(fields[3], 16)
-            # An adjective may carry its position: "dead(p)".
+            # An adjective may be followed by its position: "dead(p)".
             words = [word.partition("(")[0].replace("_", " ").lower() for word in fields[4 : 4 + 2 * count : 2]]
             synsets[part, fields[0]] = words
             rest = fields[5 + 2 * count :]
@@ -119,7 +121,7 @@ def _wordnet_pairs(read: Callable[[str], Iterable[str]]) -> Iterator[tuple[str, 
 
 
 def pairs_both_ways(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
-    """Return for each word in lower case the words that it is paired with, in either order."""
+    """Map each word in lower case to its partners, in either order of a pair."""
     found: dict[str, set[str]] = {}
     for a, b in pairs:
         a, b = a.lower(), b.lower()
@@ -130,8 +132,8 @@ def pairs_both_ways(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[
 
 
 def _nltk_data(name: str) -> Any | None:
-    """NLTK's pointer to a file of its data, or None where it is not on disk."""
-    # Importing NLTK takes over a second: not to find that there is none of its data.
+    """Return NLTK's pointer to a file of its data, or None if it is not on disk."""
+    # Importing NLTK takes over a second: avoid it if the data is missing.
     if "nltk" not in sys.modules and not any(folder.is_dir() for folder in _nltk_folders()):
         return None
     try:
@@ -145,7 +147,7 @@ def _nltk_data(name: str) -> Any | None:
 
 
 def _nltk_folders() -> list[Path]:
-    """Where NLTK looks for its data before anyone tells it otherwise (its own list, without importing it)."""
+    """Return the folders where NLTK looks for its data by default (its own list, without importing it)."""
     named = [Path(p) for p in os.environ.get("NLTK_DATA", "").split(os.pathsep) if p]
     here = [Path(sys.prefix) / d for d in ("nltk_data", "share/nltk_data", "lib/nltk_data")]
     if sys.platform == "win32":

@@ -1,7 +1,7 @@
-"""Stop words and antonyms, from what the user's machine has; nothing is downloaded. Only a list of English
-function words is shipped.
+"""Stop words and antonyms from the user's machine; nothing is downloaded.
 
-Which lists are looked for, a language says (see ``languages/``); a file of the user's own takes their place.
+Only a list of English function words is bundled. The language decides which lists are used (see ``languages/``); a file
+of the user replaces them.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from .language import Language, straighten_apostrophes
 from .languages import ENGLISH
 from .lexicon import Antonyms, Lexicon, folder_antonyms, pairs_both_ways
 
-#: Bytes of a list once it is unpacked.
+#: Maximum bytes of an unpacked list.
 LARGEST = 256 << 20
 
 
 def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> Lexicon:
-    """Stop words of a file, else those that this machine has for the language.
+    """Return the stop words of a file, or else those of this machine for the language.
 
     Parameters
     ----------
     path : path, optional
-        A file with one word a line. Without it, for English: NLTK's list where its data is on disk, else gensim's
-        where it is installed, else the function words that come with this package.
+        A file with one word per line. Without it, for English: NLTK's list if its data is on disk, else gensim's if it
+        is installed, else the function words of this package.
     language : Language
 
     Returns
     -------
     Lexicon
-        A set of words that says where it comes from.
+        A set of words with its source.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> 
     """
     if path is None:
         return _default_stop_words(language)
-    # The file is read each time, so that a change of it counts at once; only its meaning is cached.
+    # The file is read each time, so that a change takes effect at once; only the parsed result is cached.
     path = usable_path(path)
     return _stop_words_of(path.name, _bytes(path), language)
 
@@ -57,7 +57,7 @@ def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> 
 def _stop_words_of(name: str, data: bytes, language: Language) -> Lexicon:
     words = frozenset(straighten_apostrophes(line.strip().lower()) for line in _lines(name, data)) - {""}
     if not words:
-        raise InputError(f"{name} holds no word: a list of stop words has one word a line.")
+        raise InputError(f"{name} contains no word. A list of stop words has one word per line.")
     digest = hashlib.sha256(data).hexdigest()[:12]
     return Lexicon("file", f"the stop words in {name} (SHA-256 {digest})", words, language)
 
@@ -65,18 +65,19 @@ def _stop_words_of(name: str, data: bytes, language: Language) -> Lexicon:
 @cache
 def _default_stop_words(language: Language) -> Lexicon:
     if language.load_stop_words is None:
-        raise ModelUnavailable(f"No list of {language.name} stop words is known. Give a file with one word a line.")
+        raise ModelUnavailable(f"No list of {language.name} stop words is known. Provide a file with one word per "
+                               "line.")
     return dataclasses.replace(language.load_stop_words(), language=language)
 
 
 def antonyms(path: str | Path | None = None, language: Language = ENGLISH) -> Antonyms:
-    """Antonyms of a file or a folder, else those that this machine has for the language.
+    """Return the antonyms of a file or a folder, or else those of this machine for the language.
 
     Parameters
     ----------
     path : path, optional
-        A file with two words a line (plain or .gz), or a folder with WordNet's ``data.*`` files. Both directions count.
-        Without it, for English: WordNet's.
+        A file with two words per line (plain or .gz), or a folder with WordNet's ``data.*`` files. Both directions
+        count. Without it, for English: WordNet's.
     language : Language
 
     Raises
@@ -93,7 +94,7 @@ def antonyms(path: str | Path | None = None, language: Language = ENGLISH) -> An
         return Antonyms("wordnet", f"WordNet's antonyms in {path.name}", folder_antonyms(path))
     pairs = [words for words in (line.split() for line in _lines(path.name, _bytes(path))) if words]
     if not pairs or any(len(words) != 2 for words in pairs):
-        raise InputError(f"{path.name} cannot be used: a list of antonyms has two words a line.")
+        raise InputError(f"{path.name} cannot be used. A list of antonyms has two words per line.")
     return Antonyms("file", f"the antonyms in {path.name}", pairs_both_ways((a, b) for a, b in pairs))
 
 
@@ -101,7 +102,7 @@ def antonyms(path: str | Path | None = None, language: Language = ENGLISH) -> An
 def _default_antonyms(language: Language) -> Antonyms:
     if language.load_antonyms is None:
         raise ModelUnavailable(
-            f"No list of {language.name} antonyms is known. Give a file with two opposite words a line."
+            f"No list of {language.name} antonyms is known. Provide a file with two opposite words per line."
         )
     return language.load_antonyms()
 
@@ -117,7 +118,7 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no file can have this name"
-        raise InputError(f"{path.name} cannot be read ({reason}). Name a list of words that is there.") from None
+        raise InputError(f"{path.name} cannot be read ({reason}). Choose an existing list of words.") from None
 
 
 def _lines(name: str, data: bytes) -> list[str]:
@@ -126,8 +127,8 @@ def _lines(name: str, data: bytes) -> list[str]:
             with gzip.open(io.BytesIO(data)) as file:
                 data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
-            raise InputError(f"{name} has more than {LARGEST >> 20} MB of words. Divide it.")
+            raise InputError(f"{name} has more than {LARGEST >> 20} MB of words. Split it into several files.")
         return without_marks(data.decode("utf-8")).splitlines()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         # The library's message would quote the content.
-        raise InputError(f"{name} cannot be read as a list of words: save it as plain text in UTF-8.") from None
+        raise InputError(f"{name} cannot be read as a list of words. Save it as plain text in UTF-8.") from None

@@ -1,7 +1,7 @@
-"""Names and places by a spaCy pipeline of one's own, beside the rules of ``survivors`` (Honnibal et al., spaCy 3).
+"""Names and places from a user's spaCy pipeline, in addition to the rules (Honnibal et al., spaCy 3).
 
-An optional extra. The environment variable DPTEXT_NAMES names an installed pipeline or the folder of one; without it,
-rules alone look. Nothing is downloaded. A pipeline is code of those who made it: name only one that you trust.
+An optional extra. The environment variable DPTEXT_NAMES names an installed pipeline or its folder; without it, only the
+rules are used. Nothing is downloaded. A pipeline runs its authors' code: use only one that you trust.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..support.extras import install
 
 VARIABLE = "DPTEXT_NAMES"
 INSTALL = install("names")
-#: Labels of entities, in the two schemes that pipelines are trained with, and what they are here.
+#: Labels of entities, in the two schemes that pipelines are trained with, and the kinds they map to.
 KINDS = {"PERSON": "name", "PER": "name", "ORG": "name", "GPE": "place", "LOC": "place", "FAC": "place"}
 
 
 class Finder:
-    """Names and places in a text, by the spaCy pipeline of this name or folder."""
+    """A finder of names and places, by the spaCy pipeline of this name or folder."""
 
     def __init__(self, pipeline: str) -> None:
         try:
@@ -38,8 +38,8 @@ class Finder:
         except (OSError, ValueError):
             raise ModelUnavailable(
                 f"There is no spaCy pipeline {pipeline} on this machine that can be read. Install one, for example "
-                "with python -m spacy download en_core_web_sm, or name the folder of one. Nothing is downloaded by "
-                "itself."
+                "with python -m spacy download en_core_web_sm, or give the folder of one. Nothing is downloaded "
+                "automatically."
             ) from None
         self._one = threading.Lock()
 
@@ -50,15 +50,15 @@ class Finder:
         return f"{meta.get('lang', '')}_{meta.get('name', '')}"
 
     def __call__(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """Kind, beginning and end of each name and place, in order. Raises InputError for a text that is too long."""
+        """Return kind, start and end of each name and place, in order. Raises InputError for a long text."""
         if len(text) > self._nlp.max_length:
-            raise InputError(f"The spaCy pipeline reads {self._nlp.max_length:,} characters at once. Divide the text.")
-        # Without a zone spaCy keeps every word that it has read for as long as the process lives.
+            raise InputError(f"The spaCy pipeline reads {self._nlp.max_length:,} characters at once. Split the text.")
+        # Without a zone, spaCy keeps every word that it has read for the life of the process.
         with self._one, self._nlp.memory_zone():
             found = [(KINDS[e.label_], e.start_char, e.end_char) for e in self._nlp(text).ents if e.label_ in KINDS]
         small = text == text.lower()
         for kind, start, end in found:
-            # Pipelines take words before a name with it, and flag spans without any name.
+            # Pipelines include words before a name, and flag spans without any name.
             words = re.finditer(r"\S+", text[start:end])
             begin = start if small else next((start + m.start() for m in words if _has_mark(m[0])), end)
             if begin < end:
@@ -70,7 +70,7 @@ def _has_mark(word: str) -> bool:
 
 
 def finder() -> Finder | None:
-    """Return the pipeline that the environment names; None where it names none. Raises ModelUnavailable."""
+    """Return the pipeline that the environment names; None if it names none. Raises ModelUnavailable."""
     named = os.environ.get(VARIABLE, "").strip()
     return _load_pipeline(named) if named else None
 

@@ -1,11 +1,11 @@
-"""Which words are written as a name, a place, a date or a number, even where a list of stop words has them.
+"""Words written as a name, a place, a date or a number, even if they are on a list of stop words.
 
 The mechanisms replace such a word although it is a stop word, and the finder of identifying words flags it
 (:mod:`dptext_core.detectors.rules`). Both call :func:`names_and_numbers`.
 
 The answer for a word depends on as little of the text as the rule allows: on the word itself, on whether it can begin
 a sentence, for a number word, a month or a lone letter on the nearest word at each side, and for a name that is a word
-too on the tokens at its sides. What it depends on is part of what a release shows: see ``Guarantee.exposed``.
+too on the tokens at its sides. A release reveals these dependencies: see ``Guarantee.exposed``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .document import Document
 from .language import Clues, straighten_apostrophes
 
 _LINE_ENDS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-#: Marks after which a sentence goes on.
+#: Marks after which a sentence continues.
 _INNER_MARKS = frozenset((",", ";", "(", ")", "&", "/", "’", "'"))
 #: Marks between letters that are spelled out.
 _SPELLING_MARKS = frozenset((",", "-", "/"))
@@ -26,18 +26,18 @@ def names_and_numbers(document: Document) -> dict[int, str]:
     """Return the kind ("name", "place", "date" or "number") of each token that is written as one, by its index.
 
     * A first name is a name. A first name that is also a word of the language (``will``, ``may``) needs a capital, or
-      ``dear`` before it or ``'s`` behind it. The capital counts at the beginning of a sentence too, where "Will" may be
+    ``dear`` before it or ``'s`` after it. The capital counts at the beginning of a sentence too, where "Will" may be
       the verb.
-    * Any other word with a capital inside a sentence is a name: not one in capitals throughout, not a title, and not
-      one that always has a capital (``I``). A lone capital letter is a name where no word beside it is in capitals.
-    * A word with a capital behind its first letter (``tHe``) is a name, and so is a lone letter beside another one that
-      is no word alone (``W I L L``).
+    * Any other word with a capital inside a sentence is a name: not one entirely in capitals, not a title, and not one
+    that always has a capital (``I``). A lone capital letter is a name if no word next to it is in capitals.
+    * A word with a capital after its first letter (``tHe``) is a name. So is a lone letter next to another letter that
+    is not a word (``W I L L``).
     * A place in capitals that is also a word (``US``) is a place.
-    * A month beside a number is a date, with small words such as ``of`` between them or not; beside ``first``, both
-      are. So is a month that is also a word after one such as ``in``.
-    * A number word from eleven on is a number, and a smaller one beside another number or digits. ``and``, ``or``,
-      ``to`` and the like and punctuation may stand between them. So is one after a word such as ``room`` or before
-      ``o'clock``.
+    * A month next to a number is a date, even with small words such as ``of`` between them; next to ``first``, both
+    are. A month that is also a word is a date after a word such as ``in``.
+    * A number word from eleven up is a number, and a smaller one next to another number or digits. ``and``, ``or``,
+    ``to``, similar words and punctuation may separate them. A small number word is also a number after a word such as
+    ``room`` or before ``o'clock``.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def names_and_numbers(document: Document) -> dict[int, str]:
 
 
 def plain_form(text: str) -> str:
-    """Return a token as the lists of a language have it: in small letters, without the full stop of an abbreviation."""
+    """Return a token as it appears in a language's lists: in lower case, without an abbreviation's full stop."""
     return straighten_apostrophes(text).casefold().rstrip(".") or text
 
 
@@ -135,8 +135,7 @@ def _is_called(document: Document, clues: Clues, k: int) -> bool:
 
 
 def _is_spelled(document: Document, clues: Clues, k: int) -> bool:
-    """Return True if token k, a single letter, helps to spell a word: its neighbour is a letter that is no word
-    alone."""
+    """Return True if token k, a single letter, helps to spell a word: its neighbour is a letter that is not a word."""
     kinds, words = document.kinds, document.words
     for step in (-1, 1):
         i = k + step
@@ -149,7 +148,10 @@ def _is_spelled(document: Document, clues: Clues, k: int) -> bool:
 
 
 def _size(word: str, clues: Clues) -> str:
-    """Return how a word counts as a number: "large" alone, "small", "digit" or "ordinal" beside another; or ""."""
+    """Return how a word counts as a number, or "".
+
+    "large" counts alone; "small", "digit" and "ordinal" count next to another number.
+    """
     if _has_digit(word):
         return "large"
     if word in clues.small_numbers:
@@ -177,13 +179,15 @@ def _same_number(one: str, other: str) -> bool:
 
 
 def _word_at(document: Document, i: int) -> str:
-    """Return token i as the lists have it, "" where there is none."""
+    """Return token i as it appears in the lists, "" if there is none."""
     return plain_form(document.words[i]) if 0 <= i < len(document.words) else ""
 
 
 def _neighbouring_words(document: Document, k: int, between: Collection[str]) -> Iterator[int]:
-    """Yield the places of the nearest word before token k and the nearest after it, past punctuation and the words
-    ``between``: -1 or the number of tokens where there is none."""
+    """Yield the indices of the nearest words before and after token k, skipping punctuation and ``between``.
+
+    The index is -1 or the number of tokens if there is none.
+    """
     kinds, words = document.kinds, document.words
     for step in (-1, 1):
         i = k + step
@@ -193,7 +197,7 @@ def _neighbouring_words(document: Document, k: int, between: Collection[str]) ->
 
 
 def _is_all_capitals(document: Document, k: int) -> bool:
-    """Return True if a word directly beside token k is in capitals throughout."""
+    """Return True if a word directly next to token k is entirely in capitals."""
     beside = (document.words[i] for i in (k - 1, k + 1) if 0 <= i < len(document.words))
     return any(w.isupper() and len(w) > 1 for w in beside)
 

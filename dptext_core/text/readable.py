@@ -1,7 +1,7 @@
-"""Public post-processing of a release: articles, capitals of copied words, and blanks beside marks.
+"""Public post-processing of a release: articles, capitals of copied words, and blanks next to marks.
 
-Each is a function of what is released alone: the words in the holes of a skeleton, and the skeleton. So it spends no ε.
-Drawn words are unchanged, so that what they are drawn from is as it was.
+Each is a function of the released words and the skeleton alone, so it spends no ε. Sampled words are unchanged, and so
+are their distributions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .skeleton import NEWLINE, Skeleton
 def readable(
     skeleton: Skeleton, texts: Sequence[str | None], after: Sequence[str | None] = ()
 ) -> tuple[Skeleton, dict[int, str]]:
-    """Return the skeleton as a reader expects it, and the copied tokens that are written otherwise in it.
+    """Return the skeleton in readable form, and the copied tokens whose spelling differs in it.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def readable(
 
 
 def is_free_article(skeleton: Skeleton, i: int) -> bool:
-    """Return whether a copied token is an article whose form follows a word behind it."""
+    """Return True if a copied token is an article whose form depends on a word after it."""
     articles, word = skeleton.language.articles, skeleton.kept[i]
     if articles is None or word is None or word.lower() not in articles.forms or not skeleton.gaps[i + 1]:
         return False
@@ -45,7 +45,7 @@ def is_free_article(skeleton: Skeleton, i: int) -> bool:
 
 
 def agreeing_article(language: Language, article: str, word: str) -> str:
-    """Return an article as it stands before a word, with the capital that it has."""
+    """Return the form of an article before a word, with the article's capital."""
     articles = language.articles
     if articles is None:
         return article
@@ -54,7 +54,7 @@ def agreeing_article(language: Language, article: str, word: str) -> str:
 
 
 def _articles(skeleton: Skeleton, shown: Sequence[str | None]) -> dict[int, str]:
-    """Return the copied articles that another form suits, where a released word follows and the text did not say it."""
+    """Return the copied articles that need the other form, where a released word follows that is not the original."""
     out, kept, n = {}, skeleton.kept, len(skeleton.kept)
     for i, word in enumerate(kept):
         if word is None or not is_free_article(skeleton, i):
@@ -69,7 +69,10 @@ def _articles(skeleton: Skeleton, shown: Sequence[str | None]) -> dict[int, str]
 
 
 def _capitals(skeleton: Skeleton, starts: Sequence[bool]) -> dict[int, str]:
-    """Return the copied words in lower case that have a capital in their places. A line that goes on has none."""
+    """Return the capitalised copied words in lower case.
+
+    A word in the middle of a continued line has no capital.
+    """
     out = {}
     for i, word in enumerate(skeleton.kept):
         if word is None or not (word.isalpha() and word.islower()):

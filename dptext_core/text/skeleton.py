@@ -1,13 +1,13 @@
-"""What a promise holds fixed of a text, and the released text that is made from it.
+"""The part of a text that a guarantee holds fixed, and the released text that is made from it.
 
-A skeleton has the kept tokens, the gaps between all tokens, and a hole for each token that is drawn: nothing else of
-the text is in it. Everything that is released besides the words themselves (spaces, line breaks, where a sentence
-begins) is computed from a skeleton, so that it cannot follow an original word:
+A skeleton has the kept tokens, the gaps between all tokens, and a hole for each sampled token, and nothing else of the
+text. Everything released besides the words themselves (spaces, line breaks, where a sentence begins) is computed from a
+skeleton, so that it cannot follow an original word:
 
     released text = f(released words, kept tokens, gaps, which places are deleted or have a word inserted after them)
 
-and, with ``recase="original"``, the capital letters that this option copies. Two texts that a mechanism's promise makes
-alike have the same skeleton, so that the same released words give the same text.
+and, with ``recase="original"``, the capital letters that this option copies. Neighbouring texts under a mechanism's
+guarantee have the same skeleton, so the same released words give the same text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLOSERS = "\"'”’»›)]}」』）】"
 
 @dataclass(frozen=True, slots=True, init=False)
 class Edit(Private):
-    """What becomes of one token: ``text`` None keeps, "" deletes, else is drawn; ``after``: a word to insert."""
+    """The edit of a token: ``text`` None copies it, "" deletes it, else replaces it; ``after``: an insertion."""
 
     text: str | None = None
     after: str | None = None
@@ -50,8 +50,11 @@ _set_text, _set_after = setter(Edit, "text"), setter(Edit, "after")
 
 @dataclass(frozen=True)
 class SplicedText(Private):
-    """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
-    word inserted after token i stands, or None. Offsets in code points."""
+    """The rewritten text.
+
+    ``spans[i]``: the span of token i in it (empty if deleted); ``inserted[i]``: the span of the word inserted after
+    token i, or None. Offsets in code points.
+    """
 
     text: str
     spans: Sequence[tuple[int, int]]
@@ -60,8 +63,11 @@ class SplicedText(Private):
 
 @dataclass(frozen=True)
 class Skeleton(Private):
-    """kept: each token that stays, None for a hole. gaps: the blanks before each token, and those after the last.
-    language: says what ends a sentence."""
+    """The unchanged parts of a text.
+
+    kept: each unchanged token, None for a hole. gaps: the blanks before each token, and those after the last. language:
+    decides where sentences end.
+    """
 
     kept: tuple[str | None, ...]
     gaps: tuple[str, ...]
@@ -76,7 +82,7 @@ class Skeleton(Private):
 
     @cached_property
     def begins(self) -> tuple[bool, ...]:
-        """For each token, whether it is the first word of a sentence or a line; a hole counts as a word."""
+        """Return, for each token, whether it is the first word of a sentence or a line; a hole counts as a word."""
         out = [False] * len(self.kept)
         starting, ended = True, False
         enders = self.language.enders
@@ -96,7 +102,7 @@ class Skeleton(Private):
         return tuple(out)
 
     def starts(self, deleted: Collection[int] = ()) -> tuple[bool, ...]:
-        """As :attr:`recommended_value`, where a deleted place leaves its beginning to the token after it."""
+        """Return :attr:`begins`, where a deleted token passes its beginning to the token after it."""
         if not deleted:
             return self.begins
         out: list[bool] = []
@@ -109,28 +115,27 @@ class Skeleton(Private):
         return self.fill([edit.text for edit in edits], [edit.after for edit in edits])
 
     def fill(self, texts: Sequence[str | None], after: Sequence[str | None] = ()) -> SplicedText:
-        """Return the released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert
-        after each.
+        """Return the released text from a word (or "") for each hole, None for a copied token, and the words to insert.
 
-        A deleted place takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
-        it is first on its line or after an opening bracket or quote. Line ends stay. An insertion follows its token
-        after one space (in the place of the token where that is deleted). A hole that touches another hole, or a kept
-        token that begins or ends with a letter, is set apart by one space, whatever word fills it. Raises InputError
-        where words and places do not fit.
+        ``after``: what to insert after each token. A deleted token takes one adjacent run of spaces or tabs with it:
+        the one before it, or the one after it if it is first on its line or follows an opening bracket or quote. Line
+        ends are unchanged. An insertion follows its token after one space, or takes the place of a deleted token. One
+        space separates a hole from another hole, and from a copied token that begins or ends with a letter, whatever
+        word fills it. Raises InputError if words and positions do not match.
         """
         kept, n = self.kept, len(self.kept)
         if len(texts) != n:
-            raise InputError(f"Rendering needs one Edit for each of the {n} tokens, and got {len(texts)}.")
+            raise InputError(f"Rendering needs one Edit for each of the {n} tokens, but got {len(texts)}.")
         words: list[Any] = [word if text is None else text for word, text in zip(kept, texts, strict=True)]
         if None in words or kept.count(None) + texts.count(None) != n:
-            raise InputError("Rendering needs a word for each hole, and none for a token that is kept.")
+            raise InputError("Rendering needs a word for each hole, and none for a copied token.")
         inserts = any(after)
         gaps = self._gaps(texts, after or (None,) * n) if inserts or "" in texts else self._spaced
         parts = [""] * (2 * n + 1)
         parts[::2], parts[1::2] = gaps, words
         if not inserts:
             return SplicedText("".join(parts), Lazy(n, _places, gaps, words), (None,) * n)
-        # An insertion takes the place of its token where that is deleted.
+        # An insertion takes the place of a deleted token.
         more = ["" if not word else word if text == "" else f" {word}" for text, word in zip(texts, after, strict=True)]
         parts[1::2] = map(add, words, more)
         spans = _places(gaps, words, more)
@@ -140,7 +145,7 @@ class Skeleton(Private):
 
     @cached_property
     def tight(self) -> Skeleton:
-        """The same without blanks that marks of its language do not have beside them, as in ``well .``."""
+        """Return the skeleton without blanks that the language forbids next to its marks, as in ``well .``."""
         before, after = self.language.tight_before, self.language.tight_after
         gaps, kept = list(self.gaps), self.kept
         for i in range(1, len(kept)):
@@ -148,7 +153,7 @@ class Skeleton(Private):
             if gaps[i] != " ":
                 continue
             clitic = mark is not None and mark[-1].isalpha()
-            # What a mark follows at once is a mark of its own, as in ":)". A drawn word takes no "n't".
+            # A mark directly followed by another is a mark of its own, as in ":)". A sampled word takes no "n't".
             ends = clitic or bool(self.gaps[i + 1]) or i + 1 == len(kept)
             if last in after or (mark in before and ends and not (last is None and mark == "n't")):
                 gaps[i] = ""
@@ -165,13 +170,13 @@ class Skeleton(Private):
         return tuple(gaps)
 
     def _gaps(self, texts: Sequence[str | None], after: Sequence[str | None]) -> list[str]:
-        """As :attr:`_spaced`, where some places are deleted or have a word inserted after them.
+        """Return :attr:`_spaced` if some tokens are deleted or have a word inserted after them.
 
-        It reads of the words only which these are: a hole counts as a word.
+        It depends only on which these are: a hole counts as a word.
         """
         out: list[str] = []
         last, lone, line_start = "", False, True  # the last character; a quote after a blank; only blanks on this line
-        as_word = edited = drop_blanks = False  # what stands last: ends as a word does; was drawn, or deleted behind it
+        as_word = edited = drop_blanks = False  # the end of the text so far: a word; sampled, or deleted after it
 
         def write(text: str, word: bool = False, drawn: bool = False) -> None:
             nonlocal last, lone, line_start, as_word, edited
@@ -213,7 +218,10 @@ class Skeleton(Private):
 def _places(
     gaps: Sequence[str], words: Sequence[str], more: Sequence[str] | None = None
 ) -> tuple[tuple[int, int], ...]:
-    """Where tokens stand in the released text. more: what is inserted after each."""
+    """Return the spans of tokens in the released text.
+
+    more: the word inserted after each.
+    """
     spans: list[tuple[int, int]] = []
     at = 0
     for i, (gap, word) in enumerate(zip(gaps, words, strict=False)):

@@ -10,7 +10,7 @@ from functools import cache
 from .language import APOSTROPHES, Language
 from .skeleton import CLOSERS, MARKS, NEWLINE, WIDE_ENDERS, kind_of, wordish
 
-#: Characters of a word or number that are read. What has more is cut, so that its length decides nothing.
+#: Maximum characters read of a word or number. Longer ones are cut, so that their length has no influence.
 LETTERS = 100
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 _CURLY = APOSTROPHES[1:]
@@ -23,13 +23,13 @@ _ADDRESS_TAIL = ".,;:!?'’)]}>…»”*_"
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
 _NEXT_WORD = re.compile(r"[\s\"'“‘«(\[]*([^\W_]+)")
 _ASCII_PUNCT = r"!-/:-@\[-`{-~"
-# Punctuation that separates words without whitespace, which tokenizers leave inside them.
+# Punctuation that separates words without whitespace, which tokenizers leave inside words.
 _BREAKS = frozenset("，。、；：！？｡「」『』（）《》【】،؛؟۔।…“”„«»—")
 _LONGEST_SENTENCE = 20_000
 
 
 class _Rules:
-    """The expressions of a language's tokens."""
+    """The regular expressions for a language's tokens."""
 
     def __init__(self, language: Language) -> None:
         ends = "|".join(map(re.escape, language.clitics)) or "(?!)"
@@ -37,8 +37,8 @@ class _Rules:
         enders = re.escape("".join(sorted(language.enders)))
         self.language = language
         self.plain = language.plain
-        # A run of enders, and in group 2 what closes it where it ends a sentence. Possessive, so that long runs stay
-        # linear.
+        # A run of enders, and in group 2 the closing marks after it if it ends a sentence. Possessive, so that long
+        # runs take linear time.
         self.ending = re.compile(rf"([{enders}]++)([{re.escape(CLOSERS)}]*+(?=\s|(?<=[{WIDE_ENDERS}])))?+")
         self.inner_apostrophe = re.compile(rf"(?<=\w)[{_CURLY}](?=\w)|(?<=\s)[{_CURLY}](?=(?:{ends})\b)", re.IGNORECASE)
         self.clitic = re.compile(rf"[{APOSTROPHES}](?:{ends})", re.IGNORECASE)
@@ -61,7 +61,7 @@ def _rules(language: Language) -> _Rules:
 
 
 def _sentences(text: str, rules: _Rules) -> list[tuple[int, int, Collection[int]]]:
-    """Sentences as (start, end, the full stops in it that belong to an abbreviation)."""
+    """Return sentences as (start, end, offsets of full stops that belong to an abbreviation)."""
     ends: list[int] = []
     inner_dots: list[int] = []
     for match in rules.ending.finditer(text):
@@ -71,7 +71,7 @@ def _sentences(text: str, rules: _Rules) -> list[tuple[int, int, Collection[int]
             inner_dots.append(match.start())
         else:
             ends.append(match.end())
-    if text.splitlines()[:1] != [text]:  # which knows the same line ends, and sees sooner that there are none
+    if text.splitlines()[:1] != [text]:  # splitlines knows the same line ends, and is faster if there are none
         ends += [match.start() for match in NEWLINE.finditer(text)]
     ends.append(len(text))
     start = 0
@@ -90,7 +90,7 @@ def _sentences(text: str, rules: _Rules) -> list[tuple[int, int, Collection[int]
 
 
 def _abbreviates(text: str, dot: int, language: Language) -> bool:
-    """Whether the full stop at ``dot``, which whitespace follows, belongs to an abbreviation and ends no sentence."""
+    """Return True if the full stop at ``dot``, before whitespace, belongs to an abbreviation and ends no sentence."""
     start = dot
     while start > 0 and dot - start < 12 and not text[start - 1].isspace():
         start -= 1
@@ -123,7 +123,7 @@ def _sentence_spans(
 def _plain_spans(
     text: str, start: int, end: int, inner_dots: Collection[int], plain: re.Pattern[str]
 ) -> list[tuple[int, int]] | None:
-    """Find the tokens of a sentence by the language's short way, the same as those of ``_general_spans``, or None."""
+    """Find the tokens of a sentence by the language's shortcut, the same as those of ``_general_spans``, or None."""
     spans = []
     for match in plain.finditer(text, start, end):
         spans.append(match.span(1))
@@ -144,7 +144,7 @@ def _plain_spans(
 def _general_spans(
     text: str, start: int, end: int, inner_dots: Collection[int], rules: _Rules
 ) -> list[tuple[int, int]]:
-    """Find the tokens of any sentence by the language's tokenizer, refined."""
+    """Find the tokens of any sentence by the language's tokenizer, with refinements."""
     plain = rules.inner_apostrophe.sub("'", text[start:end])
     if "@" in plain or "://" in plain or "www." in plain.lower():
         plain = _ADDRESS.sub(_hide_address, plain)
@@ -161,7 +161,7 @@ def _general_spans(
 
 
 def _hide_address(match: re.Match[str]) -> str:
-    """Return the same number of characters, all letters, so that an address stays one token and offsets hold."""
+    """Return the same number of letters, so that an address remains one token and offsets are unchanged."""
     address = match.group()
     kept = address.rstrip(_ADDRESS_TAIL)
     if address[len(kept) :].startswith(")") and "(" in kept:
@@ -170,12 +170,12 @@ def _hide_address(match: re.Match[str]) -> str:
 
 
 def _tokenizer_spans(sentence: str, language: Language) -> list[tuple[int, int]] | None:
-    """Return the tokenizer's words as spans that cover all but whitespace, or None where they cannot be aligned."""
+    """Return the tokenizer's words as spans that cover all but whitespace, or None if they cannot be aligned."""
     if language.tokenize is None or len(sentence) > _LONGEST_SENTENCE:
         return None
     try:
         tokens = language.tokenize(sentence)
-    except TimeoutError:  # NLTK runs its expressions under a clock
+    except TimeoutError:  # NLTK runs its expressions under a time limit
         return None
     spans, at, length = [], 0, len(sentence)
     for token in tokens:
@@ -261,7 +261,7 @@ def _strip_token(
         last += 1
     parts = [(a, first)] if first > a else []
     clitics: list[tuple[int, int]] = []
-    # Only the end is searched, so that a long chain of clitics stays linear.
+    # Only the end is searched, so that a long chain of clitics takes linear time.
     while (match := rules.clitic_end.search(text[max(first, last - rules.reach) : last])) is not None:
         begin = last - len(match.group())
         clitics.append((begin, last))

@@ -1,22 +1,23 @@
-"""The part of a text that a person can see, in one way of writing it.
+"""The visible part of a text, in one canonical form.
 
-A character that nobody sees would carry a message through every rewrite, since mechanisms keep marks and symbols. So a
-text is tokenised in its visible form (:func:`to_visible`), and nothing else of it is ever released:
+An invisible character could carry a message through every rewrite, since mechanisms copy marks and symbols. So a text
+is tokenised in its visible form (:func:`to_visible`), and nothing else of it is ever released:
 
 - Control and format characters, tags, variation selectors, zero-width marks, blank letters (Hangul fillers, the empty
-  braille cell), private use, unassigned code points and lone surrogates are removed. So is a combining mark that
-  follows no letter or digit.
-- Every kind of blank becomes a space, every line end ``\\n``. Several spaces inside a line become one, those next to a
-  tab or at the end of a line none. Blanks and line ends at the end of the text are removed. Tabs, the spaces that
-  indent a line and empty lines stay.
+  braille cell), private use, unassigned code points and lone surrogates are removed. So are combining marks that follow
+  no letter or digit.
+- Every kind of blank becomes a space, every line end ``\\n``. Several spaces inside a line become one; those next to a
+tab or at the end of a line are removed, as are blanks and line ends at the end of the text. Tabs, the spaces that
+indent a line and empty lines are unchanged.
 - A symbol that reads as letters or digits becomes these: Ⓜ is M, 🅹 is J, ⒜ is a, the flag 🇲🇦 is MA, ™ is TM, ⠍ is m,
   🕔 is 5, 🔚 is END.
   Compatibility forms of letters and digits (𝐌, Ｍ, ², Kelvin sign) become plain ones.
-- Marks that look alike become one: ‐ and ‑ are -, ‚ is a comma, ′ is '. Curly and straight quotes differ, as do - – —.
-- Of all other symbols and marks only those of :data:`MARKS`, :data:`SYMBOLS` and :data:`EMOJI` stay. Any other becomes
-  the letter :data:`UNLISTED`, so that it counts as a word, which mechanisms replace.
+- Marks that look the same become one: ‐ and ‑ are -, ‚ is a comma, ′ is '. Curly and straight quotes differ, as do - –
+—.
+- Other symbols and marks are unchanged only if they are in :data:`MARKS`, :data:`SYMBOLS` or :data:`EMOJI`. Any other
+becomes the letter :data:`UNLISTED`, so that it counts as a word, which mechanisms replace.
 
-What becomes of a character follows from Python's Unicode tables. The browser edition gets :func:`character_table`.
+Python's Unicode tables determine the form of a character. The browser edition gets :func:`character_table`.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from typing import Any, NamedTuple
 
 from ..support.checks import pluralize
 
-#: The letter that stands for a symbol that is not listed: caseless, and in no word of any list.
+#: The letter that represents an unlisted symbol: caseless, and in no word of any list.
 UNLISTED = "\u0294"
 
-#: Punctuation that stays, ASCII aside.
+#: Punctuation that is unchanged, besides ASCII.
 MARKS = "¡¿§¶·«»‹›‘’“”„–—…†‡•‰¦°，。、；：！？「」『』（）《》【】،؛؟۔।॥"
-#: Symbols that stay, ASCII, currencies and emoji aside.
+#: Symbols that are unchanged, besides ASCII, currencies and emoji.
 SYMBOLS = "©®±×÷¬←↑→↓↔⇐⇒⇔≈≠≤≥≡∞√∑∏∫∂∇∈∉∩∪⊂⊃⊆⊇∅∀∃∝■□▲△▼▽◆◇○●★☆✓✗♪♫"
-#: Emoji that stay: code points with the Unicode property Emoji that read as no letter or digit, skin tones included.
-#: Sequences fall apart into the emoji that one sees, since joiners and variation selectors are removed.
+#: Emoji that are unchanged: code points with the Unicode property Emoji that do not read as a letter or digit,
+#: including skin tones. Sequences split into their visible emoji, since joiners and variation selectors are removed.
 EMOJI = (
     "21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8-23FA 25B6 25C0 2600-2604 260E 2611 2614-2615 2618 261D 2620 "
     "2622-2623 2626 262A 262E-262F 2638-263A 2640 2642 2648-2653 265F-2660 2663 2665-2666 2668 267B 267E-267F "
@@ -88,12 +89,12 @@ _ALIKE = {
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _LINE_ENDS = "\r\v\f\x85\u2028\u2029"
 _UNSEEN = frozenset(("Cc", "Cf", "Cn", "Co", "Cs"))
-# Letters, marks and symbols of other categories that show nothing.
+# Letters, marks and symbols of other categories that are invisible.
 _HIDDEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U0001107f\U00013441\U00013442"
     "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
-# Format characters that are seen: signs that stand around numbers.
+# Visible format characters: signs around numbers.
 _SEEN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 _COMBINING = frozenset(("Mn", "Mc", "Me"))
 # The letters that a symbol shows, by the end of its name.
@@ -102,17 +103,19 @@ _READ_AS = {"💯": "100", "🔟": "10", "🆙": "UP", "🥇": "1", "🥈": "2",
 _READ_AS |= {"🔚": "END", "🔛": "ON", "🔜": "SOON", "🔝": "TOP", "🏧": "ATM", "🚾": "WC"}
 _READ_AS |= {chr(0x1F54F + hour): f"{hour}" for hour in range(1, 13)}  # clocks, at the hour and half past
 _READ_AS |= {chr(0x1F55B + hour): f"{hour}:30" for hour in range(1, 13)}
-# Those of the braille cells of six dots, in the order of code points.
+# The letters of the six-dot braille cells, in the order of code points.
 _BRAILLE = ".a.b.k.l.cif.msp.e.h.o.r.djg.ntq.....u.v.....x.......z....w..y.."
 
 
-# Blanks that may show nothing: not a single one inside a line.
+# Blanks that may be invisible: any except a single one inside a line.
 _RUN = re.compile(r"[ \t]{2,}+|[ \t](?=\n)")
 
 
 class VisibleText(NamedTuple):
-    """What one sees of a text. places: where each character is in the text as given. removed: how many characters
-    nobody sees."""
+    """The visible form of a text.
+
+    places: the offset of each character in the original text. removed: the number of invisible characters.
+    """
 
     text: str
     places: Sequence[int]
@@ -120,7 +123,7 @@ class VisibleText(NamedTuple):
 
 
 def to_visible(text: str) -> VisibleText | None:
-    """Return what one sees of a text, or None where that is the text as it is."""
+    """Return the visible form of a text, or None if that is the text itself."""
     ordinary = text.isascii() and text.replace("\n", "").isprintable()
     if ordinary and not text[-1:].isspace() and " \n" not in text and "  " not in text:
         return None  # most texts
@@ -135,24 +138,24 @@ def to_visible(text: str) -> VisibleText | None:
 
 
 def visible_text(text: str) -> str:
-    """Return what one sees of a text."""
+    """Return the visible form of a text."""
     seen = to_visible(text)
     return text if seen is None else seen.text
 
 
 def count_removed(text: Any) -> int:
-    """Return how many characters of a text nobody sees; 0 of what is none."""
+    """Return the number of invisible characters in a text; 0 for a value that is not a text."""
     seen = to_visible(text) if isinstance(text, str) else None
     return 0 if seen is None else seen.removed
 
 
 def removed_note(removed: int) -> str:
-    """Say how many characters of a text nobody sees; "" where there are none. For its author alone."""
+    """Return a note on the number of invisible characters in a text; "" if there are none. For its author alone."""
     return f"{pluralize(removed, 'invisible character')} removed." if removed else ""
 
 
 def _characters(text: str, forms: Mapping[str, str]) -> tuple[str, list[int], int]:
-    """Return the visible characters, where each comes from, and how many are invisible."""
+    """Return the visible characters, the offset of each, and the number of invisible ones."""
     out, places, removed = list[str](), list[int](), 0
     on_letter, last = False, ""
     for i, char in enumerate(text):
@@ -169,7 +172,7 @@ def _characters(text: str, forms: Mapping[str, str]) -> tuple[str, list[int], in
 
 
 def _without_blanks(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
-    """Without the blanks that show nothing: at the end of the text and of a line, between words, next to a tab."""
+    """Remove invisible blanks: at the end of the text and of a line, between words, next to a tab."""
     end, at = len(text.rstrip()), 0
     if not any(blanks in text for blanks in ("\t", "  ", " \n")):
         return text[:end], places[:end]
@@ -215,8 +218,10 @@ def _form(char: str) -> str | None:
 
 
 def character_table() -> dict[str, Any]:
-    """Return what every character becomes, for the browser edition: ranges of code points of those that are removed
-    and that become UNLISTED, and all others with their form."""
+    """Return the form of every character, for the browser edition.
+
+    That is the ranges of code points that are removed or become UNLISTED, and all others with their form.
+    """
     forms = {char: form for char in map(chr, range(0x110000)) if (form := _form(char)) is not None}
     return {
         "removed": _ranges(ord(char) for char, form in forms.items() if not form),
@@ -232,7 +237,7 @@ def _parse_ranges(ranges: str) -> list[tuple[int, int]]:
 
 
 def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
-    """Code points as ranges, ends included."""
+    """Return code points as ranges, ends included."""
     out: list[tuple[int, int]] = []
     for code in codes:
         if out and out[-1][1] == code - 1:

@@ -1,4 +1,4 @@
-"""Words: vocabularies, word spaces, 1-D lists, stop words and antonyms. Nothing loads before it is asked for."""
+"""Vocabularies, word spaces, one-dimensional word lists, stop words and antonyms, all loaded on first use."""
 
 from __future__ import annotations
 

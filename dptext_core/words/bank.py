@@ -1,11 +1,11 @@
-"""Banks of public sentences, one of which is released in the place of a private one (``mechanisms.sentence``).
+"""Banks of public sentences, one of which is released instead of a private one (``mechanisms.sentence``).
 
-A bank is a folder of three files: ``sentences.txt``, one a line, ``vectors.zlib`` with the vector of each as whole
-numbers, and ``bank.json``, which says where the sentences are from, under which licence, by which encoder their vectors
-were made, how far the rounding moves a cosine, and the SHA-256 of the other two. The command ``bank build`` makes one.
+A bank is a folder of three files: ``sentences.txt``, one per line, ``vectors.zlib`` with their integer vectors, and
+``bank.json``. The last one states the origin and licence of the sentences, the encoder of their vectors, how far the
+rounding moves a cosine, and the SHA-256 of the other two files. The command ``bank build`` makes one.
 
-Cosines are the same to the last bit on every machine and in every batch: both vectors are whole numbers so small that
-each sum of their products stays below 2²⁴, where float32 is exact in any order of adding up.
+Cosines are the same to the last bit on every machine and in every batch. Both vectors contain integers so small that
+each sum of products is below 2²⁴, where float32 sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 ABOUT, SENTENCES, VECTORS = "bank.json", "sentences.txt", "vectors.zlib"
-#: Banks that come with the program, by name: their folders in ``assets``.
+#: Bundled banks by name: their folders in ``assets``.
 BUNDLED = {"wordnet": "bank"}
 DEFAULT_BANK = "wordnet"
-#: Steps of a coordinate from 0 to 1: of a text's vector, and of a bank's unless another number is asked for.
+#: Steps of a coordinate from 0 to 1: of a text's vector, and the default for a bank's.
 TEXT_STEPS, BANK_STEPS = 1 << 14, 500
 DIMENSIONS = 384
-#: Sentences whose vectors are added up at most before another one: sums of products stay exact.
+#: Maximum number of sentences whose vectors are added to another one: sums of products remain exact.
 MOST_ADDED = 4
 _FORMAT = 1
 _EXACT = 1 << 24
-#: Sentences whose vectors are looked at together: 12 MB in float32.
+#: Sentences per block of vectors: 12 MB in float32.
 _BLOCK = 8192
 
 
 @dataclass(frozen=True)
 class BankAbout:
-    """What a bank says of itself.
+    """The description of a bank.
 
     Parameters
     ----------
     title, origin, licence
-        What its sentences are, where they are from, and under which terms they may be passed on.
+        Its name, the origin of its sentences, and the terms of their redistribution.
     sentences
-        How many there are.
+        Number of sentences.
     steps
         Steps of a coordinate from 0 to 1 to which vectors were rounded.
     largest_error, usual_error
-        By how much rounding moves a cosine: at most, whatever the other vector, and as a standard deviation where the
-        other vector has any direction.
+        How far rounding moves a cosine: at most, for any other vector, and as a standard deviation over random
+        directions of the other vector.
     left_out
-        How many sentences were left out, by reason.
+        Number of omitted sentences, by reason.
     sha256
         Of ``sentences.txt`` and ``vectors.zlib`` together.
     encoder
@@ -87,13 +87,13 @@ class SentenceBank:
     Parameters
     ----------
     name
-        What it is asked for by.
+        Its name or folder.
     about
-        What it says of itself.
+        Its description.
     sentences
         Each once, in a fixed order.
     codes
-        int8 (n, 384): their vectors, as whole numbers up to a common factor. Read-only.
+        int8 (n, 384): their vectors, as integers up to a common factor. Read-only.
     """
 
     name: str
@@ -117,7 +117,7 @@ class SentenceBank:
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """Lengths of the codes, float64 (n,)."""
+        """Return the lengths of the codes, float64 (n,)."""
         out = np.empty(len(self.sentences))
         for start in range(0, len(out), _BLOCK):
             block = self.codes[start : start + _BLOCK].astype(np.float32)
@@ -125,14 +125,14 @@ class SentenceBank:
         return out
 
     def cosines(self, codes: ArrayLike, task: Task = UNWATCHED) -> NDArray[np.float64]:
-        """Cosine of texts with every sentence.
+        """Return the cosine of each text with every sentence.
 
         Parameters
         ----------
         codes
             The texts' vectors as :func:`text_codes` gives them, int16 (m, 384).
         task
-            Stops between blocks of the bank.
+            May cancel the work between blocks of the bank.
 
         Returns
         -------
@@ -151,14 +151,14 @@ class SentenceBank:
         return out
 
     def added(self, cosines: NDArray[np.float64], drawn: Sequence[int]) -> NDArray[np.float64]:
-        """Cosine of a text with the sum of some sentences' vectors and each further one, from its own cosines.
+        """Return the cosines of a text with the sum of some sentences' vectors and each single one.
 
         Parameters
         ----------
         cosines
             The text's row of :meth:`cosines`, float64 (n,).
         drawn
-            Places of the sentences, four at most; one may come twice.
+            Indices of the sentences in the sum, at most four; one may occur twice.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class SentenceBank:
             float64 (n,), in [−1, 1]. Sums of vectors are sums of their codes.
         """
         if len(drawn) > MOST_ADDED:
-            raise ConfigError(f"At most {MOST_ADDED} sentences are added up.")
+            raise ConfigError(f"At most {MOST_ADDED} sentences can be added.")
         places = list(drawn)
         sum_ = self.codes[places].astype(np.float32).sum(axis=0)
         with_each = np.empty(len(self))
@@ -186,49 +186,48 @@ class SentenceBank:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words and marks of all sentences, each once."""
+        """Return the words and marks of all sentences, each once."""
         return tuple(self._places)
 
     def holding(self, words: Iterable[int]) -> NDArray[np.int64]:
-        """Return the places, ascending, of the sentences that contain any of the words at these places of
-        :attr:`words`."""
+        """Return the indices, ascending, of the sentences with any of the words at these indices of :attr:`words`."""
         return np.array(sorted({i for at in words for i in self._places[self.words[at]]}), np.int64)
 
 
 def text_codes(vectors: ArrayLike) -> NDArray[np.int16]:
-    """Vectors of length 1 as whole steps.
+    """Round vectors of length 1 to integer steps.
 
     Parameters
     ----------
     vectors
-        float (m, 384). What is not a number counts as 0.
+        float (m, 384). nan counts as 0.
 
     Returns
     -------
     ndarray
-        int16 (m, 384), in steps of 1/2¹⁴: a cosine moves by 0.0006 at most, and by 0.00002 as a rule.
+        int16 (m, 384), in steps of 1/2¹⁴: this moves a cosine by at most 0.0006, and typically by 0.00002.
     """
     inside = np.clip(np.nan_to_num(np.asarray(vectors, np.float64)), -1.0, 1.0)
     return np.rint(inside * TEXT_STEPS).astype(np.int16)
 
 
 def bank_codes(vectors: ArrayLike, steps: int = BANK_STEPS) -> tuple[NDArray[np.int8], float, float]:
-    """Vectors of length 1 as whole numbers of one byte, and what that does to a cosine.
+    """Round vectors of length 1 to one-byte integers, and return the effect on a cosine.
 
     Parameters
     ----------
     vectors
         float (n, 384).
     steps
-        Steps of a coordinate from 0 to 1; fewer pack smaller.
+        Steps of a coordinate from 0 to 1; fewer compress better.
 
     Returns
     -------
     codes
         int8 (n, 384).
     largest, usual
-        As ``largest_error`` and ``usual_error`` of :class:`BankAbout`: of the distance between a vector and its rounded
-        one, both of length 1, the largest, and the root of the mean square divided by √384.
+        As ``largest_error`` and ``usual_error`` of :class:`BankAbout`: the largest distance between a vector and its
+        rounding, both of length 1, and the root mean square distance divided by √384.
     """
     exact = np.asarray(vectors, np.float64)
     codes = np.clip(np.rint(exact * steps), -127, 127).astype(np.int8)
@@ -241,7 +240,7 @@ def bank_codes(vectors: ArrayLike, steps: int = BANK_STEPS) -> tuple[NDArray[np.
 
 
 def bank_folder(bank: str) -> Path:
-    """Where a bank lies: one of BUNDLED, or a folder. Raises ConfigError or ModelUnavailable."""
+    """Return the folder of a bank: a name in BUNDLED, or a folder. Raises ConfigError or ModelUnavailable."""
     return folder_of("bank", bank, BUNDLED, "python -m dptext_core bank build FILE --out FOLDER")
 
 
@@ -251,7 +250,7 @@ def read_about(folder: Path) -> BankAbout:
         content = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(
-            f"{folder.name} holds no bank of sentences: {ABOUT} is missing. Name a folder that the command bank build "
+            f"{folder.name} contains no sentence bank: {ABOUT} is missing. Choose a folder that the command bank build "
             "has finished."
         ) from None
     except (OSError, ValueError, RecursionError) as error:
@@ -261,16 +260,17 @@ def read_about(folder: Path) -> BankAbout:
     except TypeError:
         about = None
     if about is None or about.format != _FORMAT:
-        raise ConfigError(f"{folder.name} holds a bank that this version cannot read. Build it again.")
+        raise ConfigError(f"{folder.name} contains a bank that this version cannot read. Build it again.")
     if about.encoder != TRUNK_SHA256:
         raise ConfigError(
-            f"The vectors of {folder.name} were made by another encoder than the one that is here. Build it again."
+            f"The vectors of {folder.name} come from another encoder than the one on this machine. Build the bank "
+            "again."
         )
     return about
 
 
 def sentence_bank(name: str = DEFAULT_BANK) -> SentenceBank:
-    """Load a bank by its name or folder. Keeps two at most for the process; compares its files with their SHA-256.
+    """Load a bank by its name or folder, check the SHA-256 of its files, and cache at most two per process.
 
     Raises
     ------
@@ -285,15 +285,15 @@ def sentence_bank(name: str = DEFAULT_BANK) -> SentenceBank:
         changed = tuple((folder / file).stat().st_mtime_ns for file in (ABOUT, SENTENCES, VECTORS))
     except OSError as error:
         raise ModelUnavailable(
-            f"A file of the bank {folder.name} cannot be read: {error.strerror or error}. Build it again, or take it "
-            "from the repository again."
+            f"A file of the bank {folder.name} cannot be read: {error.strerror or error}. Build it again, or restore "
+            "it from the repository."
         ) from error
     return _read_bank(name, folder, changed, about.sha256)
 
 
 @lru_cache(maxsize=2)
 def _read_bank(name: str, folder: Path, _changed: tuple[int, ...], sha256: str) -> SentenceBank:
-    # The times of the files belong to the key: a bank that was built anew is read again.
+    # The times of the files are part of the key: a rebuilt bank is read again.
     damaged = f"The bank {folder.name} has changed since it was built, or is damaged. Build it again."
     try:
         if bank_sha256(folder) != sha256:
@@ -306,35 +306,35 @@ def _read_bank(name: str, folder: Path, _changed: tuple[int, ...], sha256: str) 
 
 
 def bank_sha256(folder: Path) -> str:
-    """SHA-256 of the sentences and vectors of a bank. Raises InputError where one cannot be read."""
+    """Return the SHA-256 of the sentences and vectors of a bank. Raises InputError if one cannot be read."""
     return sha256_of(folder / SENTENCES, folder / VECTORS)
 
 
 def write_bank(
     folder: Path, sentences: tuple[str, ...], codes: NDArray[np.int8], about: Mapping[str, Any]
 ) -> BankAbout:
-    """Write a bank: the file that makes it one comes last.
+    """Write a bank. Its description comes last, so that an incomplete bank is recognised.
 
     Parameters
     ----------
     folder
-        Where it goes; made where it is missing.
+        The target folder, created if it is missing.
     sentences
         Each on one line.
     codes
         int8 (n, 384).
     about
-        The fields of :class:`BankAbout` but the number of sentences and the SHA-256.
+        The fields of :class:`BankAbout` except the number of sentences and the SHA-256.
 
     Returns
     -------
     BankAbout
-        What was written into ``bank.json``.
+        The contents of ``bank.json``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ABOUT).unlink(missing_ok=True)
     (folder / SENTENCES).write_text("\n".join(sentences) + "\n", encoding="utf-8", newline="\n")
-    # By the frequency of numbers alone: nothing comes twice in them, and looking for it packs worse.
+    # By the frequency of numbers alone: nothing repeats in them, and searching for repeats compresses worse.
     packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_HUFFMAN_ONLY)
     with (folder / VECTORS).open("wb") as file:
         for start in range(0, len(codes), _BLOCK):

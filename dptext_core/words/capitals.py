@@ -14,7 +14,7 @@ from .vocabulary import read_pieces
 
 
 def public_form(word: str) -> str:
-    """Return a word in lower case in its most frequent form; any other word as it is."""
+    """Return a word in lower case in its most frequent form; any other word unchanged."""
     return _forms().get(word, word)
 
 

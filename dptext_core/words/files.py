@@ -1,12 +1,14 @@
 """A user's own word vectors: from a file, gensim's data folder, or an installed package. Nothing is downloaded.
 
-Read are word2vec's text and binary formats and GloVe's text, each plain, ``.gz`` or in a ``.zip`` with that one file,
-and ``.npz`` with the arrays ``words`` (text) and ``vectors``. gensim reads the binary one; formats that can run code
-when they are opened (pickles: ``.kv``, ``.model``, ``.pkl``) are refused. Files are taken to have the most frequent
-words first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a
-phrase), no space or control character. A file whose words are not UTF-8 is refused: a word without some letter is
-another word. Words that differ in case only become the first of them, in lower case, and words whose vector is all
-zeros are left out.
+Supported formats are word2vec's text and binary formats and GloVe's text, each plain, ``.gz`` or as the only file in a
+``.zip``, and ``.npz`` with the arrays ``words`` (text) and ``vectors``. gensim reads the binary one. Formats that can
+run code when they are opened (pickles: ``.kv``, ``.model``, ``.pkl``) are refused. Files are assumed to list the most
+frequent words first.
+
+An entry is used if it is a word: it begins with a letter or digit, contains a letter, and has no underscore (which
+joins the words of a phrase), space or control character. A file whose words are not UTF-8 is refused: a word with a
+missing letter is another word. Of words that differ only in case, the first is used, in lower case. Words whose vector
+is all zeros are omitted.
 """
 
 from __future__ import annotations
@@ -59,18 +61,17 @@ _FASTTEXT_MAGIC = b"\xba\x16\x4f\x2f"
 _NUMBERBATCH = b"/c/"
 _LONGEST_LINE = 1 << 20
 _MOST_AXES = 10_000
-# Far above any word vector; what is not numbers, read as numbers, soon goes beyond it.
+# Far above any word vector; other data, read as numbers, soon exceeds it.
 _LARGEST = 1e12
-# Belong to words of some scripts.
+# These occur in words of some scripts.
 _JOINERS = "\u200c\u200d"
 _BROKEN = (OSError, EOFError, ValueError, OverflowError, AssertionError, zlib.error, zipfile.BadZipFile)
 
 
 def locate(name: str | Path) -> Path | None:
-    """Return the file of a name that is not bundled: ``glove-840b``, a name of gensim's data, or a path.
+    """Return the file of ``glove-840b``, a name of gensim's data, or a path; None if unknown.
 
-    None where it is none of these. Raises ModelUnavailable for a known name that is not on this machine, InputError for
-    a path without a file.
+    Raises ModelUnavailable for a known name that is not on this machine, InputError for a path without a file.
     """
     text = str(name)
     if text == GLOVE:
@@ -81,7 +82,7 @@ def locate(name: str | Path) -> Path | None:
     if path.is_file():
         return path.resolve()
     if path.suffix or len(path.parts) > 1 or path.exists():
-        raise InputError(f"There is no file {path.name} at this path: give the path of a file with word vectors.")
+        raise InputError(f"There is no file {path.name} at this path. Give the path of a file with word vectors.")
     return None
 
 
@@ -93,7 +94,7 @@ def title(name: str | Path) -> str:
 
 
 def available_files() -> list[tuple[str, str, str]]:
-    """Name, title and origin of the spaces of this kind that are on this machine."""
+    """Return name, title and origin of the spaces of this kind on this machine."""
     found = []
     with contextlib.suppress(ModelUnavailable):
         _glove()
@@ -107,7 +108,7 @@ def available_files() -> list[tuple[str, str, str]]:
 
 
 def _glove() -> Path:
-    # Found, not imported: the package would load all of its own mechanisms.
+    # Located, not imported: the package would load all of its own mechanisms.
     spec = importlib.util.find_spec(_GLOVE_PACKAGE.replace("-", "_"))
     for place in (spec.submodule_search_locations or []) if spec else []:
         path = Path(place) / "data" / _GLOVE_FILE
@@ -129,24 +130,23 @@ def _gensim_data(name: str) -> Path:
     raise ModelUnavailable(
         f"The vectors {name} are not on this machine. Get {name}.gz from the releases of "
         f"https://github.com/RaRe-Technologies/gensim-data and put it into gensim-data/{name} in your home folder (or "
-        "where GENSIM_DATA_DIR says), or take one of the bundled word spaces."
+        "in GENSIM_DATA_DIR), or use a bundled word space."
     )
 
 
 def read_vectors(
     path: str | Path, limit: int = LIMIT, language: Language = ENGLISH
 ) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """Return the words of a file, lower-cased, in its order, and their vectors as they are, float32 (n, d).
+    """Return the words of a file, lower-cased, in its order, and their vectors unchanged, float32 (n, d).
 
-    ``limit``: only the first so many vectors of the file count. Of ConceptNet Numberbatch, whose words ("/c/en/word")
-    are in the order of the alphabet, those of the language count, all-MiniLM-L6-v2's whole words first. Unpacking a
-    .zip takes room in the folder for temporary files. Raises ConfigError for a limit below 1, InputError for a file
-    that cannot be used.
+    ``limit``: maximum number of vectors read. ConceptNet Numberbatch lists its words ("/c/en/word") alphabetically: of
+    these, the words of the language are used, all-MiniLM-L6-v2's whole words first. Unpacking a .zip uses space in the
+    folder for temporary files. Raises ConfigError for a limit below 1, InputError for an unusable file.
     """
     limit = check_whole_number("The limit, a number of words,", limit, least=1)
     path = usable_path(path).resolve()
     if not path.is_file():
-        raise InputError(f"There is no file {path.name} at this path: give the path of a file with word vectors.")
+        raise InputError(f"There is no file {path.name} at this path. Give the path of a file with word vectors.")
     _refuse_unsafe(path.name)
     try:
         if path.suffix.lower() == ".npz":
@@ -160,11 +160,11 @@ def read_vectors(
     except InputError:
         raise
     except MemoryError as error:
-        raise InputError(f"{path.name} does not fit into memory: give a smaller limit.") from error
+        raise InputError(f"{path.name} does not fit into memory. Set a smaller limit.") from error
     except _BROKEN as error:
         raise InputError(
-            f"{path.name} cannot be read as word vectors; it may be damaged or cut off. Get it again, or convert it to "
-            f"one of: {_FORMATS}. ({type(error).__name__})"
+            f"{path.name} cannot be read as word vectors; it may be damaged or truncated. Download it again, or "
+            f"convert it to one of: {_FORMATS}. ({type(error).__name__})"
         ) from error
     return _clean_vectors(words, vectors, path.name)
 
@@ -199,18 +199,18 @@ def _unzip(path: Path) -> Iterator[Path]:
     with zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
         if len(members) != 1:
-            raise InputError(f"{path.name} holds {len(members)} files: unpack it and give the path of one of them.")
+            raise InputError(f"{path.name} contains {len(members)} files. Unpack it and give the path of one of them.")
         inside = Path(members[0].filename).name
         _refuse_unsafe(inside)
         with tempfile.TemporaryDirectory() as folder:
-            # Its own name is not used: only what decides how it is read.
+            # Its own name is not used: only the part that decides how it is read.
             target = Path(folder) / f"vectors{'.gz' if inside.lower().endswith('.gz') else '.txt'}"
             try:
                 with archive.open(members[0]) as source, target.open("wb") as out:
                     shutil.copyfileobj(source, out)
             except (RuntimeError, NotImplementedError) as error:
                 raise InputError(
-                    f"{path.name} cannot be unpacked here (a password, or an unusual compression): unpack it and give "
+                    f"{path.name} cannot be unpacked here (a password, or an unusual compression). Unpack it and give "
                     "the path of the file."
                 ) from error
             yield target
@@ -218,7 +218,7 @@ def _unzip(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _without_mark(path: Path) -> Iterator[Path]:
-    """Return the file, or where it begins with a byte-order mark, which would hide its first word, a copy without."""
+    """Return the file, or a copy without the byte-order mark, which would hide the first word."""
     with _open(path) as file:
         if file.read(3) != codecs.BOM_UTF8:
             yield path
@@ -240,16 +240,17 @@ def _read_vectors(path: Path, limit: int, language: Language) -> tuple[Sequence[
     if not first.strip():
         raise InputError(f"This file is empty, or begins with an empty line. It should be one of: {_FORMATS}.")
     if first.startswith((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")):
-        raise InputError("This file is a Python pickle or an archive, which can run code: save the vectors as text.")
+        raise InputError("This file is a Python pickle or an archive, which can run code. Save the vectors as text.")
     if first.startswith(_FASTTEXT_MAGIC):
-        raise InputError("This is fastText's own binary model: take the file of the same name that ends in .vec.")
+        raise InputError("This is fastText's own binary model. Use the file of the same name that ends in .vec.")
     header = first.split()
     has_header = len(header) == 2 and all(part.isdigit() for part in header)
     if not has_header and not _is_row(first):
-        raise InputError(f"This file does not begin as word vectors do. It should be one of: {_FORMATS}.")
+        raise InputError(f"This file does not begin like word vectors. It should be one of: {_FORMATS}.")
     axes = int(header[1]) if has_header else len(first.split(b" ")) - 1
     if not 2 <= axes <= _MOST_AXES:
-        raise InputError(f"Word vectors have 2 to {_MOST_AXES:,} numbers each; this file says {axes}.")
+        raise InputError(f"Word vectors have 2 to {_MOST_AXES:,} numbers each, but this file says {axes}. Choose "
+                         "another file.")
     sample = second if has_header else first
     if sample.startswith(_NUMBERBATCH):
         return _numberbatch(path, axes, has_header, limit, language)
@@ -282,16 +283,20 @@ def _count_rows(path: Path, axes: int, rows: int | None, limit: int) -> int:
             if blanks != axes:
                 number = seen + (rows is not None)
                 raise InputError(
-                    f"Line {number} has {blanks} numbers after its word, not {axes} as the first: the file is damaged, "
-                    "cut off, or has spaces inside words. Get it again, or save it as .npz."
+                    f"Line {number} has {blanks} numbers after its word, but the first line has {axes}. The file is "
+                    "damaged, truncated, or has spaces inside words. Download it again, or save it as .npz."
                 )
     if rows is not None and seen != min(rows, limit):
-        raise InputError(f"The file says that it has {rows} words, and has {seen}: it is damaged or cut off.")
+        raise InputError(f"The file says that it has {rows} words, but has {seen}: it is damaged or truncated. "
+                         "Download it again.")
     return seen
 
 
 def _text_rows(path: Path, axes: int, rows: int | None, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
-    """Words and vectors of a text file with ``axes`` numbers a line; rows: how many its first line says, if it does."""
+    """Return words and vectors of a text file with ``axes`` numbers per line.
+
+    rows: their number according to the first line, if stated.
+    """
     words: list[str] = []
     vectors = np.empty((_count_rows(path, axes, rows, limit), axes), np.float32)
     with _open(path) as file, np.errstate(over="ignore"):
@@ -309,18 +314,18 @@ def _text_rows(path: Path, axes: int, rows: int | None, limit: int) -> tuple[Seq
 
 def _no_utf8() -> InputError:
     return InputError(
-        "Some words of this file are not UTF-8: it is in another encoding (convert it: iconv -f LATIN1 -t UTF-8), or "
-        "damaged."
+        "Some words of this file are not UTF-8: it is damaged or in another encoding. To convert it: iconv -f LATIN1 "
+        "-t UTF-8."
     )
 
 
 def _gensim_reads(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
-    """Words and vectors of a binary file."""
+    """Return words and vectors of a binary file."""
     extras.require("gensim")
 
     from gensim.models import KeyedVectors
 
-    # It would print the words that come twice.
+    # It would print the repeated words.
     logger = logging.getLogger("gensim.models.keyedvectors")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -330,7 +335,7 @@ def _gensim_reads(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.flo
         raise _no_utf8() from error
     finally:
         logger.setLevel(level)
-    # Where words come twice, gensim leaves empty places at the end.
+    # If words are repeated, gensim leaves empty rows at the end.
     size = len(found.key_to_index)
     return found.index_to_key[:size], found.vectors[:size]
 
@@ -361,8 +366,8 @@ def _numberbatch(
 def _in_range(vectors: NDArray, name: str) -> NDArray:
     if not np.all(np.isfinite(vectors)) or np.any(np.abs(vectors) > _LARGEST):
         raise InputError(
-            f"{name} holds values that are not numbers, or are far too large: it is damaged, or holds no word vectors. "
-            f"Get it again, or convert it to one of: {_FORMATS}."
+            f"{name} has values that are too large or not numbers: it is damaged, or has no word vectors. Download it "
+            f"again, or convert it to one of: {_FORMATS}."
         )
     return vectors
 
@@ -392,5 +397,5 @@ def _clean_vectors(
         ):
             places.setdefault(word, i)
     if len(places) < 2:
-        raise InputError(f"{name} holds fewer than two words with vectors. It should be one of: {_FORMATS}.")
+        raise InputError(f"{name} contains fewer than two words with vectors. It should be one of: {_FORMATS}.")
     return tuple(places), np.ascontiguousarray(vectors[list(places.values())], dtype=np.float32)

@@ -1,12 +1,12 @@
-"""1-D word lists: a word space threaded into one line (1-Diffractor, Meisenbacher et al. 2024, Algorithm 1).
+"""One-dimensional word lists: the words of a space in one sequence (1-Diffractor, Meisenbacher et al. 2024, Algorithm
+1).
 
-A list starts at a random word and always goes on to the nearest word that it does not have yet, until it has all.
-The distance of two words is then that of their places. Lists come with the program (``word_lists``): one of the whole
-space minilm, two of each bundled space on the words that all of them have. ``SPACE@SEED`` makes one of any other space,
-as often as wanted.
+A list starts at a random word and always continues with the nearest remaining word. The distance of two words is then
+that of their indices. The bundled lists (``word_lists``) are one of the whole space minilm, and two of each bundled
+space on the words common to all of them. ``SPACE@SEED`` builds one of any other space.
 
-The file holds places of words only. The words come with the spaces, and their SHA-256 tells whether they are the ones
-that the file was made for. Torch is not needed.
+The file contains only indices of words. The words come with the spaces, and their SHA-256 shows whether the file was
+made for them. Torch is not needed.
 """
 
 from __future__ import annotations
@@ -48,17 +48,20 @@ _NEIGHBOURS = 32
 # Numbers in one block of bounds: 48 MB in float32.
 _BLOCK = 12_000_000
 _FOLDS = 8
-# One search over all that is left costs about as much as the neighbours of so many words in a block.
+# One search over all remaining words costs about as much as the neighbours of this many words in a block.
 _SEARCH_COST = 8
-# Covers what underflows in float32, where the longest centred vector has length 1.
+# Covers underflow in float32, where the longest centred vector has length 1.
 _TINY = 1e-30
-# The squares of such numbers, and of their inverses, are ordinary numbers in float64.
+# The squares of these numbers, and of their inverses, are normal numbers in float64.
 _LARGE = 1e100
 
 
 @dataclass(frozen=True, eq=False)
 class WordList(Sequence[str]):
-    """The words of a space in the order of a 1-D list; used like a tuple of words. ``space`` names the word space."""
+    """The words of a space in the order of a one-dimensional list; used like a tuple.
+
+    ``space`` is the name of the word space.
+    """
 
     name: str
     space: str
@@ -84,12 +87,12 @@ class WordList(Sequence[str]):
         return isinstance(word, str) and self.index(word) is not None
 
     def index(self, word: str) -> int | None:  # type: ignore[override]
-        """Return the place of a word, ignoring case; None if the list does not have it (no error, as in WordSpace)."""
+        """Return the index of a word, ignoring case; None without an error if the list does not contain it."""
         return self._places.get(word.lower())
 
 
 def without_words(words: WordList, places: tuple[int, ...]) -> WordList:
-    """Return the list without the words at these places; later ones move up. Raises ConfigError if none is left."""
+    """Return the list without the words at these indices; later ones move up. Raises ConfigError if none remains."""
     if not places:
         return words
     if len(places) >= len(words):
@@ -101,34 +104,34 @@ def without_words(words: WordList, places: tuple[int, ...]) -> WordList:
 
 @lru_cache(maxsize=24)
 def _without_words(words: WordList, places: tuple[int, ...]) -> WordList:
-    # By places: nothing that was typed is kept for the process.
+    # By indices: nothing that was typed is kept in the process.
     gone = set(places)
     return WordList(words.name, words.space, tuple(w for i, w in enumerate(words.words) if i not in gone))
 
 
 def word_lists() -> tuple[str, ...]:
-    """Names of the lists that come with the program, the list of the whole default space first."""
+    """Return the names of the bundled lists, the list of the whole default space first."""
     return (FULL, *CONFIGURATIONS["L1"])
 
 
 def list_space(name: str) -> str:
-    """Return the name or path of the word space that the list ``name`` is over. Loads nothing.
+    """Return the name or path of the word space of the list ``name`` without loading it.
 
-    Raises ConfigError where the name is neither one of ``word_lists()`` nor ``SPACE@SEED``.
+    Raises ConfigError if the name is neither one of ``word_lists()`` nor ``SPACE@SEED``.
     """
     return _parse(name)[0]
 
 
 def word_list(name: str = FULL, task: Task | None = None, language: Language = ENGLISH) -> WordList:
-    """Return a one-dimensional list of words, by its name.
+    """Return a one-dimensional word list by name.
 
     Parameters
     ----------
     name : str
-        One of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``), which is built where it
-        is first asked for (see ``user_list``).
+        One of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``), which is built on first
+        use (see ``user_list``).
     task : Task, optional
-        Is told how far the building is, and may stop it.
+        Receives the progress of the build, and may cancel it.
     language : Language
 
     Returns
@@ -140,29 +143,29 @@ def word_list(name: str = FULL, task: Task | None = None, language: Language = E
     ConfigError
         The name is unknown.
     ModelUnavailable
-        The file is missing, or belongs to other words.
+        The file is missing, or was made for other words.
     """
     space, seed = _parse(name)
     return _load(name) if seed is None else user_list(space, seed, task or UNWATCHED, language)
 
 
 def _parse(name: str) -> tuple[str, int | None]:
-    """Return the space of a list, and the seed of one that does not come with the program."""
+    """Return the space of a list, and the seed of a list that is not bundled."""
     if not isinstance(name, str):
-        raise ConfigError(f"A word list has a name, not {shorten_repr(name)}.")
+        raise ConfigError(f"The name of a word list must be a text, not {shorten_repr(name)}.")
     if name in word_lists():
         return name.rpartition("-")[0], None
     parts = re.fullmatch(r"(.+)@([0-9]{1,18})", name)
     if parts is None:
         raise ConfigError(
             f"Unknown word list {shorten_repr(name)}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or "
-            "path of a word space, and a whole number that picks the word to start from (glove-840b@1)."
+            "path of a word space, and a whole number that selects the first word (glove-840b@1)."
         )
     return parts[1], int(parts[2])
 
 
 def check_list(name: str) -> None:
-    """Check that ``word_list`` would find this name, without reading or building anything. Raises the same errors."""
+    """Check that ``word_list`` knows this name, without reading or building anything. Raises the same errors."""
     space, seed = _parse(name)
     if seed is not None:
         space_file(space)
@@ -173,11 +176,11 @@ _building = threading.Lock()
 
 
 def user_list(space: str, start_seed: int, task: Task = UNWATCHED, language: Language = ENGLISH) -> WordList:
-    """Return the list ``SPACE@SEED``: all words of a space (name or path), from the word that the seed picks.
+    """Return the list ``SPACE@SEED``: all words of a space (name or path), starting at the word that the seed selects.
 
-    Kept for the process (a changed file: built again); one is built at a time. The start is public, so a seed takes
-    nothing from the promise of a mechanism. ``task`` as in ``build_list``, ``language`` as in ``word_space``. Raises
-    ConfigError for a negative seed, and what ``word_space`` raises.
+    Cached in the process until the file changes; one list is built at a time. The start is public, so a seed does not
+    weaken a mechanism's guarantee. ``task`` as in ``build_list``, ``language`` as in ``word_space``. Raises ConfigError
+    for a negative seed, and the errors of ``word_space``.
     """
     start_seed = check_whole_number("The seed of a word list", start_seed, least=0)
     file, key = space_file(space), (space, start_seed, language)
@@ -200,8 +203,8 @@ def _load(name: str) -> WordList:
     path = assets_folder() / "words" / "lists.npz"
     words = word_space("minilm").words if name == FULL else common_vocabulary()
     damaged = ModelUnavailable(
-        f"The word lists words/{path.name} are missing from the folder 'assets' or damaged: take the file from the "
-        "repository again, or build it with tools/build_word_lists.py."
+        f"The word lists words/{path.name} are missing from the folder 'assets' or damaged. Restore the file from the "
+        "repository, or build it with tools/build_word_lists.py."
     )
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -211,8 +214,8 @@ def _load(name: str) -> WordList:
         raise damaged from error
     if digest != words_sha256(words):
         raise ModelUnavailable(
-            f"The word list {name} was built for other words than those of the word spaces here. Take the folder "
-            "'assets' from the repository again, or build the lists with tools/build_word_lists.py."
+            f"The word list {name} was built for other words than those of the word spaces on this machine. Restore "
+            "the folder 'assets' from the repository, or build the lists with tools/build_word_lists.py."
         )
     if not np.array_equal(np.sort(order), np.arange(len(words))):
         raise damaged
@@ -220,30 +223,30 @@ def _load(name: str) -> WordList:
 
 
 def build_list(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> NDArray[np.int64]:
-    """Algorithm 1: from row ``start`` always the nearest row not yet taken; all rows in that order, int64 (n,).
+    """Return the order of rows by Algorithm 1: from row ``start`` always the nearest remaining row; int64 (n,).
 
     vectors: (n, d), n ≥ 1, finite, of any length. Distances are Euclidean in float64 (``numpy.linalg.norm`` of the
-    difference), ties go to the smaller row. The algorithm as printed removes a word from the vocabulary only after
-    the search that starts from it, so that a word would be its own nearest: it is left out here, as is meant.
-    task: is told of 2n pieces of work: n words whose neighbours are found, n words placed.
-    Raises InputError for vectors or a start that cannot be used, Cancelled once ``task`` is cancelled.
+    difference), and ties go to the smaller row. The algorithm as printed removes a word from the vocabulary only after
+    the search from it, so that a word would be its own nearest neighbour. Here it is removed before the search, as
+    intended. task: counts 2n steps: n words whose neighbours are computed, n words placed. Raises InputError for
+    unusable vectors or an unusable start, Cancelled once ``task`` is cancelled.
     """
     return build(vectors, start, task)[0]
 
 
 def build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArray[np.int64], int]:
-    """Return the list, and how many of its words took a search over all that were left."""
+    """Return the list, and how many of its words required a search over all remaining words."""
     points = np.asarray(vectors)
     if points.dtype != np.float32:
         points = points.astype(np.float64)
     if points.ndim != 2 or not len(points) or not float(np.abs(points).max(initial=0.0)) < _LARGE:
         raise InputError(
-            f"A word list needs one vector a word, of finite numbers below {_LARGE:g}: here is an array of the shape "
+            f"A word list needs one vector per word, of finite numbers below {_LARGE:g}, but got an array of shape "
             f"{points.shape}."
         )
     n = len(points)
     if not 0 <= start < n:
-        raise InputError(f"There is no word {start} to start from: the words are counted from 0 to {n - 1}.")
+        raise InputError(f"There is no word {start} to start from. Choose a number from 0 to {n - 1}.")
 
     def report(done: int) -> None:
         task.check()
@@ -267,12 +270,12 @@ def build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArr
 
 
 class _RemainingRows:
-    """The rows not yet taken, and what is known of each one's neighbours.
+    """The rows that are not yet placed, and bounds on each one's neighbours.
 
-    Squared distances come from float32 matrix products of the centred rows, less the most that rounding can add: so
-    they are lower bounds, and only rows whose bound does not exceed the exact distance of one row can be nearer. For
-    each row the _NEIGHBOURS rows with the smallest bounds are kept; no other row lies below the last of these, also
-    not after some were taken. Where the nearest of them is not below it, all that is left is searched.
+    Squared distances come from float32 matrix products of the centred rows, less the largest possible rounding error.
+    So they are lower bounds, and only rows whose bound does not exceed the exact distance of one row can be nearer. For
+    each row the _NEIGHBOURS rows with the smallest bounds are stored. No other row is below the last of these, even
+    after some were placed. If the nearest of them is not below it, all remaining rows are searched.
     """
 
     def __init__(self, points: NDArray) -> None:
@@ -281,17 +284,17 @@ class _RemainingRows:
         centred = points.astype(np.float64)
         centred -= centred.mean(axis=0)
         scale = float(np.sqrt(np.einsum("ij,ij->i", centred, centred).max()))
-        # Below that, squares underflow: scaled by 1, all rows lie within _TINY and are compared exactly.
+        # Below this, squares underflow: scaled by 1, all rows are within _TINY and are compared exactly.
         self.scale = scale if scale * _LARGE > 1.0 else 1.0
         centred /= self.scale
-        # |fl(x·y) − x·y| ≤ d u |x||y| and 2|x||y| ≤ |x|² + |y|²: twice that, and a few single roundings.
+        # |fl(x·y) − x·y| ≤ d u |x||y| and 2|x||y| ≤ |x|² + |y|²: twice that, plus a few single roundings.
         slack = (d + 8) * 2.0**-23
         self.squares = ((1.0 - slack) * np.einsum("ij,ij->i", centred, centred)).astype(np.float32)
         self.centred = centred.astype(np.float32)
         self.free = np.ones(n, dtype=bool)
         self.near = np.empty((n, 0), dtype=np.int32)
         self.bounds = np.empty((n, 0), dtype=np.float32)
-        # What is left, without gaps, as of the last time that gaps were closed.
+        # The remaining rows without gaps, as of the last time that gaps were closed.
         self.rows, self.left_centred, self.left_squares = np.arange(n), self.centred, self.squares
         self.taken = self.searched = self.searches = 0
 
@@ -300,7 +303,7 @@ class _RemainingRows:
         self.taken += 1
 
     def find_neighbours(self, report: Callable[[int], None]) -> None:
-        """Find the neighbours of all rows that are left, among these."""
+        """Compute the neighbours of all remaining rows among themselves."""
         self._close_gaps()
         self.searched = 0
         rows, k = self.rows, _NEIGHBOURS
@@ -319,7 +322,7 @@ class _RemainingRows:
             lower = buffer[: end - begin, : len(rows)]
             np.matmul(-2.0 * self.left_centred[begin:end], self.left_centred.T, out=lower)
             lower += self.left_squares
-            # The k smallest lie in the k columns with the smallest minima: quicker than a search among all.
+            # The k smallest are in the k columns with the smallest minima: faster than a search of all.
             folded = buffer[: end - begin].reshape(-1, _FOLDS, width)
             columns = np.argpartition(folded.min(axis=1), k, axis=1)[:, :k]
             places = (columns[:, None, :] + width * np.arange(_FOLDS)[:, None]).reshape(len(inside), -1)
@@ -329,7 +332,7 @@ class _RemainingRows:
             self.bounds[rows[begin:end]] = values[inside, order] + self.left_squares[begin:end, None]
 
     def nearest(self, row: int) -> int:
-        """Return the nearest row that is left, exactly."""
+        """Return the nearest remaining row, exactly."""
         near = self.near[row]
         free = self.free[near]
         if free.any():
@@ -340,7 +343,7 @@ class _RemainingRows:
         return self._search(row)
 
     def _search(self, row: int) -> int:
-        """Return the nearest of all that is left."""
+        """Return the nearest of all remaining rows."""
         self.searched += 1
         self.searches += 1
         if self.taken * 8 > len(self.rows):
@@ -352,7 +355,7 @@ class _RemainingRows:
         return self._exact(row, self.rows, lower)[0]
 
     def _exact(self, row: int, others: NDArray, lower: NDArray) -> tuple[int, float]:
-        """Return the nearest of ``others``, and its distance; ``lower`` are bounds of the squared distances."""
+        """Return the nearest of ``others``, and its distance; ``lower`` contains bounds of the squared distances."""
         from_here = self.points[row].astype(np.float64)
         guess = np.linalg.norm(self.points[others[lower.argmin()]].astype(np.float64) - from_here)
         rivals = others[lower <= (guess / self.scale) ** 2 + _TINY]

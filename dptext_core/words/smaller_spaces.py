@@ -14,26 +14,28 @@ from .space_loading import SPACES
 
 
 def without_words(space: WordSpace, places: tuple[int, ...], everyones: bool = False) -> WordSpace:
-    """Return the space without the words at these places. everyones: by the program's list, so that all visitors of a
-    server have this one. Raises ConfigError where none is left."""
+    """Return the space without the words at these indices.
+
+    everyones: True for the program's list, whose space all sessions of a server share. Raises ConfigError if no word
+    remains.
+    """
     if not places:
         return space
     if len(places) >= len(space):
         raise ConfigError(
-            f"The list of words that are never released leaves no word of the word space {space.name}. Take some out "
-            "of the list."
+            f"The blocklist leaves no word of the word space {space.name}. Shorten it."
         )
     return _without_public(space, places) if everyones else _without(space, places)
 
 
-#: Spaces without some words that this process holds, each as large as the whole one, and how many it may hold: None
-#: where whoever makes them also pays for them.
+#: Reduced spaces in this process, each as large as the whole one, and their maximum number. None: no limit, because the
+#: caller who makes them also provides the memory.
 _smaller: WeakSet[WordSpace] = WeakSet()
 most_smaller: int | None = None
 
 
 def hold_at_most(n: int) -> None:
-    """Refuse, with Busy, more than so many spaces without some words at a time: for a server that strangers use."""
+    """Refuse, with Busy, more than n reduced spaces at a time: for a server that strangers use."""
     global most_smaller
     most_smaller = n
 
@@ -45,13 +47,12 @@ def _without_public(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
 
 @lru_cache(maxsize=2)
 def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
-    # By places, so that what is kept for the process is which public words are missing, and nothing that was typed.
+    # By indices, so that the process stores which public words are missing, and nothing that was typed.
     if most_smaller is not None and len(_smaller) >= most_smaller:
         _without.cache_clear()
         if len(_smaller) >= most_smaller:
             raise Busy(
-                "This server holds as many lists of words that are never released as it has room for. Empty the list, "
-                "or try again in some minutes."
+                "This server has no memory for another blocklist. Empty the list, or try again in a few minutes."
             )
     made = _made_without(space, places)
     _smaller.add(made)
@@ -63,6 +64,6 @@ def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     words = tuple(space.words[i] for i in kept.tolist())
     counts = None if space.counts is None else space.counts[kept]
     codes = None if space.codes is None else space.codes[kept]
-    whole = (space, places) if space.name in SPACES else None  # a user's is not held for one that is smaller
+    whole = (space, places) if space.name in SPACES else None  # a user's space is not dropped for one that is smaller
     vectors: Any = space.vectors[kept] if space.step is None else None
     return WordSpace(space.name, space.title, words, vectors, counts, None, codes, space.bounds, whole, step=space.step)

@@ -1,12 +1,12 @@
-"""Word spaces: a public vocabulary with one vector a word.
+"""Word spaces: a public vocabulary with one vector per word.
 
-Five come with the program. ``minilm`` encodes each of the 21,719 whole words of all-MiniLM-L6-v2's vocabulary as a
-sentence with that model, and ``minilm-input`` takes the rows of that model's input embeddings as they are. The others
-were trained on a public corpus of 4.2 million words, on those of the words that occur in it five times or more:
-``word2vec`` (skip-gram, negative sampling), ``fasttext`` (the same over character n-grams) and ``cooccurrence``
-(factorised positive PMI, retrofitted with synonyms). The files hold vectors, rotated to their principal axes and
-rounded (both leave angles and distances as they are, the rounding nearly; the tools that build them print how nearly),
-the order of the words and their counts in the corpus; the words themselves come with the model. Torch is not needed.
+Five are bundled. ``minilm`` encodes each of the 21,719 whole words of all-MiniLM-L6-v2's vocabulary as a sentence with
+that model, and ``minilm-input`` uses the rows of that model's input embeddings unchanged. The others were trained on a
+public corpus of 4.2 million words, for the words that occur in it at least five times: ``word2vec`` (skip-gram,
+negative sampling), ``fasttext`` (the same over character n-grams) and ``cooccurrence`` (factorised positive PMI,
+retrofitted with synonyms). The files contain vectors, the order of the words and their counts in the corpus. The
+vectors are rotated to their principal axes, which preserves angles and distances, and rounded, which nearly does: the
+build tools print the error. The words themselves come with the model. Torch is not needed.
 
 Other spaces are read from a user's files, see ``files``.
 """
@@ -33,15 +33,15 @@ WORD_METRICS = ("cosine", "euclidean")
 
 # Numbers in one block of distances: 64 MB in float64.
 _BLOCK = 8_000_000
-#: Values of a part of a long row of which only the lowest is looked at first.
+#: Values per part of a long row; at first, only the lowest of each part is considered.
 _PART = 64
-#: Words whose distances to all others are few rows of a product.
+#: Up to this many words, the distances to all others are few rows of a product.
 _FEW = 16
-#: How far cosines in float32 are looked at beyond the last that is asked for, so that none in float64 is missed.
+#: How far beyond the last requested cosine float32 values are checked, so that no float64 value is missed.
 _ROUGHLY = np.float32(1e-4)
-# Words on one side of a block of rough distances, which the cache holds.
+# Words on one side of a block of approximate distances, which fits into the cache.
 _ROUGH = 2048
-# A squared distance from products is taken where it is so many times its rounding error, else from the difference.
+# A squared distance from products is used if it exceeds its rounding error by this factor, else the difference.
 _DIGITS = 1e8
 
 
@@ -49,34 +49,34 @@ _DIGITS = 1e8
 class WordSpace:
     """Words in order of public frequency (most frequent first) and their vectors, float32 (n, d), raw or of length 1.
 
-    The vectors are as the mechanisms use them: of length 1 in minilm, word2vec, fasttext and cooccurrence, as they came
-    in minilm-input and in a user's files. The arrays are read-only, so a space can be shared between threads.
+    The mechanisms use the vectors as stored: of length 1 in minilm, word2vec, fasttext and cooccurrence, unscaled in
+    minilm-input and in a user's files. The arrays are read-only, so a space can be shared between threads.
 
     Attributes
     ----------
     name, title : str
     words : tuple of str
     vectors : float32, shape (n, d)
-        Given as None, they are made of ``codes`` and ``step`` when all of them are first asked for: see ``vectors_at``.
+        If None, they are computed from ``codes`` and ``step`` on first use of all of them: see ``vectors_at``.
     counts : int64, shape (n,), or None
-        How often each word occurs in the public corpus, where that is known.
+        Count of each word in the public corpus, if known.
     known_delta : (float, float) or None
-        ``delta``, where it is known.
+        ``delta``, if known.
     codes : int8, shape (n, d), or None
-        Where the vectors are these whole numbers scaled to length 1: products of them are exact in float32, at half
-        the cost of float64.
+        If set, the vectors are these integers scaled to length 1: their products are exact in float32, at half the cost
+        of float64.
     known_bounds : (float, float) or None
-        What no distance of two words is below and above, where ``delta`` itself is not known.
+        Lower and upper bound of all distances of two words, if ``delta`` itself is unknown.
     smaller_than : (WordSpace, tuple of int) or None
-        The bundled space that it is without the words at some places, and those places.
+        For a reduced space: the bundled space, and the indices of the words removed from it.
     step : float or None
-        What the codes are multiplied by before they get length 1, where the vectors are made of them.
+        The factor of the codes before they are scaled to length 1, if the vectors are computed from them.
 
     Raises
     ------
     InputError
-        The numbers of words, vectors and counts differ, counts are negative or ascend, a word comes twice, or a vector
-        is zero or not finite.
+        The numbers of words, vectors and counts differ, counts are negative or ascending, a word is repeated, or a
+        vector is zero or not finite.
     """
 
     name: str
@@ -100,21 +100,22 @@ class WordSpace:
         else:
             vectors = np.array(self.vectors, dtype=np.float32, order="C")
         if vectors.ndim != 2 or len(vectors) != len(words) or not words:
-            raise InputError(f"A word space needs one vector a word: {len(words)} words, vectors {vectors.shape}.")
+            raise InputError(f"A word space needs one vector per word, but there are {len(words)} words and vectors of "
+                             f"shape {vectors.shape}.")
         if not np.all(np.isfinite(vectors)) or not np.all(np.any(vectors, axis=1)):
             raise InputError("A word space needs finite vectors that are not zero.")
         object.__setattr__(self, "words", words)
         if made:
-            del self.__dict__["vectors"]  # _all_vectors makes them
+            del self.__dict__["vectors"]  # _all_vectors computes them
         else:
             vectors.setflags(write=False)
             object.__setattr__(self, "vectors", vectors)
         if len(self._indices) != len(words):
-            raise InputError("A word space has each word once, case ignored.")
+            raise InputError("A word space must contain each word only once, ignoring case.")
         if self.counts is not None:
             counts = np.array(self.counts, dtype=np.int64)
             if counts.shape != (len(words),) or np.any(counts < 0) or np.any(np.diff(counts) > 0):
-                raise InputError("The counts of a word space are one a word, none negative, in descending order.")
+                raise InputError("The counts of a word space must be one per word, none negative, in descending order.")
             counts.setflags(write=False)
             object.__setattr__(self, "counts", counts)
 
@@ -124,7 +125,7 @@ class WordSpace:
         return vectors
 
     def vectors_at(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return ``vectors[rows]``, the same bits, without all the others in memory where they are made of codes."""
+        """Return ``vectors[rows]``, the same bits, without computing all the others from codes."""
         if self.codes is None or self.step is None or "vectors" in self.__dict__:
             return self.vectors[rows]
         vectors = self.codes[rows].astype(np.float32)
@@ -134,7 +135,7 @@ class WordSpace:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """Return the length of a vector."""
         return (self.vectors if self.codes is None else self.codes).shape[1]
 
     @cached_property
@@ -143,17 +144,17 @@ class WordSpace:
 
     @cached_property
     def _squares(self) -> NDArray[np.float64]:
-        """Squared lengths of the vectors, float64 (n,)."""
+        """Return squared lengths of the vectors, float64 (n,)."""
         return np.concatenate([np.einsum("ij,ij->i", block, block) for _, block in self._blocks()])
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """Lengths of the vectors, float64 (n,)."""
+        """Return lengths of the vectors, float64 (n,)."""
         return np.concatenate([np.linalg.norm(block, axis=1) for _, block in self._blocks()])
 
     @cached_property
     def _whole(self) -> tuple[NDArray[np.float32], NDArray[np.float64]] | None:
-        """The codes in float32 and their lengths, where a product of two stays below 2^24 and is therefore exact."""
+        """Return the codes in float32 and their lengths; a product of two codes is below 2^24 and therefore exact."""
         if self.codes is None:
             return None
         lengths = np.linalg.norm(self.codes.astype(np.float64), axis=1)
@@ -166,33 +167,32 @@ class WordSpace:
         return isinstance(word, str) and self.index(word) is not None
 
     def index(self, word: str) -> int | None:
-        """Return the place of a word, ignoring case; None if the space does not have it."""
+        """Return the index of a word, ignoring case; None if the space does not contain it."""
         if not isinstance(word, str):
-            raise InputError(f"A word is a str, not {type(word).__name__}.")
+            raise InputError(f"A word must be a str, not {type(word).__name__}.")
         return self._indices.get(word.lower())
 
     def rows(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """Return the places of many words, case ignored, int64 (m,); -1 where the space does not have the word."""
+        """Return the indices of many words, ignoring case, int64 (m,); -1 if the space does not contain the word."""
         return np.array([self._indices.get(word.lower(), -1) for word in words], dtype=np.int64)
 
     def similarities(self, word: str) -> NDArray[np.float32]:
-        """Cosine of a word with every word of the space, float32 (n,), in the order of ``words``."""
+        """Return the cosine of a word with every word of the space, float32 (n,), in the order of ``words``."""
         place = self._place(word)
         if self._unit:
             return np.clip(self.vectors @ self.vectors[place], -1.0, 1.0)
         return self._values(np.array([place]), "cosine")[0].astype(np.float32)
 
     def distances(self, word: str) -> NDArray[np.float32]:
-        """Euclidean distance of a word to every word of the space, float32 (n,), in the order of ``words``."""
+        """Return Euclidean distances of a word to every word, float32 (n,), in the order of ``words``."""
         return self.distance_rows(np.array([self._place(word)]))[0].astype(np.float32)
 
     def distance_rows(self, rows: ArrayLike, columns: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n); or to those at
-        the places ``columns`` alone.
+        """Return Euclidean distances of the words ``rows`` (m,) to every word, float64 (m, n), or only to ``columns``.
 
-        By one matrix product, exact or in float64, and by differences where products cancel: near neighbours keep their
-        digits, however long the vectors are. A word's distance to itself is 0.
-        Raises InputError for a place that the space does not have (-1 included).
+        Computed by one matrix product, exactly or in float64, and by differences where products cancel. So near
+        neighbours keep their precision, however long the vectors are. A word's distance to itself is 0. Raises
+        InputError for an index that the space does not have, including -1.
         """
         places = self._checked(rows)
         if columns is None:
@@ -209,14 +209,14 @@ class WordSpace:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the k nearest words of each given word, by exact search.
 
-        In blocks: never holds all distances. On a GPU where torch is loaded and has one.
+        Works in blocks, never with all distances in memory, and on a GPU if torch is loaded and has one.
 
         Parameters
         ----------
         rows : array_like of int, shape (m,)
-            Places of the words.
+            Indices of the words.
         k : int
-            How many; there are no more than the space has words.
+            Number of neighbours, at most the number of words.
         metric : {"euclidean", "cosine"}
 
         Returns
@@ -228,7 +228,7 @@ class WordSpace:
         Raises
         ------
         InputError
-            A place that the space does not have.
+            The space does not have one of the indices.
         ConfigError
             The metric is unknown, or k is below 1.
         """
@@ -258,15 +258,15 @@ class WordSpace:
 
     @cached_property
     def delta(self) -> tuple[float, float]:
-        """(Δmin, Δmax): the smallest and the largest Euclidean distance between two different words.
+        """Return (Δmin, Δmax): the smallest and the largest Euclidean distance between two different words.
 
-        Stored in the bundled files; else computed in blocks the first time (some seconds for 20,000 words, growing with
-        the square of their number). Raises InputError for a space of one word.
+        Stored in the bundled files; otherwise computed in blocks on first use. That takes some seconds for 20,000
+        words, growing with the square of their number. Raises InputError for a space of one word.
         """
         if self.known_delta is not None:
             return self.known_delta
         if len(self) < 2:
-            raise InputError("A space of one word has no distances: take a larger one.")
+            raise InputError("A space of one word has no distances. Use a larger one.")
         middle, squares = self._centre
         step = max(1, _BLOCK // len(self))
         least, most, farthest = np.inf, -np.inf, (0, 1)
@@ -279,7 +279,7 @@ class WordSpace:
                 if first > start:
                     rough = left[start:end] @ right[first:last].T
                     error = slack[start:end].max() + slack[first:last].max()
-                    # Anything that is no number is looked at.
+                    # Entries that are not numbers are checked too.
                     if scale * (rough.min() - error) >= least**2 and scale * (rough.max() + error) <= most:
                         continue
                 if block is None:
@@ -290,7 +290,7 @@ class WordSpace:
                 total *= self._rounding
                 low = found - total  # a lower bound of the square
                 if first == start:
-                    # A pair counts once, and no word with itself.
+                    # A pair counts once, and a word is not paired with itself.
                     seen = np.tri(end - start, dtype=bool)
                     low[seen], found[seen] = np.inf, -np.inf
                 a, b = np.unravel_index(low.argmin(), low.shape)
@@ -320,13 +320,13 @@ class WordSpace:
             a[first : first + len(block), :-2] = part
             b[first : first + len(block), :-2] = -2.0 * part
         a[:, -2], a[:, -1], b[:, -2], b[:, -1] = half, 1.0, 1.0, half
-        # Of a sum of d + 2 products, 2·|x|·|y| + |x|² + |y|² ≤ 2·(|x|² + |y|²) together, and of what is rounded before.
+        # The sum of d + 2 products is bounded by 2·|x|·|y| + |x|² + |y|² ≤ 2·(|x|² + |y|²), plus earlier roundings.
         return a, b, scale, (self.width + 16) * 2.0**-23 * half + 1e-30
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
         """Return the k nearest other words, nearest first, by exact search; ties go to the more frequent word.
 
-        Each comes with its cosine similarity, or with its distance where ``metric`` is "euclidean".
+        Each comes with its cosine similarity, or with its distance if ``metric`` is "euclidean".
         """
         _check_metric(metric)
         k = check_whole_number("k, the number of neighbours,", k, least=0)
@@ -341,9 +341,10 @@ class WordSpace:
 
     @cached_property
     def _centre(self) -> tuple[NDArray[np.float64] | float, NDArray[np.float64]]:
-        """Return what to subtract from all vectors before computing distances by products, and the squares of the rest.
+        """Return the vector to subtract before computing distances by products, and the squares of the rest.
 
-        Nothing, unless the vectors are far longer than they are apart: distances are the same, digits are won.
+        It is nonzero only if the vectors are far longer than their distances: distances are unchanged, precision is
+        gained.
         """
         middle = self.vectors.mean(axis=0, dtype=np.float64)
         squares = np.concatenate([np.square(block - middle).sum(axis=1) for _, block in self._blocks()])
@@ -351,13 +352,12 @@ class WordSpace:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Return the known bounds of the smallest and the largest distance without computing any; None for no
-        bounds."""
+        """Return known bounds of the smallest and the largest distance without computing any, or None."""
         return self.known_delta if self.known_delta is not None else self.known_bounds
 
     @property
     def _rounding(self) -> float:
-        """The most that rounding adds to a squared distance from products, as a part of the two squares' sum."""
+        """Return the largest rounding error of a squared distance from products, as a share of the two squares' sum."""
         return (self.width + 8) * 2.0**-52
 
     @cached_property
@@ -369,19 +369,19 @@ class WordSpace:
     def _place(self, word: str) -> int:
         place = self.index(word)
         if place is None:
-            raise InputError(f"The word space {self.name} has no such word: look it up with index() first.")
+            raise InputError(f"The word space {self.name} does not contain this word. Look it up with index() first.")
         return place
 
     def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
         places = np.asarray(rows)
         if places.ndim != 1 or (places.size and not np.issubdtype(places.dtype, np.integer)):
-            raise InputError("Places of words are whole numbers in one dimension, as rows() gives them.")
+            raise InputError("Word indices must be a one-dimensional array of whole numbers, as rows() returns them.")
         if np.any(places < 0) or np.any(places >= len(self)):
-            raise InputError(f"The word space {self.name} has no word at one of these places: leave out -1 first.")
+            raise InputError(f"The word space {self.name} has no word at one of these indices. Remove -1 first.")
         return places.astype(np.int64)
 
     def _blocks(self, start: int = 0) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the vectors from ``start`` on in float64, some thousand at a time, each block with its first place."""
+        """Yield the vectors from ``start`` on in float64, in blocks of some thousands, each with its first index."""
         step = max(1, 2_000_000 // max(1, self.width))
         for first in range(start, len(self), step):
             yield first, self.vectors_at(slice(first, first + step)).astype(np.float64)
@@ -389,11 +389,11 @@ class WordSpace:
     def _values(
         self, places: NDArray[np.int64], metric: str, device: Any = None, columns: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Distances or cosines of the words at ``places`` with all words, or with those at ``columns``, float64."""
+        """Return distances or cosines of the words at ``places`` with all words, or only with ``columns``, float64."""
         if device is None and self._whole is not None:
             codes, lengths = self._whole
             others, long = (codes, lengths) if columns is None else (codes[columns], lengths[columns])
-            # Few rows are read in half the time this way round; whole numbers have one product.
+            # Few rows are read in half the time in this order; integers have one product.
             few = len(places) <= _FEW
             product = (others @ codes[places].T).T if few else codes[places] @ others.T
             values = product.astype(np.float64, order="C")
@@ -428,7 +428,7 @@ class WordSpace:
         return values if columns is None else values[:, columns]
 
     def _rough_keys(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Cosines with all words, negative, of words whose codes are whole: wrong by less than half of _ROUGHLY."""
+        """Return negative cosines with all words, for words with integer codes; the error is below half of _ROUGHLY."""
         assert self._whole is not None
         codes, lengths = self._whole
         keys = (codes[places] * (-1.0 / lengths[places, None]).astype(np.float32)) @ codes.T
@@ -436,7 +436,7 @@ class WordSpace:
         return keys
 
     def _exact(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
-        """Distances of the pairs of places (i, j), from the differences in float64."""
+        """Return the distances of the pairs of indices (i, j), from the differences in float64."""
         i, j = np.atleast_1d(i), np.atleast_1d(j)
         out, step = np.empty(len(i)), max(1, _BLOCK // self.width)
         for k in range(0, len(i), step):
@@ -448,10 +448,10 @@ class WordSpace:
 
 
 def kth_bound(keys: NDArray[Any], k: int) -> NDArray[Any]:
-    """Return a value (m,) for each row of keys (m, n) that at least k of its values do not exceed, and not many more.
+    """Return a value (m,) for each row of keys (m, n) that at least k of its values do not exceed, and few more.
 
-    The k-th lowest where a row is short; in long ones the k-th lowest of the lowest of each of many parts, which takes
-    a tenth of the time.
+    It is the k-th lowest of a short row. In long ones it is the k-th lowest of the minima of many parts, which takes a
+    tenth of the time.
     """
     m, n = keys.shape
     parts = n // _PART
@@ -464,12 +464,12 @@ def kth_bound(keys: NDArray[Any], k: int) -> NDArray[Any]:
 def _check_metric(metric: str) -> None:
     if not isinstance(metric, str) or metric not in WORD_METRICS:
         raise ConfigError(
-            f"Unknown metric of a word space {shorten_repr(metric)}: use one of {', '.join(WORD_METRICS)}."
+            f"Unknown word space metric {shorten_repr(metric)}. Choose one of {', '.join(WORD_METRICS)}."
         )
 
 
 def _cuda() -> Any:
-    """Return "cuda" if torch is already loaded and has it, else None: no other GPU computes in float64."""
+    """Return "cuda" if torch is already loaded and has it, else None: no other GPU supports float64."""
     return "cuda" if best_device(load=False) == "cuda" else None
 
 
@@ -480,7 +480,7 @@ def _product(a: NDArray[np.float64], b: NDArray[np.float64], device: Any) -> NDA
     return (torch.from_numpy(a).to(device) @ torch.from_numpy(b).to(device).T).cpu().numpy()
 
 
-#: Set in a space whose vectors are given, and computed once in one whose vectors are made of codes.
+#: Set in a space with given vectors, and computed once in a space whose vectors come from codes.
 _vectors = cached_property(WordSpace._all_vectors)
 _vectors.__set_name__(WordSpace, "vectors")
 setattr(WordSpace, "vectors", _vectors)  # noqa: B010, which mypy takes for a change of the field

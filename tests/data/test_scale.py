@@ -153,7 +153,7 @@ def test_a_stopped_run_goes_on_with_what_is_missing(tmp_path, data, last):
     (out / "blocks" / "00000005-20.tmp").write_text('{"dp"')  # what a kill leaves
     with pytest.raises(dpt.ConfigError, match="block is 4 there and 8 here"):
         blocks.rewrite_data(data, m, out, Pretend(), block=8)
-    with pytest.raises(dpt.ConfigError, match="made by workers: give --workers 1, or more"):
+    with pytest.raises(dpt.ConfigError, match="run by workers: use --workers"):
         rewrite_data(data, m, out)
     workers = Pretend(1)
     blocks.rewrite_data(data, m, out, workers, block=4)
@@ -234,7 +234,7 @@ def test_rows_under_a_key_that_is_gone_are_not_gone_on_with(tmp_path, data, vect
     with pytest.raises(KeyboardInterrupt):
         blocks.rewrite_data(data, m, out, Pretend(1, last=2), block=4)
     (out / "noise.key").unlink()
-    with pytest.raises(dpt.ConfigError, match=r"the key .* is gone"):
+    with pytest.raises(dpt.ConfigError, match=r"the key .* is missing"):
         blocks.rewrite_data(data, m, out, Pretend(), block=4)
 
 
@@ -267,9 +267,9 @@ def test_what_workers_cannot_do_is_said(tmp_path, data, own):
     with pytest.raises(dpt.ConfigError, match="Rewrite the data set on one machine"):
         blocks.rewrite_data(data, Together.create(), tmp_path / "out", Pretend())
     orders = blocks.Orders(dpt.Setting("foreign-swap", {}, 1.0), {}, "text", (), None)
-    with pytest.raises(dpt.ConfigError, match="Install the same one on every machine"):
+    with pytest.raises(dpt.ConfigError, match="Install the same version on every machine"):
         Worker(dataclasses.replace(orders, version="0.0"))
-    with pytest.raises(dpt.ConfigError, match="Put the same files on every machine"):
+    with pytest.raises(dpt.ConfigError, match="Copy the same files to every machine"):
         Worker(dataclasses.replace(orders, loads={"vectors": "0" * 64}))
     one = blocks.Block(0, 0, [{"text": "qzk"}])
     worker = Worker(dataclasses.replace(orders, setting=dpt.Setting("broken")))
@@ -323,7 +323,7 @@ def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_f
             theirs.close()
             self._there[ours] = _Process(types.SimpleNamespace(join=lambda: None, terminate=lambda: None))
 
-    with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they begin"):
+    with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they start"):
         while not workers.room():
             workers.take(30)
     assert workers.begun == 2 + 2 * blocks.TRIES

@@ -168,11 +168,11 @@ def test_shares_of_all_words_that_nearly_add_up_spend_the_total():
 
 def test_the_plan_in_words():
     m = dpt.get_mechanism("dp-mlm")
-    assert distribute(m, "The doctor left.", 7.0).sentence() == "2 words, ε = 3.5 a word, together ε = 7."
-    assert distribute(m, "The doctor.", 7.0).sentence() == "1 word, ε = 7 a word, together ε = 7."
+    assert distribute(m, "The doctor left.", 7.0).sentence() == "2 words, ε = 3.5 per word, together ε = 7."
+    assert distribute(m, "The doctor.", 7.0).sentence() == "1 word, ε = 7 per word, together ε = 7."
     said = distribute(m, "The doctor left.", 7.0, "hand", {1: 0.2}).sentence()
-    assert said.startswith("2 words, between ε = 1.4 and 5.6 a word, together ε = 7. ")
-    assert "This shows which words you consider private" in said
+    assert said.startswith("2 words, between ε = 1.4 and 5.6 per word, together ε = 7. ")
+    assert "This reveals which words you consider private" in said
 
 
 def test_a_word_that_is_drawn_once_counts_once():
@@ -205,11 +205,11 @@ def test_what_cannot_be_is_refused(total, by, shares, says):
 
 def test_what_is_no_share_and_no_word_is_refused():
     m = dpt.get_mechanism("dp-mlm")
-    with pytest.raises(dpt.ConfigError, match="names a part of the total"):
+    with pytest.raises(dpt.ConfigError, match="must map tokens to shares"):
         distribute(m, TEXT, 10.0, "hand", [0.5])
     with pytest.raises(dpt.InputError, match="no ε at all"):
         distribute(m, TEXT, 5e-324)
-    with pytest.raises(dpt.InputError, match="A word is a str"):
+    with pytest.raises(dpt.InputError, match="A word must be a str"):
         frequency_weight(3)
 
 

@@ -517,7 +517,7 @@ def test_groups_of_different_spaces_or_distances_do_not_add():
 
 def test_what_is_no_rewrite_and_no_text_is_refused():
     polished = dpt.get_mechanism("custext", epsilon=3.0).rewrite("My doctor came.", seed=0).polished()
-    with pytest.raises(dpt.InputError, match="records rewrites"):
+    with pytest.raises(dpt.InputError, match="only record rewrites"):
         Ledger().record(polished, released=True)
     with pytest.raises(dpt.InputError, match="the text itself"):
         Ledger().account(None)
@@ -539,7 +539,7 @@ def test_a_data_set_is_one_entry_with_its_rows_and_both_totals():
     account = ledger.account(1)
     assert account.sentence().startswith(
         "Data set 1 (4 rows): at most ε = 8, metric differential privacy for each unit of distance (places on the "
-        "list), for one text of it; ε = 20, metric"
+        "list), for one text in it; ε = 20, metric"
     )
     assert ledger.account(OTHER) == account, "its rows are known again"
     assert json.loads(ledger.to_json())["draws"][0]["rows"] == 4 and "insulin" not in ledger.to_json()
@@ -660,7 +660,7 @@ def test_the_sums_of_a_data_set_are_those_of_its_rows():
     message = "no guarantee, because δ adds up to 1 (3 releases)"
     assert (
         account.sentence()
-        == f"Data set 1 (5 rows): {message}, for one text of it; {message}, for somebody who wrote all of it."
+        == f"Data set 1 (5 rows): {message}, for one text in it; {message}, for an author of all rows."
     )
 
 

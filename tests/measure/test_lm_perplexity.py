@@ -180,7 +180,7 @@ def test_where_no_judge_is_a_sentence_names_the_command(empty, tmp_path, gemma):
     with pytest.raises(ModelUnavailable, match=r"tokenizer\.json"):
         causal.judge(tmp_path)
     write_tokenizer(tmp_path)
-    with pytest.raises(ModelUnavailable, match="no causal language model"):
+    with pytest.raises(ModelUnavailable, match="no readable causal language model"):
         causal.judge(tmp_path)
     assert causal.judge(gemma).title == "tiny" and added.added() == []
 

@@ -108,7 +108,7 @@ def test_labels_are_guessed_of_texts_that_were_not_learnt_from(bare):
 def test_no_epsilon_is_stated_and_what_is_missing_has_a_reason(found, monkeypatch, tmp_path):
     monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
     one = dpt.score(ORIGINALS[:1], REWRITES[:1])
-    assert one.sentence().startswith(f"1 text, {one.words} words that answer to one of the original. Of the attackers")
+    assert one.sentence().startswith(f"1 text, {one.words} words aligned with one of the original. Of the attackers")
     told = one.to_dict()
     assert told["epsilon"] is None and "lm_perplexity" in told["missing"]
     assert "doctor" not in json.dumps(told, allow_nan=False)
@@ -158,7 +158,7 @@ def test_the_command_reads_a_file_of_pairs(bare, tmp_path, capsys):
     assert data["texts"] == 3 and "1 row without a text" in err
     assert cli.main(given) == 0
     out, _ = capsys.readouterr()
-    assert "Reader, by likeness" in out and "are not a guarantee" in out
+    assert "Reader, by similarity" in out and "are not a guarantee" in out
     assert cli.main(["score", str(path), "--original", "text", "--private", "none"]) == 2
 
 
@@ -262,7 +262,7 @@ def test_the_command_reads_annotations_and_refuses_another_format(bare, tmp_path
     rows = {r["name"]: r for r in json.loads(out)["rows"]}
     assert rows["recall_quasi"]["value"] == 0.5 and "recall_direct" not in rows and "1 of 2 originals" in err
     assert cli.main([*given, "--identifiers", str(tab(tmp_path, [{"text": "x"}]))]) != 0
-    assert "Document 1 is not as TAB" in capsys.readouterr().err
+    assert "Document 1 is not in TAB" in capsys.readouterr().err
     assert cli.main([*given, "--identifiers", str(tab(tmp_path, [annotated() | {"text": "no"}]))]) != 0
     assert "No original is the text" in capsys.readouterr().err
 

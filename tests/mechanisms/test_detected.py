@@ -217,13 +217,13 @@ def test_draws_for_a_whole_data_set_are_refused():
 #: The audit's own tests make the others.
 QUICK = (
     "steps_cover_the_text",
-    "what_nobody_sees_changes_nothing",
-    "a_seed_repeats_and_is_said",
+    "invisible_characters_change_nothing",
+    "a_seed_repeats_and_is_marked",
     "the_noise_of_a_text_follows_from_seed_and_place",
-    "what_was_drawn_is_in_its_distribution",
+    "samples_are_in_their_distribution",
     "a_rewrite_is_as_likely_as_its_pieces",
     "a_sweep_is_the_same_rewrite_at_each_epsilon",
-    "a_prepared_text_stands_for_its_text",
+    "a_prepared_text_replaces_its_text",
     "the_guarantee_adds_up",
     "no_listed_word_is_released",
 )

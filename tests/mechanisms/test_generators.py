@@ -417,7 +417,7 @@ def test_a_large_epsilon_with_a_prior_is_refused_with_the_reason(folders):
 def test_a_folder_without_weights_or_with_broken_ones_says_so(folders, tmp_path):
     import shutil
 
-    with pytest.raises(dpt.ConfigError, match="holds no model"):
+    with pytest.raises(dpt.ConfigError, match="contains no model"):
         generator_spec(str(tmp_path))
     broken = tmp_path / "broken"
     shutil.copytree(folders["gpt2"], broken)

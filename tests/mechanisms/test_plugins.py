@@ -331,7 +331,7 @@ def test_a_package_that_fails_is_named(monkeypatch, tmp_path):
 
 END = MINE.format(cls="Mine", name="mine") + "dpt.register(Mine)\n"
 BROKEN = {
-    "def f(:\n": "line 1 is no valid Python",
+    "def f(:\n": "line 1 is not valid Python",
     "import dptext_core\n\n1 / 0\n": "line 3 of broken.py stopped with ZeroDivisionError",
     "import no_such_module_anywhere\n": "ModuleNotFoundError",
     "import sys\nsys.exit(5)\n": "SystemExit",

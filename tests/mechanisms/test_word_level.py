@@ -594,7 +594,7 @@ def test_a_vocabulary_of_one_word_is_refused_or_always_gives_that_word(name):
     try:
         r = m.rewrite("babaq", seed=1)
     except dpt.DPTextError as error:
-        assert "take a larger one" in str(error)
+        assert "Use a larger one" in str(error)
     else:
         assert r.text == "babaq" and r.distribution(0).p_keep() == 1.0
 

@@ -64,12 +64,12 @@ def plainly(lm, request):
     """By transformers' own model, the query alone after its text."""
     import torch
 
-    from dptext_core.models.torch_masked import asked_by_queries
+    from dptext_core.models.torch_masked import query_inputs
 
     x = lm.model_input(request)
     model = plain(lm.spec)
     with torch.inference_mode():
-        given = asked_by_queries(torch.tensor([x.ids]), torch.tensor([x.position]), lm.mask_id)
+        given = query_inputs(torch.tensor([x.ids]), torch.tensor([x.position]), lm.mask_id)
         return model(**given).logits[0, len(x.ids)].numpy()[lm.candidate_ids]
 
 
@@ -239,7 +239,7 @@ def test_cards_that_cannot_be(tmp_path):
     roberta = tiny_roberta(tmp_path / "roberta")
     card = json.loads((roberta / "dptext.json").read_text())
     (roberta / "dptext.json").write_text(json.dumps({**card, "queries": True}))
-    with pytest.raises(dpt.ConfigError, match="not of BERT's build"):
+    with pytest.raises(dpt.ConfigError, match="not a BERT model"):
         models.load_masked_lm(str(roberta))
     (roberta / "dptext.json").write_text(json.dumps({**card, "queries": "yes"}))
     with pytest.raises(dpt.ConfigError, match="true or false"):

@@ -105,7 +105,7 @@ def test_where_the_encoders_output_differs_the_whole_model_runs(request, monkeyp
     assert not lm._logits.cuts
     np.testing.assert_allclose(scores(lm), want, atol=1e-4, rtol=0)
     (reason,), (message,) = lm.slower, said
-    assert why in reason and reason in message and f"slower than it could be, because {reason}" in lm.description
+    assert why in reason and reason in message and f"slower than possible, because {reason}" in lm.description
     _, again = announced(lambda: loaded(folder))
     assert again == []
 

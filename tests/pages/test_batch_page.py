@@ -299,8 +299,8 @@ def test_what_is_left_out_of_a_file_is_said_below_its_name(tmp_path):
         ("a.csv", b"text,label\na,1\nb\n", "2 columns, and 1 in the row that ends in line 3. Correct that row"),
         pytest.param("a.csv", "text\né\n".encode("latin-1"), "not UTF-8 in line 2", marks=pytest.mark.slow),
         ("a.csv", b"", "is empty"),
-        pytest.param("a.jsonl", b'{"text": "a"}\n{"te', "may be cut off", marks=pytest.mark.slow),
-        pytest.param("a.parquet", b"PAR1", "no whole Parquet file", marks=pytest.mark.slow),
+        pytest.param("a.jsonl", b'{"text": "a"}\n{"te', "may be truncated", marks=pytest.mark.slow),
+        pytest.param("a.parquet", b"PAR1", "not a complete Parquet file", marks=pytest.mark.slow),
     ],
 )
 def test_a_file_that_cannot_be_used_says_what_to_do(name, data, message):
@@ -348,7 +348,7 @@ def test_the_switch_of_the_polish_is_a_part_of_the_job_and_says_what_it_did(fold
     at = page(data=f"id,text,label\n1,{TEXT}.,0\n3,My nurse wrote a letter.,1\n")
     settle(at.toggle(key="batch_polish").set_value(True).run())
     press(at, "batch_start")
-    assert "The polish spent no ε. Before it" in said(at) and "would have found too" in said(at)
+    assert "The polish spent no ε. Before it" in said(at) and "could restore the same words" in said(at)
     command, python = (c.value for c in at.code)
     assert "--polish" in command and "polish=True" in python
     assert at.session_state["session"].upload.batch.asked.polish

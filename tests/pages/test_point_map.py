@@ -202,7 +202,7 @@ def test_the_strongest_attacker_can_be_chosen(plain_attackers):
     assert all(p.value("best").low <= p.value("best").mean <= p.value("best").high for p in points)
     said = [e.value.replace("\\", "") for e in (*at.success, *at.warning)]
     assert trade_off_advice.advise(mine(at).points, "best", 0.4, "bleu").sentence() in said
-    assert any("the strongest attacker names a replaced word" in s for s in said)
+    assert any("the strongest attacker recovers a replaced word" in s for s in said)
     figure = at.get("plotly_chart")[0].proto.spec
     assert AXES["best"] in figure and best.title(points[-1].measured["best"].by) in figure
     assert list(at.dataframe[0].value["best_by"]) == [p.measured["best"].by for p in points]

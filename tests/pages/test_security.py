@@ -234,7 +234,7 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
     with pytest.raises(dpt.InputError, match=r"does not accept \.parquet files"):
         uploads.store_upload("a.parquet", b"PAR1")
     upload = uploads.store_upload("a.txt", b"one\n" * 1001)
-    with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
+    with pytest.raises(dpt.InputError, match="more than 1,000 rows, the limit here"):
         batch.look(upload.path, most=public_hosting.limits().rows)
     with pytest.raises(dpt.InputError, match="does not keep jobs"):
         upload.keep(batch.BatchRequest("a.txt", "text", False, (), dpt.Setting("santext")))

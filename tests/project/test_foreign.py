@@ -129,9 +129,9 @@ def test_calibration_works_or_says_why_not():
     for cls in NEW:
         with pytest.raises(dpt.NoDistribution, match="has no mean probability that a word is unchanged"):
             calibrate(made(cls), {"n_w": 0.5}, text=TEXT)
-    with pytest.raises(dpt.NoDistribution, match="no formula for what a word is drawn from by itself"):
+    with pytest.raises(dpt.NoDistribution, match="no formula for the distribution of a single word"):
         calibrate(made(Swap), {"bayes": 0.5}, text=TEXT)
-    with pytest.raises(dpt.InputError, match="give text="):
+    with pytest.raises(dpt.InputError, match="Give text="):
         calibrate(made(Swap), {"n_w": 0.5}, words=["doctor"])
 
 

@@ -113,7 +113,7 @@ def test_a_bundled_file_is_read_once_until_it_changes_and_its_absence_is_no_erro
     os.utime(path, ns=(2, 2))
     assert assets.bundled("more/one.json", title_of, "none") == "b"
     path.write_text("[]")
-    with pytest.raises(ModelUnavailable, match=r"assets/more/one\.json holds something else"):
+    with pytest.raises(ModelUnavailable, match=r"assets/more/one\.json has unexpected contents"):
         assets.bundled("more/one.json", title_of, "none")
     path.write_text("{")
     with pytest.raises(InputError, match=r"one\.json cannot be read as JSON"):

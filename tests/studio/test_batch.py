@@ -138,7 +138,7 @@ def test_what_stands_in_lists_of_lists_is_written_in_every_format_or_refused(tmp
     batch = core.Batch(tmp_path, core.BatchRequest("a.jsonl", "text", False, ("b",), dpt.Setting("custext", {}, 3.0)))
     found = batch.rewrite()
     assert found.rows == 4 and len(found.errors) == (deep > 100)
-    assert all("line 1, has more than 100 lists and objects within each other" in why for _, why in found.errors)
+    assert all("line 1, has more than 100 nested lists and objects" in why for _, why in found.errors)
     for suffix in core.release_files.RELEASE:
         assert batch.release(suffix).stat().st_size
 
@@ -357,7 +357,7 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
     assert '"n": null' in out and "NaN" not in out and "\u2028" not in out
     assert [json.loads(line)["n"] for line in out.splitlines()] == [None, "b\u2028c"]
     status, rows, err = piped(monkeypatch, capsys, '{"text": "a"}\n{"te', "--data", "-", "--out", "-", "--batch", "1")
-    assert status == 2 and len(rows) == 1 and "Standard input, line 2, is no JSON" in err
+    assert status == 2 and len(rows) == 1 and "Standard input, line 2, is not valid JSON" in err
     status, rows, err = piped(monkeypatch, capsys, "\udcff", "--data", "-", "--out", "-")
     assert status == 2 and "not UTF-8 in line 1" in err
     status, rows, err = piped(monkeypatch, capsys, '{"text": null}\n{"text": 5}\n', "--data", "-", "--out", "-")
@@ -367,7 +367,7 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
         (("--data", "-", "--out", "-", "--release", "r.csv"), "--release needs stored rows"),
         (("--data", "-", "--out", str(tmp_path / "o"), "--release", "r.odt"), "--out -"),
         (("--data", "a.csv", "--out", str(tmp_path / "o"), "--exact-cells"), "needs --release or --inspection"),
-        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "end it with one of"),
+        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "Use one of the endings"),
     ):
         status, rows, err = piped(monkeypatch, capsys, "", *wrong)
         assert (status, rows) == (2, []) and said in err and not (tmp_path / "o").exists()

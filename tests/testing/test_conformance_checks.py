@@ -66,15 +66,15 @@ def test_one_that_takes_only_small_epsilons_passes(sound):
         def max_epsilon(self):
             return super().max_epsilon / 200
 
-    for check in ("what_is_possible_can_be_drawn", "a_sweep_is_the_same_rewrite_at_each_epsilon"):
+    for check in ("possible_words_can_be_sampled", "a_sweep_is_the_same_rewrite_at_each_epsilon"):
         check_mechanism(Narrow, only=check, epsilon=0.1, **SMALL)
-    check_mechanism(Narrow, only="a_prepared_text_stands_for_its_text", epsilon=0.1, **SMALL)
+    check_mechanism(Narrow, only="a_prepared_text_replaces_its_text", epsilon=0.1, **SMALL)
 
     class Deep(Narrow):
         max_epsilon = sound.max_epsilon
 
-    with pytest.raises(AssertionError, match="too deep, so that max_epsilon is to be smaller"):
-        check_mechanism(Deep, only="what_is_possible_can_be_drawn", epsilon=0.1, **SMALL)
+    with pytest.raises(AssertionError, match="too deep, so max_epsilon must be smaller"):
+        check_mechanism(Deep, only="possible_words_can_be_sampled", epsilon=0.1, **SMALL)
 
 
 def test_one_that_writes_only_a_few_different_texts_passes():
@@ -103,11 +103,11 @@ def broken(cls: type[dpt.Mechanism], check: str) -> type[dpt.Mechanism]:
     def replaced(r, **fields):
         return dataclasses.replace(r, **fields)
 
-    if check == "a_seed_repeats_and_is_said":
+    if check == "a_seed_repeats_and_is_marked":
         changed(lambda m, r: replaced(r, seed=None))
     elif check == "the_guarantee_adds_up":
         Broken.guarantee = lambda self, text: replaced(cls.guarantee(self, text), total=0.5)
-    elif check == "a_prepared_text_stands_for_its_text":
+    elif check == "a_prepared_text_replaces_its_text":
         Broken.guarantee = lambda self, text: replaced(
             cls.guarantee(self, text), total=99.0 + isinstance(text, dpt.Prepared)
         )
@@ -117,9 +117,9 @@ def broken(cls: type[dpt.Mechanism], check: str) -> type[dpt.Mechanism]:
         Broken.vocabulary = property(
             lambda self: type(cls.create(**SMALL).vocabulary)(dpt.word_space("minilm").words[: self.config.size])
         )
-    elif check == "what_is_possible_can_be_drawn":
+    elif check == "possible_words_can_be_sampled":
         Broken.max_epsilon = property(lambda self: 2000.0)
-    elif check == "texts_of_a_list_have_noise_of_their_own":
+    elif check == "texts_of_a_list_have_independent_noise":
         Broken.rewrite_list = lambda self, texts, stream, task: [
             self.rewrite_prepared(self.prepare(t), stream, task) for t in texts
         ]
@@ -127,13 +127,13 @@ def broken(cls: type[dpt.Mechanism], check: str) -> type[dpt.Mechanism]:
 
 
 BREAKS = (
-    "a_seed_repeats_and_is_said",
+    "a_seed_repeats_and_is_marked",
     "the_guarantee_adds_up",
-    "a_prepared_text_stands_for_its_text",
+    "a_prepared_text_replaces_its_text",
     "progress_and_cancel",
     "no_listed_word_is_released",
-    "what_is_possible_can_be_drawn",
-    "texts_of_a_list_have_noise_of_their_own",
+    "possible_words_can_be_sampled",
+    "texts_of_a_list_have_independent_noise",
 )
 
 
@@ -153,7 +153,7 @@ def test_all_that_fails_is_said_at_once(sound):
     first, *lines = str(found.value).splitlines()
     named = [line[2:].split(":")[0] for line in lines if line.startswith("- ")]
     assert first == f"broken fails {len(named)} of {len(CHECKS)} checks:"
-    assert {"the_guarantee_adds_up", "what_is_possible_can_be_drawn"} <= set(named)
+    assert {"the_guarantee_adds_up", "possible_words_can_be_sampled"} <= set(named)
 
 
 def test_a_wrong_question_is_refused(sound):

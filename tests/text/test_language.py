@@ -179,7 +179,7 @@ def test_a_packed_list_that_unpacks_to_a_huge_one_is_refused(tmp_path, monkeypat
 
 @pytest.mark.parametrize("read", [dpt.stop_words, dpt.antonyms])
 def test_a_language_without_lists_says_what_to_do(read):
-    with pytest.raises(ModelUnavailable, match=r"No list of Plain .* is known\. Give a file"):
+    with pytest.raises(ModelUnavailable, match=r"No list of Plain .* is known\. Provide a file"):
         read(language=Language("Plain", "qp"))
 
 

@@ -220,9 +220,9 @@ def test_reasons_name_the_remedy(tmp_path):
     for name, remedy in [
         ("vectors.kv", "save_word2vec_format"),
         ("fasttext.bin", r"\.vec"),
-        ("two-files.zip", "unpack"),
+        ("two-files.zip", "Unpack"),
         ("shorter.txt", "Line 2 has 2 numbers"),
-        ("more-promised.txt", "cut off"),
+        ("more-promised.txt", "but has"),
         ("no-vectors.npz", "'vectors' is missing"),
         ("objects.npz", "convert"),
     ]:

@@ -129,7 +129,7 @@ def test_the_smallest_spaces():
     "vectors", [np.ones(3), np.ones((0, 3)), [[1.0], [np.nan]], [[1.0], [np.inf]], [[1.0], [1e101]]]
 )
 def test_vectors_that_cannot_be_used(vectors):
-    with pytest.raises(InputError, match="one vector a word"):
+    with pytest.raises(InputError, match="one vector per word"):
         build_list(vectors, 0)
 
 

@@ -129,7 +129,7 @@ def test_stop_words_of_a_file(tmp_path):
     assert lexicon.words == {"the", "don't", "of"}
     assert "mine.txt" in lexicon.source
     path.write_text(" \n")
-    with pytest.raises(InputError, match="one word a line"):
+    with pytest.raises(InputError, match="one word per line"):
         stop_words(path)
     with pytest.raises(InputError, match=r"gone\.txt"):
         stop_words(tmp_path / "gone.txt")

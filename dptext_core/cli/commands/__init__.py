@@ -1,6 +1,6 @@
 """The commands, one a file: ``arguments`` adds the options of one to its parser, ``run`` does it."""
 
-#: What each does, in the order in which ``--help`` lists them.
+#: The description of each, in the order in which ``--help`` lists them.
 COMMANDS = {
     "rewrite": "rewrite one text",
     "distribution": "show the distribution of one word or released token",

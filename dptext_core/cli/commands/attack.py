@@ -1,4 +1,4 @@
-"""``attack``: rewrite a text, or each line of a corpus, and see what an attacker finds out from that."""
+"""``attack``: rewrite a text, or each line of a corpus, and run an attacker on the result."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def corpus(args: argparse.Namespace, mechanism: Mechanism, attacker: CorpusAttacker) -> None:
-    """All lines of the text, each rewritten once by noise of its own. The rewrites are not printed."""
+    """Rewrite each line of the text once with independent noise, and run the attacker. The rewrites are not printed."""
     from ...data import tables
 
     if args.file is not None and Path(args.file).suffix.lower() in set(tables.KINDS) - {".txt"}:

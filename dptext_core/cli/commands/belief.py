@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _single_epsilon(mechanism: dpt.Mechanism) -> tuple[float, ...]:
-    """Return ε of every draw; nothing where the draws have different ones."""
+    """Return ε of every draw; None if it differs between draws."""
     epsilon = mechanism.config.epsilon
     return () if isinstance(epsilon, tuple) else (float(epsilon),)
 

@@ -1,4 +1,4 @@
-"""``distribution``: what one word, or one released piece, is drawn from."""
+"""``distribution``: the distribution of one word, or of one released token."""
 
 from __future__ import annotations
 
@@ -95,7 +95,10 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
 
 
 def _print(args: argparse.Namespace, found: TokenDistribution, facts: dict[str, Any], last: tuple[str, float]) -> None:
-    """facts: what JSON says of the place. last: the last row of the table."""
+    """Print a distribution.
+
+    facts: JSON fields of the position. last: the last row of the table.
+    """
     top = found.top(args.top)
     others = len(found.candidates) - len(top)
     rest = max(0.0, 1.0 - sum(p for _, p in top))

@@ -16,7 +16,7 @@ from ..console import emit
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
+    """Add no options."""
 
 
 def run(args: argparse.Namespace) -> None:
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> None:
         lines.append(f"  guarantee: {NOTIONS[spec.notion]}; needs: {', '.join(spec.needs) or 'nothing'}")
         try:
             most: float | None = dpt.get_mechanism(spec.name).max_epsilon
-        except DPTextError:  # of one that waits for vectors or a model of the user's own
+        except DPTextError:  # a mechanism that needs the user's own vectors or model
             most = None
         for field in dataclasses.fields(spec.config_cls):
             allowed = option_meta(field).choices

@@ -1,4 +1,4 @@
-"""``models``: lists the language models; ``models add NAME`` and ``models remove NAME`` change what was added."""
+"""``models``: list the language models; ``models add NAME`` and ``models remove NAME`` change the added ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def bring_in(args: argparse.Namespace) -> None:
     if any(m.id == known.name and m.sha256 == known.sha256 for m in added.added()):
         emit(f"{known.title} is already installed: {added.added_model(known.name).folder}")
         return
-    added.parts(known.name)  # what is missing is said before anything is asked
+    added.parts(known.name)  # missing packages are reported before the question
     note(
         f"{known.title} ({known.build}) comes from {known.packaging}. It is under the {known.license} ({known.terms}), "
         "which you accept by adding it.\n"
@@ -68,7 +68,7 @@ def bring_in(args: argparse.Namespace) -> None:
     if not args.yes and not _ask_consent():
         raise InputError("Nothing was added.")
     task = on_terminal("adding")
-    # transformers draws bars of its own.
+    # transformers draws progress bars of its own.
     with contextlib.redirect_stderr(io.StringIO()):
         model = added.add(known.name, task=task)
     emit(f"Added {model.id}: {model.megabytes:g} MB in {model.folder}")

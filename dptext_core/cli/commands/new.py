@@ -1,4 +1,4 @@
-"""``new mechanism NAME``: a package with a mechanism of one's own."""
+"""``new mechanism NAME``: create a package for a mechanism of your own."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def run(args: argparse.Namespace) -> None:
     files = new_mechanism(args.name, args.out)
     for file in files:
         emit(str(file))
-    # Whoever installed the package has no pytest yet, which this brings.
+    # An installed package does not include pytest; this command installs it.
     emit(f"If DP-Text Studio is installed as a package, first run: pip install -e '{files[0].parent}[dev]'")
     emit(f"Test it: python -m pytest {files[0].parent}")

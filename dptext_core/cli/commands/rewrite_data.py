@@ -1,4 +1,4 @@
-"""``rewrite-data``: any mechanism over a data set, or over what comes through a pipe."""
+"""``rewrite-data``: run a mechanism over a data set or a pipe."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...data.tables import Source
 
 TAKES_MECHANISM = True
-#: Rows with an error that are named.
+#: Maximum number of rows with an error that are listed.
 ERRORS = 20
 
 
@@ -108,7 +108,7 @@ def _worker_arguments(parser: argparse.ArgumentParser) -> None:
 def data_options(
     parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True, piped: bool = False
 ) -> None:
-    """Add the options that name and read a data set. piped: whether standard input may be one."""
+    """Add the options that name and read a data set. piped: whether standard input is allowed."""
     from ...data.tables import KINDS
 
     pipe = ", or - for JSONL from standard input" if piped else ""
@@ -130,7 +130,7 @@ def data_options(
 
 
 def note_reading(data: Source) -> None:
-    """Say what was left out of a data set."""
+    """Print notes on what was left out of a data set."""
     for each in data.notes:
         note(f"note: {data.name}: {each.sentence()}")
 
@@ -191,7 +191,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result: dict[str, Any]) -> None:
-    """Print what a run did, and what its owner should know."""
+    """Print the result of a run and notes for its owner."""
     from ...data import rewriting
 
     if args.inspection is not None:
@@ -208,10 +208,10 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
         note(result["polish"]["sentence"])
     if result["exposed"]:
         note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Other rows list their own.")
-    with contextlib.suppress(InputError):  # that the file has changed is said above
+    with contextlib.suppress(InputError):  # a changed file is already reported above
         if said := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
             note(f"note: {said}")
-    with contextlib.suppress(InputError):  # that it could not be rewritten is said above
+    with contextlib.suppress(InputError):  # a failed rewrite is already reported above
         first = next(iter(data.rows()))[args.text_column]
         if isinstance(first, str) and (about := coverage_note(mechanism, first)):
             note(f"note, of the first row: {about}")
@@ -220,7 +220,7 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
 def _workers(args: argparse.Namespace) -> Any:
     """Return a function that opens the requested workers; None to run everything here."""
     if args.engine == "ray":
-        # Optional: nothing imports the package of Ray before somebody asks for it.
+        # Optional: the package of Ray is imported only on request.
         actors = importlib.import_module("dptext_core.distributed.actors")
         return actors.ray_workers(args.workers, args.gpus or 0.0)
     if args.workers is None:
@@ -266,7 +266,7 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
 
 
 def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
-    """From standard input or a file to standard output, a line as soon as its batch is done."""
+    """Rewrite from standard input or a file to standard output, line by line as batches finish."""
     from ...data import release_files, rewriting, tables
 
     rewriting.check_columns(args.text_column, keep)

@@ -1,4 +1,4 @@
-"""``score``: what any system made of texts, from a file of originals and rewrites."""
+"""``score``: measure the rewrites of any system, from a file of originals and rewrites."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     given: dict[str, list[Any]] = {role: [] for role in columns}
     left_out = 0
     for row in data.rows():
-        # A label that is not there is no label.
+        # A missing label is not a label.
         if all(label_of(row[column]) is not None for column in columns.values()) and all(
             isinstance(row[columns[role]], str) for role in ("original", "private")
         ):
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
         else:
             left_out += 1
     if not given["original"]:
-        whole = ", and all that was asked for beside them" if len(columns) > 2 else ""
+        whole = ", and values in all requested columns" if len(columns) > 2 else ""
         raise InputError(f"No row of {data.name} has an original and a rewrite{whole}. Give their columns.")
     annotated = None
     if args.identifiers is not None:

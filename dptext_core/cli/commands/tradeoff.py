@@ -1,4 +1,4 @@
-"""``tradeoff``: what mechanisms keep of one text and what they hide, over ε, as CSV."""
+"""``tradeoff``: measure utility and privacy of mechanisms on one text over ε, as CSV."""
 
 from __future__ import annotations
 

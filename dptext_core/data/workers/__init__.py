@@ -1,4 +1,4 @@
 """A data set in blocks over many workers (``blocks``), and workers in processes of this machine (``processes``)."""
 
-#: Rows of a block: enough that a block takes a worker longer than its way there and back.
+#: Rows per block: enough that computing takes a worker longer than the transfer.
 BLOCK = 512

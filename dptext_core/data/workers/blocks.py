@@ -1,14 +1,14 @@
-"""A data set in blocks of rows, given to workers that each hold one mechanism, into the folder of a run.
+"""A data set in blocks of rows, computed by workers with one mechanism each, into the folder of a run.
 
-A block is so many rows one after the other; where it begins does not depend on how many workers there are. The rows of
-a block that is done are appended to ``rows.jsonl`` when those before it are there, and lie in ``blocks/`` until then,
-each block a file that was written under another name and renamed. So a run that is stopped anywhere goes on with what
-is missing, and a block whose worker died, or that two workers did, is in the result exactly once.
+A block is a fixed number of consecutive rows; where it begins does not depend on the number of workers. The rows of a
+finished block are appended to ``rows.jsonl`` once all earlier rows are there. Until then they are in ``blocks/``, one
+file per block, written under another name and renamed. So a stopped run resumes with the missing blocks. A block whose
+worker died, or that two workers computed, is in the result exactly once.
 
-What is common to all workers travels in :class:`Orders`. A mechanism that draws for all rows together does so in parts
-under one noise stream. Where there is no seed, its key lies in ``noise.key`` in the folder of the run, so that all
-workers, and the same run later, draw each word alike. Only the user who runs the command can read it; it is made before
-the first draw and deleted with the last row. A run that is given up leaves it: delete its folder.
+:class:`Orders` contains what all workers need. If all rows share a mechanism's draws, it works in parts under one noise
+stream. Without a seed, its key is in ``noise.key`` in the folder of the run, so that all workers, and the same run
+later, sample each word alike. Only the user who runs the command can read it; it is created before the first draw and
+deleted with the last row. An abandoned run leaves it: delete its folder.
 """
 
 from __future__ import annotations
@@ -38,22 +38,25 @@ from ..records import rewrite_part, seeded_stream, shared_draws
 from ..tables import Row, Source
 from . import BLOCK
 
-#: How often a block is given out before the run ends with an error.
+#: Number of attempts per block before the run ends with an error.
 TRIES = 4
-#: Blocks with one worker: while it computes one, the next is on its way.
+#: Blocks per worker: while it computes one, the next is in transit.
 EACH = 2
-#: What became of the blocks of a worker that is gone.
+#: The outcome of the blocks of a lost worker.
 DIED = "its worker died"
 KEY, BLOCKS = "noise.key", "blocks"
-_POLL = 0.5  # seconds between two looks at what was asked of us meanwhile
+_POLL = 0.5  # seconds between two checks for requests
 
 Kind = Literal["count", "rewrite"]
 
 
 @dataclass(frozen=True, eq=False)
 class Orders(SettingFields, Private):
-    """What a worker has to know once. loads: SHA-256 of the files that its options name;
-    plugins: files that register mechanisms, at the same place on every machine; key: of the noise that all share."""
+    """What a worker must know once.
+
+    loads: SHA-256 of the files that its options name; plugins: files that register mechanisms, at the same place on
+    every machine; key: of the shared noise.
+    """
 
     setting: Setting
     loads: dict[str, str]
@@ -80,7 +83,7 @@ class Block(Private):
 
 
 class Workers(Protocol):
-    """Whoever takes blocks; a context manager, since workers have to go whatever happens."""
+    """An executor of blocks; a context manager, so that workers always end."""
 
     def room(self) -> int:
         """Return how many blocks it accepts now."""
@@ -88,8 +91,10 @@ class Workers(Protocol):
     def give(self, kind: Kind, block: Block, draws: int | None) -> None: ...
 
     def take(self, timeout: float) -> Sequence[tuple[Block, WorkOutcome]]:
-        """Return finished blocks in any order; nothing if none finished within so many seconds. Raises errors that no
-        retry would change."""
+        """Return finished blocks in any order; nothing if none finished within these seconds.
+
+        Raises errors that no retry would change.
+        """
 
 
 #: Opens workers for a run.
@@ -97,7 +102,7 @@ Open = Callable[[Orders], AbstractContextManager[Workers]]
 
 
 class Worker:
-    """What one worker does: it holds a mechanism, and answers for blocks."""
+    """A worker: a mechanism that computes blocks."""
 
     def __init__(self, orders: Orders, m: Mechanism | None = None):
         self._orders = orders
@@ -112,8 +117,8 @@ class Worker:
         orders = self._orders
         if orders.version != __version__:
             raise ConfigError(
-                f"A worker has version {__version__} of dptext-studio, and the run was begun with {orders.version}. "
-                "Install the same one on every machine."
+                f"A worker has version {__version__} of dptext-studio, but the run started with {orders.version}. "
+                "Install the same version on every machine."
             )
         for file in orders.plugins:
             plugins.load_file(file)
@@ -121,8 +126,8 @@ class Worker:
         loads = rewriting.run_options(m)[1]
         if different := [name for name in orders.loads if loads.get(name) != orders.loads[name]]:
             raise ConfigError(
-                f"The files that {' and '.join(different)} names are other ones on a worker than where the run was "
-                "begun. Put the same files on every machine."
+                f"The files that {' and '.join(different)} names differ between a worker and the machine that started "
+                "the run. Copy the same files to every machine."
             )
         return m
 
@@ -131,7 +136,7 @@ class Worker:
         return shared_draws(block.rows, self._m, self._orders.column)
 
     def rewrite(self, block: Block, draws: int | None) -> list[dict[str, Any]]:
-        """Its rows as ``rows.jsonl`` has them."""
+        """Return its rows as in ``rows.jsonl``."""
         orders = self._orders
         records = rewrite_part(
             block.rows, block.first, self._m, orders.column, stream=self._stream, draws=draws, batch=orders.batch
@@ -139,7 +144,7 @@ class Worker:
         return [rewriting.line_of(r, orders.column, orders.keep) for r in records]
 
     def answer(self, kind: Kind, block: Block, draws: int | None) -> WorkOutcome:
-        """Raise nothing: what an error of others says may quote a text, and would be kept in logs."""
+        """Return errors instead of raising them: their messages may quote a text, and would be written to logs."""
         try:
             return WorkOutcome(self.count(block) if kind == "count" else self.rewrite(block, draws))
         except DPTextError as error:
@@ -157,8 +162,8 @@ def begin(orders: Orders) -> tuple[Worker | None, WorkOutcome]:
     except Exception as error:
         return None, WorkOutcome(
             refused=ModelUnavailable(
-                f"A worker could not make the mechanism {orders.mechanism}: it stopped with {type(error).__name__}. "
-                "Install the same packages and files wherever workers run."
+                f"A worker could not create the mechanism {orders.mechanism}: it stopped with {type(error).__name__}. "
+                "Install the same packages and files on every machine with workers."
             )
         )
 
@@ -178,14 +183,16 @@ def rewrite_data(
     plugins: Sequence[str] = (),
     task: Task = UNWATCHED,
 ) -> dict[str, Any]:
-    """As ``rewriting.rewrite_data``, by workers: the same folder, the same rows where a seed is given. Raises what that
-    does, and InputError where a block was lost again and again."""
+    """Rewrite as ``rewriting.rewrite_data`` does, with workers: the same folder, and with a seed the same rows.
+
+    Raises what that function raises, and InputError if a block was lost repeatedly.
+    """
     rewriting.check_columns(column, keep)
     config = rewriting.config_of(data, m, column, keep, seed, batch) | {"block": block}
     if m.shares_draws and m.in_parts is None:
         raise ConfigError(
-            f"With these options {m.title} draws for all rows at once, and cannot do so in parts. Rewrite the data set "
-            "on one machine."
+            f"With these options {m.title} shares its draws between all rows, and cannot do so in parts. Rewrite the "
+            "data set on one machine."
         )
     with RunFolder(out, config) as folder:
         run = _Run(folder, rewriting.so_far(folder.path, m.shares_draws), data.count, task)
@@ -218,7 +225,7 @@ def rewrite_data(
 
 
 def _cut_blocks(rows: Iterator[Row], size: int, start: int = 0) -> Iterator[Block]:
-    """Blocks that begin at multiples of ``size``, without the rows before ``start``."""
+    """Yield blocks that begin at multiples of ``size``, without the rows before ``start``."""
     rows = itertools.islice(rows, start, None)
     while some := list(itertools.islice(rows, size - start % size)):
         yield Block(start // size, start, some)
@@ -228,8 +235,10 @@ def _cut_blocks(rows: Iterator[Row], size: int, start: int = 0) -> Iterator[Bloc
 def _results(
     workers: Workers, kind: Kind, blocks: Iterable[Block], draws: int | None, folder: RunFolder, task: Task
 ) -> Iterator[tuple[Block, Any]]:
-    """Every block with what was asked of it, as it is done. No more blocks are read than workers have room for, and one
-    that was lost is given again."""
+    """Yield every block with its result, as it finishes.
+
+    At most as many blocks are read as workers accept, and a lost one is retried.
+    """
     given, again, lost = iter(blocks), deque[Block](), Counter[int]()
     out, more = 0, True
     while True:
@@ -253,8 +262,8 @@ def _results(
                 if lost[one.number] == TRIES:
                     raise InputError(
                         f"Rows {one.first + 1} to {one.first + len(one.rows)} were given to a worker {TRIES} times and "
-                        f"never came back; the last time {outcome.lost}. Look at these rows, and give the same command "
-                        "again: what is done is kept."
+                        f"never returned; the last time {outcome.lost}. Check these rows, and run the same command "
+                        "again: finished rows are kept."
                     )
                 again.append(one)
             else:
@@ -262,13 +271,13 @@ def _results(
 
 
 class _Run:
-    """The rows of a run in order, and the blocks that are done ahead of them."""
+    """The rows of a run in order, and the blocks that are finished ahead of them."""
 
     def __init__(self, folder: RunFolder, whole: Any, count: int, task: Task):
         self._folder, self.whole = folder, whole
         self._count, self._task = count, task
         self._place = folder.path / BLOCKS
-        #: How many rows wait in each finished block, by its number.
+        #: Number of waiting rows in each finished block, by block number.
         self.ahead: dict[int, int] = {}
         self._starts: dict[int, int] = {}
         if self._place.is_dir():
@@ -277,7 +286,7 @@ class _Run:
                     number, first = (int(part) for part in path.stem.split("-"))
                     self._starts[first], self.ahead[number] = number, sum(1 for _ in self._lines(number, first))
                 else:
-                    path.unlink()  # a kill left it half written
+                    path.unlink()  # a kill left it half-written
         self._size = folder.config["block"]
 
     def _path(self, number: int, first: int) -> Path:
@@ -289,7 +298,7 @@ class _Run:
                 yield json.loads(line)
 
     def take(self, block: Block, lines: list[dict[str, Any]]) -> None:
-        """Take a block that is done: behind the rows that are there, else aside."""
+        """Store a finished block: append it if its turn has come, else set it aside."""
         if block.first == self.whole.rows:
             self._append(lines)
         elif block.first > self.whole.rows and block.number not in self.ahead:
@@ -308,8 +317,8 @@ class _Run:
             beside.replace(path)
         except OSError as error:
             raise InputError(
-                f"{BLOCKS} in the folder {self._folder.path.name} cannot be written to: {error.strerror or error}. "
-                "Make room for it, and give the same command again: what is done is kept."
+                f"{BLOCKS} in the folder {self._folder.path.name} cannot be written: {error.strerror or error}. Free "
+                "some space, and run the same command again: finished rows are kept."
             ) from error
         self._starts[block.first], self.ahead[block.number] = block.number, len(lines)
 
@@ -320,7 +329,7 @@ class _Run:
             self.whole.add(rewriting.guarantee_of(line[rewriting.OWN]), line[rewriting.OWN].get("untouched", False))
 
     def drain(self) -> None:
-        """Append the blocks whose turn it is; of one that a kill cut off, what is missing."""
+        """Append the blocks whose turn has come; of one that a kill interrupted, the missing rows."""
         for first in sorted(self._starts):
             number = self._starts[first]
             if first > self.whole.rows:
@@ -337,7 +346,7 @@ class _Run:
 
 
 def _noise_key(folder: Path, begun: Any) -> bytes:
-    """Return the key that lies in the folder of a run, made where the run has no row yet. Raises ConfigError."""
+    """Return the key in the folder of a run, created if the run has no row yet. Raises ConfigError."""
     path = folder / KEY
     try:
         key = path.read_bytes()
@@ -347,11 +356,11 @@ def _noise_key(folder: Path, begun: Any) -> bytes:
         return key
     if begun:
         raise ConfigError(
-            "With these options the draws are for all rows at once, and the key of the rows that are written is gone. "
-            "Name another folder to begin anew."
+            "With these options, all rows share their draws, but the key of the written rows is missing. Choose "
+            "another folder for a new run."
         )
     key = os.urandom(32)
-    path.unlink(missing_ok=True)  # a kill left it half written, before the first draw
+    path.unlink(missing_ok=True)  # a kill left it half-written, before the first draw
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(key)

@@ -1,8 +1,8 @@
-"""Workers in processes of this machine, for a data set in ``blocks``: no package and no network beside.
+"""Workers in processes of this machine, for a data set in ``blocks``, without further packages or a network.
 
-Each process holds a mechanism of its own and computes on one thread, unless OMP_NUM_THREADS says otherwise. Blocks go
-there and come back by a pipe of its own; at most two are with a process, one that it computes and one that waits. One
-that dies is replaced, and its blocks are given to others. All of them end with the command, whatever ends it.
+Each process has its own mechanism and computes on one thread, unless OMP_NUM_THREADS is set. Blocks go there and back
+through its own pipe. A process has at most two blocks, one that it computes and one that waits. A process that dies is
+replaced, and its blocks go to others. All processes end with the command, however it ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _THREADS = "OMP_NUM_THREADS"
 
 
 def process_workers(count: int) -> Open:
-    """Workers for ``blocks.rewrite_data``, in so many processes of this machine."""
+    """Return workers for ``blocks.rewrite_data`` in this many processes of this machine."""
 
     def open_workers(orders: Orders) -> AbstractContextManager[ProcessWorkers]:
         return ProcessWorkers(orders, count)
@@ -38,7 +38,7 @@ def process_workers(count: int) -> Open:
 
 @dataclass(eq=False)
 class _Process:
-    """A worker as the command sees it. blocks: that it has, in the order in which they come back."""
+    """A worker as the command sees it. blocks: its blocks, in the order in which they return."""
 
     process: Any
     ready: bool = False
@@ -46,7 +46,7 @@ class _Process:
 
 
 class ProcessWorkers:
-    """See ``blocks.Workers``."""
+    """Workers in processes: see ``blocks.Workers``."""
 
     def __init__(self, orders: Orders, count: int):
         self._orders, self._count, self._failed = orders, count, 0
@@ -67,12 +67,12 @@ class ProcessWorkers:
         self._there.clear()
 
     def _start(self) -> None:
-        # Not by a fork: what other threads hold at that moment would be held there for ever.
+        # Not by a fork: locks that other threads hold at that moment would stay locked forever.
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self._orders), daemon=True)
         process.start()
-        theirs.close()  # so that its end is seen here
+        theirs.close()  # so that its end is noticed here
         self._there[ours] = _Process(process)
 
     def room(self) -> int:
@@ -81,7 +81,7 @@ class ProcessWorkers:
     def give(self, kind: Kind, block: Block, draws: int | None) -> None:
         link = min((c for c, one in self._there.items() if one.ready), key=lambda c: len(self._there[c].blocks))
         self._there[link].blocks.append(block)
-        with contextlib.suppress(OSError):  # it died: ``take`` sees that
+        with contextlib.suppress(OSError):  # it died: ``take`` notices that
             link.send((kind, block, draws))
 
     def take(self, timeout: float) -> list[tuple[Block, WorkOutcome]]:
@@ -110,8 +110,8 @@ class ProcessWorkers:
             self._failed += 1
             if self._failed > TRIES * self._count:
                 raise ConfigError(
-                    "Workers die before they begin. Look whether the mechanism fits into the memory as many times, or "
-                    "take fewer workers."
+                    "The workers die before they start. Use fewer workers, or check that the memory is large enough "
+                    "for one mechanism per worker."
                 )
         with _process_setup():
             self._start()
@@ -121,7 +121,7 @@ class ProcessWorkers:
 def _process_setup() -> Iterator[None]:
     """Set up a new process: one thread, and no Ctrl-C, which the command handles."""
     threads = os.environ.get(_THREADS)
-    here = threading.current_thread() is threading.main_thread()  # others may not say what a signal does
+    here = threading.current_thread() is threading.main_thread()  # other threads may not install a signal handler
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if here else None
     os.environ.setdefault(_THREADS, "1")
     try:
@@ -134,16 +134,16 @@ def _process_setup() -> Iterator[None]:
 
 
 def _serve(link: Connection, orders: Orders) -> None:
-    """Run a worker process: make the mechanism, report it, and answer one block after the other."""
+    """Run a worker process: create the mechanism, report it, and answer blocks one by one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given: queue.SimpleQueue[tuple[Kind, Block, int | None]] = queue.SimpleQueue()
 
     def read() -> None:
-        # All the time, so that who gives a block never waits for the one before.
+        # Read continuously, so that a block can be sent while another is computed.
         with contextlib.suppress(EOFError, OSError):
             while True:
                 given.put(link.recv())
-        os._exit(0)  # the command is gone
+        os._exit(0)  # the command has ended
 
     threading.Thread(target=read, daemon=True).start()
     worker, outcome = begin(orders)

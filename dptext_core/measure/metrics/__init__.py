@@ -1,4 +1,4 @@
-"""What a rewritten text is measured with: one metric a file, loaded on first use; ``registry`` knows them all."""
+"""Metrics of a rewritten text: one per file, loaded on first use, listed in ``registry``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...support.checks import text_list
 from .registry import REGISTRY, Metric, measure
 
 _FILES = {module.name for module in pkgutil.iter_modules(__path__)}
-#: The metrics of a text: each is a file here.
+#: Metrics of a text: each is a file in this folder.
 METRICS: dict[str, Metric] = {name: metric for name, metric in REGISTRY.items() if name in _FILES}
 
 
 def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """One number a text by a metric. What each gives for an empty text is in its module's docstring.
+    """Return one number per text by a metric. The metric's module documents its value for an empty text.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[
     ConfigError
         There is no metric of this name.
     InputError
-        The two are no lists of texts of one length.
+        The arguments are not lists of texts of the same length.
     ModelUnavailable
         The metric's model is not on this machine.
     """
     if name not in METRICS:
-        raise ConfigError(f"Unknown metric {name!r}: use one of {', '.join(METRICS)}.")
+        raise ConfigError(f"Unknown metric {name!r}. Use one of {', '.join(METRICS)}.")
     originals, rewrites = text_list(originals, "originals"), text_list(rewrites, "rewrites")
     if len(originals) != len(rewrites):
         raise InputError(

@@ -3,9 +3,9 @@
 Zhang et al. 2020: each word piece is matched with the most similar one of the other text (cosine of contextual
 embeddings); precision is the mean over the rewrite's pieces, recall over the original's. No idf weights, no rescaling
 with a baseline. As in the authors' package bert-score, [CLS] and [SEP] have no weight but can be matched; the numbers
-are those of ``bert_score.score(rewrites, originals, model_type=FOLDER, num_layers=5)``. The fifth of six layers is
-what that package takes of other models of six layers. Figures compare only with figures of the same model and layer:
-papers use larger models. The first 512 pieces of a text are read. Two blank texts give 1, one blank text gives 0.
+equal those of ``bert_score.score(rewrites, originals, model_type=FOLDER, num_layers=5)``. That package uses the fifth
+layer of other models with six layers. Compare only figures of the same model and layer: papers use larger models. Only
+the first 512 pieces of a text are read. Two blank texts give 1, one blank text gives 0.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ...models.sentence_encoder import hidden_states, pieces
 
 LAYER = 5
 MAX_PIECES = 512
-# Pairs whose embeddings are held at once.
+# Number of pairs whose embeddings are in memory at once.
 _PAIRS = 64
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str], device: str | None = None) -> list[float]:
-    """BERTScore F1 of each rewrite. ``device``: "cuda", "mps", "cpu"; None: the best one."""
+    """Return BERTScore F1 of each rewrite. ``device``: "cuda", "mps", "cpu"; None: the best one."""
     found: list[float] = []
     for start in range(0, len(originals), _PAIRS):
         some = list(zip(originals[start : start + _PAIRS], rewrites[start : start + _PAIRS], strict=True))
@@ -39,15 +39,15 @@ def _f1(original: tuple[np.ndarray, np.ndarray], rewrite: tuple[np.ndarray, np.n
     similar = candidate @ reference.T
     precision = float(similar.max(axis=1)[in_candidate].mean())
     recall = float(similar.max(axis=0)[in_reference].mean())
-    if precision <= 0 or recall <= 0:  # the harmonic mean is of positive numbers
+    if precision <= 0 or recall <= 0:  # the harmonic mean requires positive numbers
         return max(-1.0, min(precision, recall, 0.0))
     return min(1.0, 2 * precision * recall / (precision + recall))
 
 
 def _embed(texts: list[str], device: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Of each text: embeddings of its pieces, rows of length 1 (pieces, 384), and which of them have weight."""
+    """Return, for each text, unit embeddings of its pieces (pieces, 384), and which of them have weight."""
     ids = pieces(texts, MAX_PIECES)
-    marks = [ids[0][0], ids[0][-1]]  # [CLS] and [SEP], wherever they stand
+    marks = [ids[0][0], ids[0][-1]]  # [CLS] and [SEP], wherever they are
     found = {}
     for some, hidden, _ in hidden_states(ids, device, layers=LAYER):
         for i, row in zip(some, hidden, strict=True):

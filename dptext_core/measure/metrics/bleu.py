@@ -1,7 +1,7 @@
-"""BLEU of a rewrite with its original as the reference, by sacrebleu: 0 to 100 points, case counts.
+"""BLEU of a rewrite with its original as the reference, by sacrebleu: 0 to 100 points, case-sensitive.
 
-Papineni et al. 2002; Post 2018. Single texts are scored with ``effective_order`` (n-gram orders that a short text
-cannot have are left out); a data set has one corpus BLEU, which is no mean of the single ones. Two blank texts give
+Papineni et al. 2002; Post 2018. Single texts are scored with ``effective_order``, which omits n-gram orders that a
+short text cannot have. A data set has one corpus BLEU, which is not the mean of the single ones. Two blank texts give
 100, one blank text gives 0.
 """
 
@@ -17,7 +17,7 @@ from ...support import extras
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """Sentence BLEU of each rewrite, in points."""
+    """Return sentence BLEU of each rewrite, in points."""
     metric = _bleu(effective_order=True)
     return [
         100.0 if not original.strip() and not rewrite.strip() else _points(metric.sentence_score(rewrite, [original]))
@@ -26,15 +26,15 @@ def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
 
 
 def corpus_bleu(originals: Sequence[str], rewrites: Sequence[str]) -> float:
-    """BLEU of all the rewrites taken as one corpus, in points; what papers print for a data set. No text: 0."""
+    """Return BLEU of all rewrites as one corpus, in points, as papers print for a data set. No text: 0."""
     if not originals:
         return 0.0
-    # force: texts that are cut into words already, as these data sets are, are meant and need no warning.
+    # force: no warning about tokenized texts, which these data sets contain on purpose.
     return _points(_bleu(force=True).corpus_score(list(rewrites), [list(originals)]))
 
 
 def _bleu(**options: Any) -> Any:
-    """sacrebleu's BLEU with its 13a tokenizer, called past the caches that keep 65,536 texts for the process."""
+    """Return sacrebleu's BLEU with its 13a tokenizer, bypassing the caches that keep 65,536 texts for the process."""
     extras.require("sacrebleu")
 
     from sacrebleu.metrics import BLEU
@@ -48,5 +48,5 @@ def _bleu(**options: Any) -> Any:
 
 
 def _points(result) -> float:
-    # The geometric mean of four 100s comes out above 100 by a rounding error.
+    # The geometric mean of four 100s exceeds 100 by a rounding error.
     return min(100.0, float(result.score))

@@ -1,4 +1,4 @@
-"""Sentence BLEU as in ``bleu``, of both texts in lower case: what a rewriter's capitals cost is no loss of words."""
+"""Sentence BLEU as in ``bleu``, with both texts in lower case, so that changed capitals do not count."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from . import bleu
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """Sentence BLEU of each rewrite without case, in points: 100 where only capitals differ."""
+    """Return sentence BLEU of each rewrite without case, in points: 100 if only capitals differ."""
     return bleu.score([text.lower() for text in originals], [text.lower() for text in rewrites])

@@ -1,7 +1,7 @@
-"""chrF of a rewrite with its original as the reference, by sacrebleu, of both texts in lower case: 0 to 100 points.
+"""chrF of a rewrite with its original as the reference, by sacrebleu, both texts in lower case: 0 to 100 points.
 
-Popović 2015: the F-score (β = 2) of sequences of 1 to 6 characters, blanks left out. Two blank texts give 100, one
-blank text gives 0.
+Popović 2015: the F-score (β = 2) of sequences of 1 to 6 characters, without blanks. Two blank texts give 100, one blank
+text gives 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...support import extras
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """chrF of each rewrite, in points."""
+    """Return chrF of each rewrite, in points."""
     extras.require("sacrebleu")
 
     from sacrebleu.metrics import CHRF

@@ -1,9 +1,9 @@
-"""Pseudo-perplexity of the rewrite under the bundled masked language model: its readability; 1 and up, low is better.
+"""Pseudo-perplexity of the rewrite under the bundled masked language model: its readability; 1 and up, lower is better.
 
-Salazar et al. 2020: every word is masked in turn and scored from all the others, and the result is
-exp(-mean log P(word)). Two things differ here, so figures compare only with each other: a word is masked whole, by one
-mask, and P is normalised over the model's candidate words; words that are no candidates (names, numbers, rare words)
-are context and are not scored. A text with no scored word gives nan. The originals are not used.
+Salazar et al. 2020: every word is masked in turn and scored from all the others, and the result is exp(-mean log
+P(word)). Two things differ here, so compare these figures only with each other: a word is masked as a whole, by one
+mask, and P is normalised over the model's candidate words. Words that are not candidates (names, numbers, rare words)
+are context and are not scored. A text without a scored word gives nan. The originals are not used.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _ROWS = 256
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """Pseudo-perplexity of each rewrite."""
+    """Return the pseudo-perplexity of each rewrite."""
     return pseudo_perplexity(rewrites)
 
 
 def pseudo_perplexity(texts: Sequence[str], name: str = "bundled") -> list[float]:
-    """Pseudo-perplexity of each text under the masked language model ``name``; nan where no word can be scored."""
+    """Return the pseudo-perplexity of each text under the masked language model ``name``; nan without a scored word."""
     from ... import models
 
     lm: Any = models.load_masked_lm(name)

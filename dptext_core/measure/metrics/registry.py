@@ -1,8 +1,7 @@
-"""Everything that is measured of a mechanism or a rewrite: title, unit, direction, bounds and judge, in one place.
+"""All measures of a mechanism or a rewrite in one place: title, unit, direction, bounds and judge.
 
-What computes a metric is elsewhere: metrics of a text in the files beside this one, those of a classifier in the
-laboratory's ``runner.tasks``, N_w and S_w in a token's distribution. Code that draws, prints or bounds a number looks
-it up here.
+They are computed elsewhere: metrics of a text in the files of this folder, those of a classifier in the laboratory's
+``runner.tasks``, N_w and S_w in a token's distribution. Code that draws, prints or bounds a number looks it up here.
 """
 
 from __future__ import annotations
@@ -11,23 +10,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
-#: What a metric tells: what is still useful, what an attacker finds out, both together, how near the texts are, how
-#: well a word can be denied, what it costs.
+#: What a metric measures: utility, privacy, both together, similarity of the texts, deniability of a word, or cost.
 KINDS = ("utility", "privacy", "gain", "similarity", "deniability", "speed")
-#: Behind a classifier's score: the same score by another classifier. A whole encoder that was trained for the task; and
-#: one that reads words, and for authors letters, and shares nothing with the bundled encoder.
+#: Suffixes of a classifier's score for another classifier: an encoder fine-tuned for the task; and a bag of words, or
+#: of letters for authors, which shares nothing with the bundled encoder.
 TUNED, BAG = "_finetuned", "_bag"
 JUDGES = (TUNED, BAG)
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. Its values lie in [low, high]; ``unit`` is "" for a plain number, "share" for a share of 1.
+    """One metric. Its values are in [low, high]; ``unit`` is "" for a plain number, "share" for a share of 1.
 
-    kind: one of ``KINDS``, "other" where nothing is known. greater_is_better: None where neither is. judge: the model
-    or classifier that gives the number, "" where it is counted or computed. about: what it says, in a sentence.
-    digits: a format for a value in a sentence. of, times: the metric that this one is in another unit, and how much
-    larger its numbers are. drawn: of words, whether it depends on what was drawn, so that every seed measures it.
+    kind: one of ``KINDS``, "other" if unknown. greater_is_better: None if neither direction is better. judge: the model
+    or classifier that computes the number, "" if it is counted or computed. about: its meaning, in a sentence. digits:
+    a format for a value in a sentence. of, times: the metric that this one shows in another unit, and the factor of its
+    numbers. drawn: for words, whether it depends on the samples, so that every seed measures it.
     """
 
     name: str
@@ -46,17 +44,17 @@ class Metric:
 
     @property
     def better(self) -> int:
-        """1 where more is better, −1 where less is, 0 where neither is."""
+        """Return 1 if more is better, −1 if less is better, 0 if neither is."""
         return {True: 1, False: -1, None: 0}[self.greater_is_better]
 
     @property
     def once(self) -> bool:
-        """Return True if it is measured on words, once for each setting and ε, whatever the number of seeds."""
+        """Return True if it is measured on words, once per setting and ε, whatever the number of seeds."""
         return self.kind == "deniability" and not self.drawn
 
     @property
     def task(self) -> str:
-        """Return the kind's name in result rows: a gain appears beside the attackers it is measured against."""
+        """Return the kind's name in result rows: a gain is listed with the attackers that it is measured against."""
         return {"gain": "privacy", "other": "utility"}.get(self.kind, self.kind)
 
 
@@ -72,7 +70,7 @@ _WORDS = "logistic regression on words and pairs of words (TF-IDF)"
 _LETTERS = "logistic regression on sequences of 2 to 5 letters (TF-IDF)"
 _ASKED = "the bundled masked language model, whose trunk is all-MiniLM-L6-v2"
 
-# What metrics of one family have in common.
+# Properties that the metrics of one family share.
 _share = partial(Metric, unit="share", low=0, high=1)
 _use = partial(_share, kind="utility", greater_is_better=True, judge=_CLASSIFIER)
 _author = partial(_share, kind="privacy", greater_is_better=False, judge=_CLASSIFIER)
@@ -86,18 +84,17 @@ _perplexity = partial(Metric, kind="similarity", unit="", greater_is_better=Fals
 _pace = partial(Metric, kind="speed", unit="tokens", greater_is_better=True, low=0, high=inf, digits=",.0f")
 _memory = partial(Metric, kind="speed", unit="MiB", greater_is_better=False, low=0, high=inf, digits=".1f")
 
-#: Every metric, in the order in which they are offered. Utility is that of a classifier trained and tested on rewritten
-#: texts.
+#: All metrics, in display order. Utility is that of a classifier trained and tested on rewritten texts.
 _ALL = (
-    _use("accuracy", "Accuracy", about="Share of test texts that are classified rightly."),
-    _use("macro_f1", "Macro F1", about="The mean of the classes' F1, each class counting the same."),
+    _use("accuracy", "Accuracy", about="Share of test texts that are classified correctly."),
+    _use("macro_f1", "Macro F1", about="The mean F1 of the classes, with equal weight for each class."),
     _use("f1", "Utility F1", about="Micro F1 of the useful label, trained and tested on rewritten texts."),
     _use(
         "matthews",
         "Matthews correlation",
         unit="",
         low=-1,
-        about="Of guessed and true classes: 1 is perfect, 0 is guessing.",
+        about="Correlation of predicted and true classes: 1 is perfect, 0 is guessing.",
         digits=".3f",
     ),
     _use(
@@ -153,15 +150,15 @@ _ALL = (
         "perplexity",
         "Perplexity",
         judge=_ASKED,
-        about="Pseudo-perplexity under the bundled masked language model: lower reads easier.",
+        about="Pseudo-perplexity under the bundled masked language model: lower is easier to read.",
         digits=".1f",
     ),
     _perplexity(
         "lm_perplexity",
         "Perplexity, language model",
         judge="a causal language model that was added (Gemma 3 270M, Q4_K_M)",
-        about="Perplexity of a word under a language model that writes text, over a set the geometric mean: lower "
-        "reads easier.",
+        about="Perplexity per word under a causal language model, as a geometric mean over the texts: lower is easier "
+        "to read.",
         digits=",.0f",
     ),
     _author("f1_static", "Attacker's F1, static", about=f"Micro F1 of guessing the author by {_STATIC}."),
@@ -206,8 +203,8 @@ _ALL = (
         "attack_two_texts",
         "Rewrite distinguished from one of another text",
         judge="the best of several classifiers",
-        about="How often a classifier says rightly of which of two texts a fresh rewrite is, the other having one "
-        "other word. A coin is right half of the time. It needs no word that answers to another.",
+        about="How often a classifier recognises which of two texts a fresh rewrite comes from, where the texts "
+        "differ in one word. Chance is 50%. No alignment of words is needed.",
     ),
     _attacked(
         "attack_reader",
@@ -240,22 +237,21 @@ _ALL = (
         "100 answers right",
         about="How often the most frequent of 100 fresh answers to the same text is the original word.",
     ),
-    _pace("tokens_per_second", "Tokens a second", about="Of the rewriting itself, on the machine named below."),
+    _pace("tokens_per_second", "Tokens a second", about="Speed of the rewriting itself, on the machine named below."),
     _pace("tokens_per_minute", "Tokens a minute", about="Of the rewriting itself.", of="tokens_per_second", times=60),
     _pace("tokens_per_day", "Tokens a day", about="Of the rewriting itself.", of="tokens_per_second", times=86400),
     _memory("mib_per_word", "MiB a word", about="Memory that the mechanism's tables take for each word."),
     _memory(
         "mib_per_1000_words",
         "MiB for 1,000 words",
-        about="The most memory that is held at one time while 1,000 words are rewritten.",
+        about="Peak memory while 1,000 words are rewritten.",
     ),
 )
 REGISTRY: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 
 def split_judge(name: str) -> tuple[str, str]:
-    """Return a metric's name without what names its classifier, and that: one of ``JUDGES``, or "" for the first
-    one."""
+    """Return a metric's name without its classifier, and the classifier: one of ``JUDGES``, or "" for the first one."""
     suffix = next((s for s in JUDGES if name.endswith(s)), "")
     return name.removesuffix(suffix), suffix
 

@@ -1,7 +1,7 @@
-"""Share of the original's words and numbers that stand unchanged in the rewrite, case ignored: 0 to 1.
+"""Share of the original's words and numbers that are unchanged in the rewrite, ignoring case: 0 to 1.
 
-Punctuation, symbols and clitics do not count. Where both texts have the same number of words they are compared position
-by position, else after an alignment (difflib). An original without a word gives 1: nothing was there to change.
+Punctuation, symbols and clitics do not count. Texts with the same number of words are compared position by position,
+others after an alignment (difflib). An original without words gives 1, since nothing could change.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...text.document import Document
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """Share of unchanged words of each original."""
+    """Return the share of unchanged words of each original."""
     return [_share(_words(original), _words(rewrite)) for original, rewrite in zip(originals, rewrites, strict=True)]
 
 

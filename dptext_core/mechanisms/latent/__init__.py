@@ -1,1 +1,1 @@
-"""Mechanisms that put noise on one vector of a whole text, and write from it."""
+"""Mechanisms that add noise to one vector of a whole text, and write a new text from it."""

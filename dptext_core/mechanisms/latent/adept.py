@@ -54,9 +54,9 @@ from ..config import option
 from ..preparing import Prepared
 from .noisy_vector import EncodedText, VectorMechanism, whole_text_epsilon
 
-#: Steps that make up the clipping norm.
+#: Number of steps in the clipping norm.
 GRID = 1 << 20
-#: As many times the norm as a number may be before its vector is scaled down: GRID² times this fits in 64 bits.
+#: Limit of a number relative to the norm before its vector is scaled down: GRID² times this fits in 64 bits.
 _FAR = 1 << 16
 
 
@@ -116,16 +116,20 @@ class ADePTConfig:
 
 
 def _scale_down(context: np.ndarray, norm: float) -> np.ndarray:
-    """Return a vector as float64 (d,), whose numbers are so small that products with GRID stay whole numbers of 64
-    bits: a far larger vector is scaled down. What is not a number counts as 0, an infinity as the largest float."""
+    """Return a vector as float64 (d,), scaled down if products with GRID would exceed 64-bit integers.
+
+    nan counts as 0, an infinity as the largest float.
+    """
     x = np.nan_to_num(np.asarray(context, np.float64))
     largest, most = float(np.abs(x).max(initial=0.0)), norm * _FAR
     return x if largest <= most else x / largest * most
 
 
 def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
-    """Whole steps of norm/GRID, int64 (d,), whose absolute values add up to GRID at most, whatever the floats are: what
-    is not a number counts as 0."""
+    """Clip to integer multiples of norm/GRID, int64 (d,), whose absolute values add up to at most GRID.
+
+    This holds for any floats: nan counts as 0.
+    """
     steps = np.trunc(_scale_down(context, norm) * (GRID / norm)).astype(np.int64)
     size = np.abs(steps)
     total = int(size.sum())
@@ -133,7 +137,7 @@ def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
 
 
 def clip_l2(context: np.ndarray, norm: float) -> np.ndarray:
-    """Whole steps of norm/GRID, int64 (d,), of the vector scaled to an ℓ2 norm of ``norm`` at most."""
+    """Clip to integer multiples of norm/GRID, int64 (d,), of the vector scaled to an ℓ2 norm of at most ``norm``."""
     x = _scale_down(context, norm)
     length = float(np.sqrt((x * x).sum()))
     return np.trunc(x * ((norm / length if length > norm else 1.0) * (GRID / norm))).astype(np.int64)
@@ -160,7 +164,7 @@ class ADePT(VectorMechanism):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        """Return a folder is named in full, and what it holds is looked at, so that what cannot be used is said now."""
+        """Resolve the folder, and read its shape, so that an unusable checkpoint is reported now."""
         ae.read_shape(folder := ae.checkpoint_folder(config.checkpoint))
         if config.checkpoint in ae.BUNDLED:
             return config
@@ -176,7 +180,7 @@ class ADePT(VectorMechanism):
 
     @cached_property
     def shape(self) -> ae.AutoencoderShape:
-        """What the checkpoint says of itself; loads no weights."""
+        """Return the checkpoint's shape; loads no weights."""
         return ae.read_shape(ae.checkpoint_folder(self.config.checkpoint))
 
     def loads(self) -> Mapping[str, str]:
@@ -187,7 +191,7 @@ class ADePT(VectorMechanism):
     def autoencoder(self) -> ae.Autoencoder:
         return ae.load_autoencoder(self.config.checkpoint)
 
-    # --- the promise
+    # --- the guarantee
 
     def _reason(self) -> Reason | None:
         """Return why there is no guarantee with these options; None where there is one."""
@@ -195,7 +199,7 @@ class ADePT(VectorMechanism):
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         if not isinstance(text, Prepared):
-            self.document(text)  # which refuses what is no text
+            self.document(text)  # which refuses values that are not texts
         c, reason = self.config, self._reason()
         return Guarantee(
             notion="none" if reason else "pure",
@@ -212,12 +216,12 @@ class ADePT(VectorMechanism):
         )
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
-        """Return the clipped vector in steps of C/GRID, int64 (d,). For the owner's eyes."""
+        """Return the clipped vector in steps of C/GRID, int64 (d,), for the owner alone."""
         return clip_l1(self.encoded(prepared).latent, self.config.clip_norm)
 
     @property
     def rate(self) -> Fraction:
-        """By how much ln of the noise's chances falls with each step."""
+        """Return how much the log-probability of the noise falls per step."""
         return Fraction(self.config.epsilon) / (2 * GRID)
 
     # --- rewriting
@@ -237,7 +241,7 @@ class ADePT(VectorMechanism):
         steps = self.clipped(prepared)
         if not self.config.no_noise:
             steps = steps + discrete_laplace(stream.at("latent"), len(steps), self.rate)
-        # From here on only this noisy vector is looked at.
+        # From here on, only this noisy vector is used.
         vector = steps.astype(np.float64) * (self.config.clip_norm / GRID)
         learned, size = self.shape.clip_norm, float(np.abs(vector).sum())
         if self.config.rescale and learned is not None and size > 0:
@@ -257,7 +261,7 @@ class ADePT(VectorMechanism):
 
 
 class _InputCoverage(InputCoverage[ADePT]):
-    """By the autoencoder's word pieces."""
+    """Coverage by the autoencoder's word pieces."""
 
     def known(self, document: Document) -> Sequence[bool]:
         return known_by(trunk_folder(), document)
@@ -276,7 +280,7 @@ class _AuditSupport(AuditSupport[ADePT]):
     """The noise on the vector that a text is written from."""
 
     def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
-        """Noise beyond both vectors in every place: the rate times how far they are apart in the ℓ1 norm."""
+        """Return the loss for noise beyond both vectors everywhere: the rate times their ℓ1 distance."""
         if self.m.config.no_noise:
             return None
         return float(self.m.rate * int(np.abs(self.m.clipped(a) - self.m.clipped(b)).sum()))
@@ -289,7 +293,7 @@ class _AuditSupport(AuditSupport[ADePT]):
 
 
 class ADePTOriginal(ADePT):
-    """ADePT as first published: ℓ2 clipping with noise for the ℓ1 norm. A baseline without a promise."""
+    """ADePT as first published: ℓ2 clipping with noise for the ℓ1 norm. A baseline without a guarantee."""
 
     name = "adept-original"
     references = ("krishna2021adept", "habernal2021devil")

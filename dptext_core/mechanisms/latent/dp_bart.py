@@ -64,13 +64,13 @@ from .noisy_vector import EncodedText, VectorMechanism, whole_text_epsilon
 
 #: Steps from 0 to the bound.
 GRID = 1 << 12
-#: C of the paper's released code for BART.
+#: C in the paper's released code for BART.
 PAPER_BOUND = 0.1
-#: C of the bundled model: half of the numbers that its encoder gives lie beyond (:func:`estimate_bound`).
+#: C of the bundled model: half of its encoder's numbers are beyond it (:func:`estimate_bound`).
 BUNDLED_BOUND = 0.3
-#: No run of so many tokens is written twice.
+#: Runs of this many tokens are never repeated.
 REPEATED = 3
-#: Public texts by which noisy numbers are estimated, and words of each.
+#: Number of public texts that the estimate of noisy numbers uses, and words of each.
 _PUBLIC, _WORDS = 128, 12
 
 
@@ -143,7 +143,7 @@ class DPBARTConfig:
 
 
 def clip(latent: np.ndarray, bound: float) -> np.ndarray:
-    """Whole steps of bound/GRID, int64, from −GRID to GRID, whatever the floats are: NaN counts as 0."""
+    """Clip to integer multiples of bound/GRID, int64, from −GRID to GRID, for any floats: NaN counts as 0."""
     inside = np.clip(np.nan_to_num(np.asarray(latent, np.float64)), -bound, bound) / bound
     return np.trunc(inside * GRID).astype(np.int64)
 
@@ -185,7 +185,7 @@ class DPBART(VectorMechanism):
 
     def replace(self, **options: Any) -> Self:
         if "model" in options and self.config.bound == default_bound(generator_spec(self.config.model, PROMPTED)):
-            # A bound that came with the old model follows the new one; one that was given stays.
+            # A bound that came from the old model follows the new one; an explicit one is unchanged.
             options = {"bound": None} | options
         return super().replace(**options)
 
@@ -212,11 +212,11 @@ class DPBART(VectorMechanism):
 
         return load_generator(self.config.model, PROMPTED)
 
-    # --- the promise
+    # --- the guarantee
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         if not isinstance(text, Prepared):
-            self.document(text)  # the promise is that of any text, and of nothing else
+            self.document(text)  # the guarantee is the same for every text
         c = self.config
         pure = c.noise == "laplace"
         return Guarantee(
@@ -238,7 +238,7 @@ class DPBART(VectorMechanism):
         return gaussian_sigma(c.epsilon, c.delta, 2 * GRID * math.sqrt(n))
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
-        """Return the clipped numbers in steps of C/GRID, int64 (l, d). For the owner's eyes."""
+        """Return the clipped numbers in steps of C/GRID, int64 (l, d), for the owner alone."""
         return clip(self.encoded(prepared).latent, self.config.bound)
 
     # --- rewriting
@@ -250,14 +250,14 @@ class DPBART(VectorMechanism):
         return ROWS
 
     def encode(self, documents: Sequence[Document]) -> list[EncodedText]:
-        """Return what the encoder makes of them, (l, d) each; 0 beyond the text."""
+        """Return the encoder's output for documents, (l, d) each; 0 beyond the text."""
         g, n = self.generator(), self.config.positions
         read = [_ids(g, d.visible.text, n) for d in documents]
         latents = g.latents([ids for ids, _ in read], n)
         return [EncodedText(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, latents, read, strict=True)]
 
     def _rate(self, n: int) -> Fraction:
-        """By how much ln of the chances of Laplace noise falls with each step."""
+        """Return how much the log-probability of Laplace noise falls per step."""
         return Fraction(self.config.epsilon) / (2 * GRID * n)
 
     def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
@@ -271,7 +271,7 @@ class DPBART(VectorMechanism):
         return (steps + noise.reshape(steps.shape)).astype(np.float64) * (self.config.bound / GRID)
 
     def _read(self, noisy: np.ndarray) -> np.ndarray:
-        """Return what the decoder reads, float32 (l, d): computed from the noisy numbers and what is public alone."""
+        """Return the decoder's input, float32 (l, d): computed from the noisy numbers and public data alone."""
         c = self.config
         if not c.denoise:
             return noisy.astype(np.float32)
@@ -309,7 +309,7 @@ class DPBART(VectorMechanism):
 
 
 class _InputCoverage(InputCoverage[DPBART]):
-    """By the model's tokens."""
+    """Coverage by the model's tokens."""
 
     def known(self, document: Document) -> Sequence[bool]:
         from ...models.coverage import spec_knows
@@ -322,7 +322,7 @@ class _InputCoverage(InputCoverage[DPBART]):
     def note(self, text: str | Prepared) -> str:
         if isinstance(text, EncodedText):
             cut = text.cut
-        else:  # of a plain text known where the model is loaded
+        else:  # for a plain text, known once the model is loaded
             n = self.m.config.positions
             cut = self.m.model_ready and _ids(self.m.generator(), self.m.plan(text).document.visible.text, n)[1]
         if not cut:
@@ -343,7 +343,7 @@ class _AuditSupport(AuditSupport[DPBART]):
         return gaussian_epsilon(self.m.config.delta, math.sqrt(int((apart * apart).sum())) / self.m.scale(apart.size))
 
     def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
-        """Of Gaussian noise exactly; of Laplace's a bound."""
+        """Return the exact value for Gaussian noise, and a bound for Laplace noise."""
         apart = (self.m.clipped(a) - self.m.clipped(b)).ravel()
         if self.m.config.noise == "laplace":
             return laplace_advantage(apart, float(self.m._rate(apart.size)))
@@ -351,7 +351,7 @@ class _AuditSupport(AuditSupport[DPBART]):
 
 
 def default_bound(spec: GeneratorSpec) -> float | None:
-    """Return the public bound that is known for a model; None where there is none.
+    """Return the known public bound of a model; None if there is none.
 
     A model's folder may name one in ``dptext.json``, as ``latent_bound``.
     """
@@ -368,10 +368,10 @@ def default_bound(spec: GeneratorSpec) -> float | None:
 def estimate_bound(
     texts: Iterable[str], model: str = BUNDLED, positions: int = 20, share: float = 0.5, most: int = 1000
 ) -> float:
-    """Return a bound from public texts: beyond it lies this share of the numbers that the encoder gives of them.
+    """Return a bound from public texts: this share of the encoder's numbers for them is beyond it.
 
-    Small bounds need little noise and let little through; where noise is large, half has been a good choice. The first
-    ``most`` texts are read.
+    Small bounds need little noise but limit the information; if noise is large, one half has been a good choice. Only
+    the first ``most`` texts are read.
     """
     from ...models.generator import ROWS
     from ...models.loaded_generators import load_generator
@@ -393,12 +393,12 @@ def estimate_bound(
 
 
 def _ids(generator: Any, text: str, positions: int) -> tuple[list[int], bool]:
-    """Return the ids that are read of a text, and whether it had to be cut for that."""
+    """Return the ids that are read of a text, and whether it was cut."""
     return generator.prompt("", " ".join(text.split()), "", positions)
 
 
 def _filled(latents: np.ndarray) -> np.ndarray:
-    """Return the rows (m, d) of places where a text stood."""
+    """Return the rows (m, d) at positions with text."""
     rows = latents.reshape(-1, latents.shape[-1])
     return rows[rows.any(axis=1)]
 
@@ -420,6 +420,6 @@ def _public_shape(generator: Any, positions: int, bound: float) -> tuple[np.ndar
     x = _filled(generator.latents(ids, positions)).astype(np.float64)
     z = clip(x, bound) * (bound / GRID)
     values, vectors = np.linalg.eigh(z.T @ z / len(z))
-    # Fewer places than numbers leave directions that were not seen.
+    # Fewer positions than numbers leave some directions without data.
     values = np.maximum(values, 0.0) + 1e-3 * values.mean()
     return values, vectors, vectors.T @ (z.T @ x) / len(z)

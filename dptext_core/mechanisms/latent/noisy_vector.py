@@ -1,4 +1,4 @@
-"""What mechanisms share that write a new text from one noisy vector of the whole text."""
+"""The shared base of mechanisms that write a new text from one noisy vector of the whole text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..base import Mechanism, in_runs
 from ..config import epsilon_option
 from ..preparing import Prepared
 
-#: The largest ε that is taken: there the noise is a few steps of the grid on which it is drawn, or fewer.
+#: The largest accepted ε: there the noise is at most a few steps of its grid.
 MOST = 1e6
 
 
@@ -29,15 +29,14 @@ def whole_text_epsilon(default: float, low: float, high: float) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class EncodedText(Prepared):
-    """A text with what the encoder made of it, float32, before clipping. cut: whether the text was longer than what is
-    read."""
+    """A text with the encoder's output, float32, before clipping. cut: whether the text exceeded the input length."""
 
     latent: np.ndarray
     cut: bool
 
 
 class VectorMechanism(Mechanism):
-    """An encoder's vector of the whole text, clipped, with noise, and a text that is written from it."""
+    """A clipped and noisy encoder vector of the whole text, and a new text written from it."""
 
     closed_form: ClassVar[bool] = False
     slow_to_prepare: ClassVar[bool] = False
@@ -45,27 +44,27 @@ class VectorMechanism(Mechanism):
     @property
     @abstractmethod
     def batch(self) -> int:
-        """Texts that are encoded, and that are written, at once."""
+        """Return the number of texts that are encoded, and written, at once."""
 
     @abstractmethod
     def encode(self, documents: Sequence[Document]) -> list[EncodedText]:
-        """Documents as the encoder reads them."""
+        """Return the encoder's output for documents."""
 
     @abstractmethod
     def clipped(self, prepared: Prepared) -> np.ndarray:
-        """Return the clipped vector in whole steps, int64. For the owner's eyes."""
+        """Return the clipped vector in integer steps, int64, for the owner alone."""
 
     @abstractmethod
     def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
-        """Return the noisy vector, float64: all of a text that the new one is written from."""
+        """Return the noisy vector, float64: the only input of the new text."""
 
     @abstractmethod
     def write(self, vectors: Sequence[np.ndarray], task: Task) -> list[str]:
-        """Texts from noisy vectors. task: told of the steps."""
+        """Return texts from noisy vectors. task: counts the steps."""
 
     @property
     def spent(self) -> float:
-        """ε of a text that was written."""
+        """Return ε of a written text."""
         return self.config.epsilon
 
     @property
@@ -80,7 +79,7 @@ class VectorMechanism(Mechanism):
         return text if isinstance(text, Prepared) else Prepared(self.document(text), self.key)
 
     def encoded(self, prepared: Prepared) -> EncodedText:
-        """Return what ``plan`` made is read now."""
+        """Return the text with the encoder's output, now computed."""
         return prepared if isinstance(prepared, EncodedText) else self.encode([prepared.document])[0]
 
     def prepare_document(self, document: Document, task: Task) -> Prepared:
@@ -108,7 +107,7 @@ class VectorMechanism(Mechanism):
         return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], task)
 
     def _written(self, wanted: Sequence[tuple[Prepared, NoiseStream]], task: Task) -> list[RewriteResult]:
-        """Results, a block after the other. Progress is by step for one text, else by text."""
+        """Yield results block by block. Progress is by step for one text, else by text."""
         out: list[RewriteResult] = []
         for start in range(0, len(wanted), self.batch):
             task.check()

@@ -1,1 +1,1 @@
-"""Mechanisms that draw from what a masked language model proposes."""
+"""Mechanisms that sample from the proposals of a masked language model."""

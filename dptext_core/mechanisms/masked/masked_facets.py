@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 
 class _Scores(StoredScores["MaskedWords"]):
-    """Those of the masks in the original text. What is put there is of all candidates of the model, or what ``of``
-    gives of a mechanism that releases the same words."""
+    """Scores of the masks in the original text.
+
+    They cover all candidates of the model, or those that ``of`` returned for a mechanism that releases the same words.
+    """
 
     def of(self, prepared: Prepared) -> np.ndarray:
         planned = self.m._planned(prepared)
@@ -38,7 +40,7 @@ class _Scores(StoredScores["MaskedWords"]):
 
 
 class _InputCoverage(InputCoverage["MaskedWords"]):
-    """By the words that the model has whole."""
+    """Coverage by the model's whole words."""
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         from ...models.coverage import known_tokens
@@ -53,14 +55,14 @@ class _InputCoverage(InputCoverage["MaskedWords"]):
 
 
 class Places(Alignment["MaskedWords"]):
-    """By the plan alone."""
+    """The sampled places, from the plan alone."""
 
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
         return self.m._planned(text).targets
 
 
 class MaskedLikelihood(Likelihood["MaskedWords"]):
-    """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
+    """In sequential order, the distribution of a word depends on earlier words, which differ at another ε."""
 
     @property
     def in_turn(self) -> bool:
@@ -95,7 +97,7 @@ class MaskedLikelihood(Likelihood["MaskedWords"]):
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
     ) -> np.ndarray:
-        """In sequential order, each word given those before it."""
+        """Return the probabilities, in sequential order of each word given those before it."""
         m = self.m
         if not self.in_turn:
             return super().in_places(prepared, released, task)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...models.masked_lm import MaskedLM
     from .masked_words import MaskedWords
 
-#: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
+#: Maximum rows of scores (one per token, 4 bytes per candidate) in a prepared text; longer texts are scored on demand.
 ROWS_KEPT = 800
 #: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
 Acts = dict[int, tuple[str | None, str | None]]
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class Draw(NamedTuple):
-    """One draw, of the word of token ``token`` or of one more after it, and what was released in the draws before."""
+    """One draw, of the word of token ``token`` or of an added word after it, and the earlier releases."""
 
     prepared: MaskedPrepared
     acts: Acts
@@ -42,7 +42,7 @@ class Draw(NamedTuple):
 
     @property
     def sees(self) -> tuple:
-        """Which draw of its text it is, and all of the others that its scores depend on."""
+        """Return which draw of its text it is, and which earlier releases its scores depend on."""
         return self.token, self.insert, *((i, a) for i, a in self.acts.items() if self.insert or i != self.token)
 
 
@@ -50,8 +50,8 @@ class Draw(NamedTuple):
 class MaskedPrepared(Prepared):
     """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
 
-    reasons: for each token why it is kept, None where it is replaced. stop: the list of stop words that were kept, None
-    where none are. never: the words that no scores are of. Scores appear when they are first asked for.
+    reasons: for each token why it is copied, None if it is replaced. stop: the list of copied stop words, None if there
+    are none. never: the words without scores. Scores are computed on first use.
     """
 
     reasons: tuple[str | None, ...]
@@ -69,17 +69,17 @@ class MaskedPrepared(Prepared):
     _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
 
     def holding(self, tokens: Collection[int], reason: str) -> MaskedPrepared:
-        """Return the same plan in which these tokens stay as they are."""
+        """Return the same plan in which these tokens are copied."""
         reasons = tuple(reason if i in tokens else r for i, r in enumerate(self.reasons))
         return replace(self, reasons=reasons, targets=tuple(i for i, r in enumerate(reasons) if r is None))
 
     def with_document(self, document: Document) -> MaskedPrepared:
-        """Return the same plan for a document that differs in tokens that stay. Its scores are computed again."""
+        """Return the same plan for a document that differs in copied tokens. Its scores are computed again."""
         return replace(self, document=document)
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """What is released besides drawn words: kept tokens and gaps."""
+        """Return what is released besides sampled words: copied tokens and gaps."""
         return self.document.skeleton([r is None for r in self.reasons])
 
     @property
@@ -90,13 +90,13 @@ class MaskedPrepared(Prepared):
         return self._pieces
 
     def cut(self, lm: MaskedLM) -> None:
-        """Cut the text into word pieces, unless that was done before."""
+        """Cut the text into word pieces, unless already done."""
         with self._lock:
             if not self._pieces:
                 self._pieces.extend(lm.encode(self.document))
 
     def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
-        """Keep scores that were computed already, as many as a prepared text holds."""
+        """Store computed scores, up to the limit of a prepared text."""
         with self._lock:
             for k, row in zip(keys, logits, strict=True):
                 if len(self._rows) < ROWS_KEPT:
@@ -106,8 +106,7 @@ class MaskedPrepared(Prepared):
         self._shared.append(True)
 
     def table(self, key: tuple, make: Callable[[], T]) -> T:
-        """Return what is made of the scores of one draw; of a shared text what was made before by the same ``key``, as
-        far as it is among those that came last, of two ways to make all of them."""
+        """Return the table of one draw's scores; for a shared text, the cached one with the same ``key``, if recent."""
         if not self._shared:
             return make()
         with self._lock:
@@ -121,30 +120,30 @@ class MaskedPrepared(Prepared):
         return found
 
     def given(self, draw: Draw) -> np.ndarray | None:
-        """Scores of a draw that depends on those before it, where they are kept."""
+        """Return the stored scores of a draw that depends on earlier ones."""
         with self._lock:
             return self._given.get(draw.sees)
 
     def keep(self, draw: Draw, scores: np.ndarray) -> None:
-        """Keep such scores: those that came last, of as many draws as a rewrite has."""
+        """Store such scores: the most recent ones, of as many draws as a rewrite has."""
         with self._lock:
             self._given[draw.sees] = scores.copy()
             if len(self._given) > min(ROWS_KEPT, 2 * len(self.targets)):
                 del self._given[next(iter(self._given))]
 
     def has(self, key: tuple[int, bool]) -> bool:
-        """Whether the scores of this draw are kept already."""
+        """Return True if the scores of this draw are stored."""
         with self._lock:
             return key in self._rows
 
     def of_allowed(self, scores: np.ndarray) -> np.ndarray:
-        """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
+        """Reduce scores (n, V) of all candidates of the model to those that may be released."""
         return without_banned(scores, banned_candidates(self.model, self.document.language, self.never))
 
     def request(self, index: int, insert: bool = False, given: tuple[list[list[int]], int] | None = None):
-        """Return what the model is asked for: the mask on token ``index``, or on a new token after it.
+        """Return the model's request: the mask on token ``index``, or on a new token after it.
 
-        given: the masked half and the place of its mask where it is no longer the original text.
+        given: the masked half and the position of its mask if it is no longer the original text.
         """
         from ...models import MaskRequest
 
@@ -156,14 +155,14 @@ class MaskedPrepared(Prepared):
         return MaskRequest(context=context, masked=masked, target=at, context_target=index)
 
     def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Iterable[np.ndarray]:
-        """Return the rows of :meth:`logits` without a copy of those that are kept. Do not change them."""
+        """Return the rows of :meth:`logits` without a copy of stored ones. Do not change them."""
         with self._lock:
             kept = [self._rows.get(k) for k in keys]
         found = [row for row in kept if row is not None]
         return found if len(found) == len(keys) else self.logits(keys, task)
 
     def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
-        """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
+        """Return raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
         rows = self._rows
         with self._lock:
             missing = [k for k in keys if k not in rows]
@@ -179,7 +178,7 @@ class MaskedPrepared(Prepared):
             self.fill(missing, scores)
             return fresh
         with self._lock:
-            if len(keys) == 1:  # as what is shown of a word asks, for each word: no copy of it
+            if len(keys) == 1:  # views of a word ask for each word: no copy of it
                 one = rows[keys[0]][np.newaxis]
                 one.flags.writeable = False
                 return one
@@ -188,8 +187,11 @@ class MaskedPrepared(Prepared):
 
 @dataclass(frozen=True, eq=False)
 class MaskedTrace(Trace):
-    """How each word was drawn. acts: what was released at each token; keys: the draw of each step as (token, whether it
-    was added), None where there was none. fresh: the noise is not that of ``stream``."""
+    """How each word was sampled.
+
+    acts: the release at each token; keys: the draw of each step as (token, whether it was added), None without a draw.
+    fresh: the noise is not that of ``stream``.
+    """
 
     mechanism: MaskedWords
     prepared: MaskedPrepared
@@ -217,7 +219,7 @@ class MaskedTrace(Trace):
         return () if self.keys[i] is None else self.mechanism._views(self.table(i, unit), unit)
 
     def before(self, key: tuple[int, bool]) -> Acts:
-        """Return what was released before this draw, in the order of the draws."""
+        """Return the earlier releases of this draw, in order."""
         earlier = list(self.acts)[: list(self.acts).index(key[0])]
         return {j: self.acts[j] for j in earlier} | {key[0]: (self.acts[key[0]][0], None)}
 

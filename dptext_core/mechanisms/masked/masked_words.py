@@ -40,14 +40,14 @@ from .masked_prepared import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedTrace
 from .model_words import banned_candidates, candidates, language_model, lookup, score, without_banned
 
 _BLOCK = 128
-#: Words of several texts that are asked for in one call.
+#: Words of several texts per call of the engine.
 _ASKED = 256
-#: Texts whose words are drawn in step.
+#: Texts whose words are sampled in step.
 _IN_STEP = 32
 
 
 class MaskedWords(Mechanism):
-    """Every word is replaced by a draw from a table of scores that a masked language model gives at its place."""
+    """Replace every word by a sample from a masked language model's scores at its place."""
 
     family = "masked language model"
     notion = "pure"
@@ -73,7 +73,7 @@ class MaskedWords(Mechanism):
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The words that can be released, in the order of scores."""
+        """Return the words that can be released, in the order of scores."""
         return candidates(self.config.model, self.language, self._banned)
 
     # --- which tokens are replaced
@@ -99,7 +99,7 @@ class MaskedWords(Mechanism):
         return prepared
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        """Yield prepared texts, one after the other. Short ones go through the model together."""
+        """Yield prepared texts in order. Short ones go through the model together."""
         task, planned = task or UNWATCHED, [self.plan(text) for text in text_list(texts)]
         begin = words = 0
         for k, prepared in enumerate(planned, 1):
@@ -111,7 +111,7 @@ class MaskedWords(Mechanism):
                 begin, words = k, 0
 
     def _score(self, texts: Sequence[MaskedPrepared], task: Task) -> None:
-        """Compute and keep the scores of texts, of as many words as a prepared text holds, all in one call."""
+        """Compute and store the scores of texts, up to the limit of a prepared text, in one call."""
         if self.config.order != "parallel":
             return
         keys = [[(i, False) for i in p.targets] if len(p.targets) <= ROWS_KEPT else [] for p in texts]
@@ -129,7 +129,7 @@ class MaskedWords(Mechanism):
         at = 0
         for p, some in zip(texts, keys, strict=True):
             own = scores[at : at + len(some)]
-            # A text that is kept must not hold the scores of all the others.
+            # A stored text must not keep the scores of all the others alive.
             p.fill(some, own if len(own) == len(scores) else own.copy())
             at += len(some)
 
@@ -150,7 +150,7 @@ class MaskedWords(Mechanism):
         return Places(self)
 
     def plan(self, text: str | Prepared | Document) -> MaskedPrepared:
-        """Return the text with what is kept and what is replaced; scores are computed when they are first asked for."""
+        """Return the text with its copied and replaced tokens; scores are computed on first use."""
         if isinstance(text, Prepared):
             return self._planned(text)
         document = text if isinstance(text, Document) else self.document(text)
@@ -161,7 +161,7 @@ class MaskedWords(Mechanism):
         return self.prepared_cls(document, self.key, reasons, targets, c.model, c.contextualize, stop, self.never)
 
     def plan_document(self, document: Document) -> MaskedPrepared:
-        """Return the plan of a text that is cut into tokens, without a pass of the model."""
+        """Return the plan of a tokenised text, without a model pass."""
         return self.plan(document)
 
     def _planned(self, text: str | Prepared) -> MaskedPrepared:
@@ -175,7 +175,7 @@ class MaskedWords(Mechanism):
     def tables(
         self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED
     ) -> Sequence[Channel]:
-        """Return the channels of (token index, insertion?) where every word is drawn in the original text."""
+        """Return the channels of (token index, insertion?) if every word is sampled in the original text."""
 
     @abstractmethod
     def tables_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> Sequence[Channel]:
@@ -185,17 +185,17 @@ class MaskedWords(Mechanism):
     def table_given(
         self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, task: Task = UNWATCHED
     ) -> Channel:
-        """As :meth:`tables_given`, of one draw."""
+        """Return the channel of one draw: see :meth:`tables_given`."""
         return self.tables_given([Draw(prepared, acts, index, insert)], task)[0]
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray | None:
-        """Return the model's scores at one draw before they are clipped, float32 (V,); None where none are clipped."""
+        """Return the model's scores at one draw before they are clipped, float32 (V,); None if none are clipped."""
         if self.config.order == "parallel":
             return prepared.logits([(index, insert)])[0]
         return self._logits_given([Draw(prepared, acts, index, insert)])[0]
 
     def _keep(self, source: str | None) -> np.ndarray:
-        """Where the original word stands among the candidates."""
+        """Return the index of the original word among the candidates."""
         if source is None:
             return NOWHERE
         return lookup(self.config.model, self.language, self._banned).get(source.casefold(), NOWHERE)
@@ -211,7 +211,7 @@ class MaskedWords(Mechanism):
         epsilon = self.epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 
-    # --- the promise
+    # --- the guarantee
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         prepared = self._planned(text)
@@ -241,7 +241,7 @@ class MaskedWords(Mechanism):
         return ComparisonScope()
 
     def _views(self, channel: Channel, unit: Unit) -> tuple:
-        """Pictures of how a word came about."""
+        """Return figures of how a word was sampled."""
         return ()
 
     def _broken(self) -> Reason | None:
@@ -249,13 +249,13 @@ class MaskedWords(Mechanism):
         return None
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
-        """Worst-case total, expected total where it is random, largest number of draws."""
+        """Return the worst-case total, the expected total if it is random, and the largest number of draws."""
         return float(sum(spent)), None, len(spent)
 
     def _length_exposed(self) -> NotProtected:
         return NotProtected(NotProtectedKind.TOKEN_COUNT)
 
-    # --- drawing
+    # --- sampling
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         assert isinstance(prepared, MaskedPrepared)
@@ -296,7 +296,7 @@ class MaskedWords(Mechanism):
     def _rewrite_in_step(
         self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], task: Task
     ) -> list[RewriteResult]:
-        """Texts whose words are drawn one after the other, many texts at once: a pass serves a word of each."""
+        """Rewrite texts whose words are sampled in sequence, many texts at once: a pass serves a word of each."""
         out: list[RewriteResult] = []
         for start in range(0, len(texts), _IN_STEP):
             block, own = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
@@ -306,7 +306,7 @@ class MaskedWords(Mechanism):
         return out
 
     def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
-        """Whether token ``index`` is deleted, and whether a word is added after it."""
+        """Return whether token ``index`` is deleted, and whether a word is added after it."""
         return False, False
 
     def _draw_parallel(self, prepared, epsilons, stream, task: Task) -> Acts:
@@ -325,13 +325,13 @@ class MaskedWords(Mechanism):
         return acts
 
     def _order(self, prepared: MaskedPrepared, task: Task = UNWATCHED) -> Sequence[int]:
-        """Return the replaced tokens in the order in which they are drawn, where they are not drawn in parallel."""
+        """Return the replaced tokens in the order of sampling, if they are not sampled in parallel."""
         return prepared.targets
 
     def _draw_in_step(
         self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], task: Task = UNWATCHED
     ) -> list[Acts]:
-        """As :meth:`_draw_parallel`, but later words see what was released before (Algorithms 2 and 3)."""
+        """Sample each word given the earlier releases (Algorithms 2 and 3): see :meth:`_draw_parallel`."""
         orders = [self._order(p, task) for p in texts]
         epsilons = [self.epsilons(p) for p in texts]
         acts: list[Acts] = [{} for _ in texts]
@@ -353,7 +353,7 @@ class MaskedWords(Mechanism):
         return acts
 
     def _logits_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> np.ndarray:
-        """Raw logits (n, V) of draws: the masked half has what was released before, and else the original words."""
+        """Return raw logits (n, V) of draws: the masked half has the earlier releases and original words."""
         kept = [d.prepared.given(d) for d in draws]
         missing = [d for d, row in zip(draws, kept, strict=True) if row is None]
         if not missing:
@@ -392,8 +392,7 @@ class MaskedWords(Mechanism):
     def _result(
         self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, guarantee: Guarantee | None = None
     ) -> RewriteResult:
-        """Return the released text with its steps. guarantee: given where the noise is fresh and not that of
-        ``stream``."""
+        """Return the released text with its steps. guarantee: given if the noise is not that of ``stream``."""
         document = prepared.document
         deleted = {i for i, (word, _) in acts.items() if word is None}
         begins = prepared.skeleton.starts(deleted)

@@ -12,7 +12,7 @@ from ...support.task import UNWATCHED, Task
 from ...text.language import Language
 from ..blocklist import Blocklist, public_blocklist
 
-#: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
+#: Seconds a call waits for the engine (plus one per mask) before it raises Busy.
 PATIENCE = 60.0
 
 
@@ -23,7 +23,7 @@ def language_model(model: str, language: Language):
 
 
 def score(model: str, language: Language, requests: list, task: Task = UNWATCHED) -> np.ndarray:
-    """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
+    """Return raw logits (n, V) of the requests, or raise Busy instead of waiting endlessly."""
     from ...models import engine
 
     scored = engine(model, language=language)
@@ -31,12 +31,12 @@ def score(model: str, language: Language, requests: list, task: Task = UNWATCHED
 
 
 def without_banned(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
-    """Scores (…, V) without those of banned candidates."""
+    """Return scores (…, V) without those of banned candidates."""
     return np.delete(scores, banned, axis=-1) if banned else scores
 
 
 def banned_candidates(model: str, language: Language, never: Blocklist) -> tuple[int, ...]:
-    """Which of a model's candidates are never released, ascending."""
+    """Return which of a model's candidates are on the blocklist, ascending."""
     public = _public_banned(model, language) if never.public else ()
     if not never.own:
         return public
@@ -45,14 +45,13 @@ def banned_candidates(model: str, language: Language, never: Blocklist) -> tuple
 
 @lru_cache(maxsize=8)
 def _public_banned(model: str, language: Language) -> tuple[int, ...]:
-    """Which of a model's candidates are on everybody's list: each mechanism asks for them anew, at each ε."""
+    """Return which of a model's candidates are on the program's list, cached for all mechanisms."""
     return Blocklist(public_blocklist()).places(candidates(model, language))
 
 
 @lru_cache(maxsize=8)
 def candidates(model: str, language: Language, without: tuple[int, ...] = ()) -> tuple[str, ...]:
-    """Return the model's candidates, but for those at the places ``without``; of the bundled model without loading
-    it."""
+    """Return the model's candidates except those at the indices ``without``; the bundled model is not loaded."""
     if without:
         gone, known = set(without), candidates(model, language)
         if len(gone) >= len(known):
@@ -65,7 +64,7 @@ def candidates(model: str, language: Language, without: tuple[int, ...] = ()) ->
 
 @lru_cache(maxsize=8)
 def lookup(model: str, language: Language, without: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
-    """Lower-case word → indices among the :func:`candidates`."""
+    """Map each lower-case word to its indices among the :func:`candidates`."""
     places: dict[str, list[int]] = {}
     for i, word in enumerate(candidates(model, language, without)):
         places.setdefault(word.casefold(), []).append(i)

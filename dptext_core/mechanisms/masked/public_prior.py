@@ -1,9 +1,8 @@
-"""What may be proposed for a word before anything private is looked at.
+"""Proposals for a word from public information alone.
 
-The exponential mechanism may start from any public distribution b: between two texts for which b is the same it
-cancels, and the promise is the one without it. So a proposal here is computed from a :class:`PublicText` alone, which
-holds what the promise makes the same: kept tokens, gaps, and the words that were released so far. An original word is
-nowhere in it.
+The exponential mechanism may start from any public distribution b: it cancels between two texts with the same b, and
+the guarantee is the one without it. So a proposal is computed from a :class:`PublicText` alone. It contains what the
+guarantee holds fixed: copied tokens, gaps, and the words released so far. It contains no original word.
 """
 
 from __future__ import annotations
@@ -22,14 +21,17 @@ from ...text.language import Language
 from ...text.skeleton import Skeleton
 from .model_words import language_model, score
 
-#: What a text must share with the private one for draws from a proposal to be compared.
+#: What a text must share with the private one for samples from a proposal to be compared.
 SAME_SKELETON = ComparisonScope(Condition(ConditionKind.SKELETON))
 
 
 @dataclass(frozen=True)
 class PublicText(Private):
-    """All that a proposal may look at. skeleton: the kept tokens and the gaps. released: (place, word), for the holes
-    of the skeleton that have a released word already."""
+    """The only input of a proposal.
+
+    skeleton: the copied tokens and the gaps. released: (place, word), for the holes of the skeleton that already have a
+    released word.
+    """
 
     skeleton: Skeleton
     released: tuple[tuple[int, str], ...] = ()
@@ -43,7 +45,7 @@ class PublicText(Private):
 
     @property
     def words(self) -> tuple[str | None, ...]:
-        """What stands at each place; None where nothing was released yet."""
+        """Return the word at each place; None if nothing was released yet."""
         found = dict(self.released)
         return tuple(kept if kept is not None else found.get(i) for i, kept in enumerate(self.skeleton.kept))
 
@@ -75,7 +77,7 @@ def proposed_logits(
 
 
 def entropies(log_weights: np.ndarray) -> np.ndarray:
-    """Shannon entropy in nats of each row of ln-weights (n, V), float64 (n,)."""
+    """Return the Shannon entropy in nats of each row of ln-weights (n, V), float64 (n,)."""
     x = log_weights.astype(np.float64)
     x -= x.max(axis=1, keepdims=True)
     p = np.exp(x)

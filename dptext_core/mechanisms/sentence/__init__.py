@@ -1,1 +1,1 @@
-"""One draw for a whole sentence: a public bank of sentences, and the likeness of meaning."""
+"""The sentence-level exponential mechanism: a public sentence bank, and similarity of meaning."""

@@ -26,12 +26,12 @@ from .sentence_trace import _TOGETHER, CosineTable, SentencePrepared, SentenceTr
 if TYPE_CHECKING:
     from .dp_sentence import DPSentence  # noqa: F401 (named in the bases of classes)
 
-#: A bank whose nearest sentence is farther has nothing alike: below this lies a tenth of the sentences of public texts.
+#: Cosine below which a bank has no similar sentence: a tenth of the sentences of public texts are below it.
 FAR = 0.4
 
 
 class _Likelihood(Likelihood["DPSentence"]):
-    """Of whole sentences, each by itself, and of further ones for the same given those before."""
+    """Probabilities of whole sentences: each alone, and further ones for the same original given those before."""
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
         tables, each = self.m.tables(prepared), self.m.config.each
@@ -46,7 +46,7 @@ class _Likelihood(Likelihood["DPSentence"]):
     def log(
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
     ) -> np.ndarray:
-        """Of the sentences that were drawn, the empty ones among them; −∞ for a text with another number of them."""
+        """Return log-probabilities of the sampled sentences, or −∞ for another number of sentences."""
         return self._log(texts, results, task or UNWATCHED)
 
     def relative(
@@ -57,7 +57,7 @@ class _Likelihood(Likelihood["DPSentence"]):
         frames: Sequence[Frame] = (),
         task: Task | None = None,
     ) -> np.ndarray:
-        """As :meth:`log` up to a constant: sentences that are the same in every text cancel, and are not scored."""
+        """Return :meth:`log` up to a constant: sentences common to every text cancel, and are not scored."""
         codes = [self.m._encoded(text, task or UNWATCHED).codes for text in texts]
         if len({len(c) for c in codes}) > 1:
             return self._log(texts, results, task or UNWATCHED)
@@ -66,7 +66,7 @@ class _Likelihood(Likelihood["DPSentence"]):
     def _log(
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task, only: np.ndarray | None = None
     ) -> np.ndarray:
-        """only: the places of the sentences that count; None: all."""
+        """Return the log-probabilities. only: the places of the sentences that count; None: all."""
         check_made(self.m, results)
         chosen = [r.trace.chosen for r in results if isinstance(r.trace, SentenceTrace)]
         out = np.full((len(texts), len(results)), -np.inf)
@@ -90,7 +90,7 @@ class _Likelihood(Likelihood["DPSentence"]):
 
 
 class _AuditSupport(AuditSupport["DPSentence"]):
-    """Texts with as many sentences that are read."""
+    """The guarantee compares texts with the same number of sentences read."""
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
         one, other = (len(self.m._read(self.m._document_of(x))) for x in (a, b))
@@ -101,12 +101,12 @@ class _AuditSupport(AuditSupport["DPSentence"]):
 
 
 def _is_long(sentence: str) -> bool:
-    """Whether the encoder reads its beginning only."""
+    """Return True if the encoder reads only its beginning."""
     return len(sentence) > PIECES and autoencoder.pieces(sentence, PIECES)[1] > PIECES
 
 
 class _InputCoverage(InputCoverage["DPSentence"]):
-    """By the encoder's word pieces, up to the slots."""
+    """Coverage by the encoder's word pieces, up to the slots."""
 
     def known(self, document: Document) -> Sequence[bool]:
         return known_by(trunk_folder(), document)
@@ -124,7 +124,7 @@ class _InputCoverage(InputCoverage["DPSentence"]):
             )
         if slots is not None and n > slots:
             said.append(f"This text has {n:,} sentences and {slots:,} of them are read. The rest is ignored.")
-        # Of a text that was not read yet this would take the encoder.
+        # For a text that was not read yet, this would need the encoder.
         if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
             said.append(
                 "The bank has no similar sentence: the nearest has a cosine of "

@@ -16,15 +16,15 @@ from ..preparing import Prepared
 if TYPE_CHECKING:
     from .dp_sentence import DPSentence
 
-#: Scores of sentences that one result keeps once they were asked for.
+#: Maximum scores of sentences that one result stores.
 _KEPT = 16
-#: Sentences that are held against the bank together: 8 MB for 33,000.
+#: Sentences compared with the bank at once: 8 MB for 33,000.
 _TOGETHER = 32
 
 
 @dataclass(frozen=True, eq=False)
 class SentencePrepared(Prepared):
-    """A text with the vectors of the sentences that are read: int16 (m, 384), as :func:`text_codes` gives them."""
+    """A text with the vectors of the sentences that are read: int16 (m, 384), from :func:`text_codes`."""
 
     codes: np.ndarray
 
@@ -53,16 +53,16 @@ class CosineTable(Channel):
 
     @property
     def bends(self) -> bool:
-        """Where a cosine enters or leaves a range that follows from ε."""
+        """Return where a cosine enters or leaves a range that depends on ε."""
         return self.ends is None
 
     def utilities(self, epsilon: float) -> np.ndarray:
-        """u of every candidate, float64 (n,), in [0, 1]."""
+        """Return u of every candidate, float64 (n,), in [0, 1]."""
         low, high = self.ends or sentence_range(epsilon, self.before)
         return np.clip((np.clip(self.cosines, low, high) - low) / (high - low), 0.0, 1.0)
 
     def log_weights(self, epsilon: float) -> np.ndarray:
-        """ln p up to a constant, float64 (n,)."""
+        """Return ln p up to a constant, float64 (n,)."""
         return epsilon / 2 * (self.utilities(epsilon) - 1.0)
 
     @property
@@ -93,8 +93,10 @@ class CosineTable(Channel):
 
 
 class SentenceTrace(Trace):
-    """What was drawn for each sentence. Chances are computed again from the vectors, to the same bits. What a further
-    sentence is drawn from depends on those before it, which are others at another ε."""
+    """The sampled sentences. Probabilities are recomputed from the vectors, to the same bits.
+
+    The distribution of a further sentence depends on those before it, which differ at another ε.
+    """
 
     def __init__(self, mechanism: DPSentence, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream):
         self._mechanism, self._prepared, self._stream = mechanism, prepared, stream
@@ -125,8 +127,10 @@ class SentenceTrace(Trace):
 
 
 def sentence_range(epsilon: float, before: int = 0) -> tuple[float, float]:
-    """Return the range of cosines that are told apart where none is given: a public law of ε, and of how many sentences
-    were drawn before for the same one, chosen on public text (tools/choose_sentence_range.py)."""
+    """Return the default range of cosines that are distinguished: a public function of ε, chosen on public text.
+
+    It also depends on how many sentences were sampled before for the same original (tools/choose_sentence_range.py).
+    """
     if before:
         low = 0.25 + min(0.15, epsilon / 150) + 0.1 * min(before - 1, 2)
         return low, min(1.0, low + min(epsilon / 150, 0.15 + epsilon / 500))

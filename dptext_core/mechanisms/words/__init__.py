@@ -1,1 +1,1 @@
-"""Mechanisms that replace a word by another one: lists, distances, noise on vectors."""
+"""Mechanisms that replace each word by another one: lists, distances, noise on vectors."""

@@ -16,7 +16,7 @@ MASK = "[MASK]"
 
 
 class Vocabulary(Hashable, Protocol):
-    """Words in a fixed order, each once, case ignored: a word space, or the words on 1-D lists."""
+    """Words in a fixed order, each once, ignoring case: a word space, or the words on one-dimensional lists."""
 
     @property
     def words(self) -> tuple[str, ...]: ...
@@ -24,7 +24,7 @@ class Vocabulary(Hashable, Protocol):
 
 @weak_cache(3)
 def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
-    """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
+    """Map each lower-case word to its row, or to KEPT for a stop word of the vocabulary. Contains public words only."""
     found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
     if stop is not None:
         found |= dict.fromkeys((w for w in found if w in stop), KEPT)
@@ -32,6 +32,6 @@ def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
 
 
 def places_of(candidates: Sequence[str], word: str) -> np.ndarray:
-    """Where a word stands among candidates, case ignored."""
+    """Return the indices of a word among candidates, ignoring case."""
     key = word.lower()
     return np.flatnonzero([c.lower() == key for c in candidates])

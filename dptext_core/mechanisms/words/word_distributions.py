@@ -1,4 +1,4 @@
-"""The distribution of each word of a public vocabulary, whatever stands around it."""
+"""The distribution of each word of a public vocabulary, independent of its context."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .word_codes import Vocabulary, places_of
 if TYPE_CHECKING:
     from ...words import WordSpace
 
-#: Words up to which a pass over all of them is too short to ask for patience.
+#: Number of words for which a pass over all of them is fast enough.
 SHORT = 3000
 
 
 class WordDistributions(Mechanism):
-    """Sample every word of a vocabulary from a distribution of its own (see :meth:`channel`)."""
+    """Sample every word of a vocabulary from its own distribution (see :meth:`channel`)."""
 
     @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
-        """Where ε bites on the vocabulary in use: from nearly no word kept (N_w 0.02) to nearly all (0.98).
+        """Return the range in which ε matters on this vocabulary: from N_w 0.02 to 0.98.
 
-        Measured by ``bench deniability`` for what is bundled; else a wide axis with the default of the default
+        Measured by ``bench deniability`` for bundled vocabularies; else a wide axis with the default of the default
         vocabulary.
         """
         measured = _ranges().get(cls.name, {})
@@ -41,12 +41,12 @@ class WordDistributions(Mechanism):
 
     @classmethod
     def range_key(cls, options: Mapping[str, Any]) -> str:
-        """Return what of the options decides where ε bites, as the key of the measured ranges."""
+        """Return the options that determine that range, as the key of the measured ranges."""
         return str(options.get("space", "minilm"))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words that it knows, those that are never released left out; rows count in them."""
+        """Return its words, without those on the blocklist; rows count in them."""
         return self._known()
 
     def _known(self) -> WordSpace:
@@ -58,21 +58,21 @@ class WordDistributions(Mechanism):
 
     @abstractmethod
     def channel(self, row: int) -> Channel:
-        """Return what the word at ``row`` of the vocabulary is drawn from."""
+        """Return the distribution of the word at ``row`` of the vocabulary."""
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
-        """Return the channels of several words; those that work them out together do better than this."""
+        """Return the channels of several words; mechanisms that compute them together do better than this."""
         return [self.channel(int(r)) for r in rows]
 
     @property
     def space(self) -> WordSpace:
-        """The word space in which its words are near or far: the default one, where it has none of its own."""
+        """Return the word space for distances between its words: the default one, if it has none of its own."""
         from ...words import word_space
 
         return word_space()
 
     def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
-        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly."""
+        """Return ln p(released | word) of the words at ``rows``, float64 (n,), exactly."""
         out, places, last = np.empty(len(rows)), np.empty(0, np.int64), None
         for i, channel in enumerate(self.channels(rows)):
             if channel.candidates is not last:

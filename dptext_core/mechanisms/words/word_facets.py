@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _InputCoverage(InputCoverage["WordMechanism"]):
-    """By its vocabulary."""
+    """Coverage by its vocabulary."""
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         prepared = self.m._planned(text)
@@ -38,7 +38,7 @@ class _InputCoverage(InputCoverage["WordMechanism"]):
 
 
 class _Places(Alignment["WordMechanism"]):
-    """By the plan alone."""
+    """The sampled places, from the plan alone."""
 
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
         return tuple(self.m._planned(text).known.tolist())
@@ -54,14 +54,14 @@ class _Places(Alignment["WordMechanism"]):
 
 
 class _AuditSupport(AuditSupport["WordMechanism"]):
-    """A word mechanism says itself how far words are apart."""
+    """A word mechanism itself states the distances of words."""
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         return self.m.distances(words)
 
 
 class WordLikelihood(Likelihood["WordMechanism"]):
-    """Places that share a draw have the same word, and its chance once."""
+    """Places that share a draw have the same word, and count once."""
 
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED

@@ -1,4 +1,4 @@
-"""CusText's groups of words: how each mapping builds them, and the groups that are stored."""
+"""CusText's groups of words: how each mapping builds them, and the stored groups."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ...support.task import UNWATCHED, Task
 from ...words import WordSpace
 from ...words.space import kth_bound
 
-#: Numbers of output words that pages offer, and the bundled file with who shares which set of so many.
+#: Set sizes that pages offer, and the bundled file with the groups for each size.
 TRIES = (5, 20, 50)
 GROUPS = "groups.npz"
 _BLOCK = 256
-#: Numbers of vectors that are gathered at once: 64 MB in float64.
+#: Numbers of vectors gathered at once: 64 MB in float64.
 _NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Who shares which output set.
+    """The words that share each output set.
 
-    group: int64 (V,), the set of each word. outputs: the rows of each set, the nearest to its first word first.
+    group: int64 (V,), the set of each word. outputs: the rows of each set, nearest to its first word first.
     """
 
     group: np.ndarray
@@ -37,21 +37,21 @@ class Groups:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many words share each set, int64."""
+        """Return how many words share each set, int64."""
         return np.bincount(self.group, minlength=len(self.outputs))
 
     @cached_property
     def alone(self) -> float:
-        """The share of words that share their set with no other: no ε protects them."""
+        """Return the share of words that share their set with no other: no ε protects them."""
         return float((self.sizes[self.group] == 1).mean())
 
     def members(self, row: int) -> np.ndarray:
-        """Return the words that share the set of a word, itself included."""
+        """Return the words that share the set of a word, including itself."""
         return np.flatnonzero(self.group == self.group[row])
 
 
 def _first_equal(vectors: np.ndarray) -> np.ndarray | None:
-    """For each row the first row that equals it, int64; None where all rows differ."""
+    """Return for each row the first row that equals it, int64; None if all rows differ."""
     seen: dict[bytes, int] = {}
     first = np.array([seen.setdefault((v + 0.0).tobytes(), i) for i, v in enumerate(vectors)], np.int64)
     return first if len(seen) < len(vectors) else None
@@ -80,7 +80,7 @@ def build_groups(
     halves = np.square(vectors, dtype=np.float64).sum(axis=1).astype(np.float32) / 2
     group = np.full(n, -1, np.int64)
     outputs: list[np.ndarray] = []
-    left = np.arange(n)  # rows a conservative set may still take, in order
+    left = np.arange(n)  # rows that a conservative set may still use, in order
     sets: dict[bytes, int] = {}
     start = 0
     while start < n:
@@ -121,10 +121,10 @@ def _nearness(
     vectors: np.ndarray, leaders: np.ndarray, near: np.ndarray | slice, halves: np.ndarray, first: np.ndarray | None
 ) -> np.ndarray:
     """Return how near the words ``near`` are to each leader; ``first`` says which of them are equal."""
-    # x·y − ‖y‖²/2 is highest for the nearest y; for vectors of one length, for the most similar.
+    # x·y − ‖y‖²/2 is largest for the nearest y; for vectors of one length, for the most similar.
     lines = vectors[leaders] @ vectors[near].T - halves[near]
     if first is not None:
-        # A product's last bits depend on the column: equal words get one value, so that their order decides.
+        # The last bits of a product depend on the column: equal words get one value, so that their order decides.
         _, where, column = np.unique(first, return_index=True, return_inverse=True)
         source = where[column]
         again = np.flatnonzero(source != np.arange(len(source)))
@@ -133,9 +133,9 @@ def _nearness(
 
 
 def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: str) -> np.ndarray:
-    """u(x, y) of words ``rows`` (m,) and their output sets (m, K): similarity normalised to [0, 1] in each set.
+    """Return u(x, y) of words ``rows`` (m,) and their output sets (m, K): similarity normalised to [0, 1] per set.
 
-    float64 (m, K). Cosine as it is; Euclidean: 1 − normalised distance. Where all are equal, u = 1.
+    float64 (m, K). Cosine unchanged; Euclidean: 1 − normalised distance. If all are equal, u = 1.
     """
     x, y = space.vectors_at(rows).astype(np.float64), space.vectors_at(outputs).astype(np.float64)
     if metric == "cosine":
@@ -147,7 +147,7 @@ def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: s
 
 
 def _top_columns(lines: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
+    """Return columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
     edge = -kth_bound(-lines, k)
     out = np.empty((len(lines), k), np.int32)
     # Flat, which NumPy searches several times faster than rows and columns.
@@ -170,7 +170,7 @@ def groups_key(space: WordSpace, k: int) -> str:
 
 
 def stored_groups(space: WordSpace, k: int) -> Groups | None:
-    """Return the balanced groups that are bundled (tools/build_groups.py); None where there are none for this space."""
+    """Return the bundled balanced groups (tools/build_groups.py); None if there are none for this space."""
     if space.name != "minilm" or space.codes is None:
         return None
     try:
@@ -183,7 +183,7 @@ def stored_groups(space: WordSpace, k: int) -> Groups | None:
 
 
 def _equal_sized(groups: Groups, rows: np.ndarray, axes: int) -> Iterator[np.ndarray]:
-    """Places among ``rows`` of words whose sets are equally large, as many as are worked out together."""
+    """Return indices into ``rows`` of words whose sets are equally large, in batches for joint computation."""
     sizes = np.array([len(groups.outputs[g]) for g in groups.group[rows]])
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
@@ -215,7 +215,7 @@ def _all_tables(
 
 @weak_cache(1)
 def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """For each word the groups whose set has it; and the words in order of group, with where each group starts."""
+    """Return the groups whose set contains each word; and the words by group, with each group's start."""
     sets = np.repeat(np.arange(len(groups.outputs)), [len(o) for o in groups.outputs])
     words = np.concatenate(groups.outputs)
     order = np.argsort(words, kind="stable")

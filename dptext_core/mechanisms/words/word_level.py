@@ -1,11 +1,10 @@
-"""What the mechanisms share that replace word by word from a public vocabulary.
+"""The shared base of mechanisms that replace each word from a public vocabulary.
 
-Each word that the vocabulary has is drawn by the mechanism; a word that it does not have is treated by a policy the
-user chooses (``oov``). The papers print such words unchanged, which exposes names, numbers and typing errors: here the
-default draws uniformly over the vocabulary instead, so that unknown words hide among each other.
-
-Where stop words are kept, all mechanisms here deviate from their papers in one more point: a stop word that is written
-as a name or a number is replaced like any other word (:mod:`dptext_core.text.names_and_numbers`).
+A known word is sampled by the mechanism; an unknown word follows a policy that the user chooses (``oov``). The papers
+print unknown words unchanged, which exposes names, numbers and typing errors. Here the default samples uniformly from
+the vocabulary, so that unknown words are indistinguishable. If stop words are copied, all mechanisms here deviate from
+their papers in one more point: a stop word that is written as a name or a number is replaced like any other word
+(:mod:`dptext_core.text.names_and_numbers`).
 """
 
 from __future__ import annotations
@@ -48,14 +47,15 @@ from .word_facets import WordLikelihood, _AuditSupport, _InputCoverage, _Places
 from .word_options import SpaceConfig
 from .word_trace import Constant, Draws, WordPrepared, WordTrace
 
-#: Texts that are rewritten at once; distinct words whose channels are; channels that a prepared text keeps.
+#: Texts that are rewritten at once; distinct words whose channels are computed at once; channels that a prepared text
+#: stores.
 BLOCK = 256
 PART = 128
 CHANNELS_KEPT = 200
 
 
 class WordMechanism(WordDistributions):
-    """Replaces every word of the vocabulary by a draw of its own (see :meth:`channel`)."""
+    """Replace every word of the vocabulary by a sample of its own (see :meth:`channel`)."""
 
     family = "words"
     config_cls: ClassVar[type] = SpaceConfig
@@ -74,10 +74,10 @@ class WordMechanism(WordDistributions):
     # --- what each mechanism says of itself
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
-        """Fields of the guarantee that differ between mechanisms, at the largest ε of a draw.
+        """Return the fields of the guarantee that differ between mechanisms, at the largest ε of a draw.
 
-        A promise within a group adds ``group``, which words are one, and a metric one ``metric``, what the distance is;
-        :meth:`distances` says the same in numbers. Raises ConfigError where that is missing.
+        A guarantee within a group adds ``group``, the words of a group, and a metric one ``metric``, the distance;
+        :meth:`distances` states the same in numbers. Raises ConfigError if that is missing.
         """
         wanted = {"group": "which words are a group", "metric": "what the distance is"}.get(self.notion)
         if wanted and type(self).guarantee_fields is WordMechanism.guarantee_fields:
@@ -88,23 +88,23 @@ class WordMechanism(WordDistributions):
         return {"notion": self.notion}
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """How far words are apart in the unit of the promise, float64 (n, n): see :meth:`AuditSupport.distances`."""
+        """Return distances of words, float64 (n, n), in the unit of the guarantee: see :class:`AuditSupport`."""
         return notion_distances(type(self).notion, len(words))
 
     def leaks(self) -> tuple[str, ...]:
-        """Return what else this mechanism shows of every text, for ``exposed``: NotProtected, or plain strings."""
+        """Return what else this mechanism reveals of every text, for ``exposed``: NotProtected, or plain strings."""
         return ()
 
     def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
-        """Pictures of how a word came about."""
+        """Return figures of how a word was sampled."""
         return ()
 
     def _views_in_place(self, prepared: WordPrepared, i: int, released: str, epsilon: float) -> tuple:
-        """Pictures of what depends on the place of a word."""
+        """Return figures that depend on the place of a word."""
         return ()
 
     def _similarities(self, row: int) -> Mapping[str, float] | None:
-        """Cosine of a word with every word, where they have vectors."""
+        """Return the cosine of a word with every word, if they have vectors."""
         return None
 
     # --- what each word is drawn from by itself (base.WordByWord)
@@ -134,14 +134,14 @@ class WordMechanism(WordDistributions):
         return row if row >= 0 else None
 
     def _draws_as(self, cls: type[WordMechanism]) -> bool:
-        """Whether words are drawn as ``cls`` draws them, so that its formulas hold: a subclass may draw otherwise."""
+        """Return True if words are sampled as ``cls`` does, so that its formulas apply: a subclass may differ."""
         return all(getattr(type(self), name) is getattr(cls, name) for name in ("channel", "channels"))
 
     # --- texts
 
     @cached_property
     def _draws_listed(self) -> bool:
-        """Whether a vocabulary that a subclass brought still has words that are never released."""
+        """Return True if a subclass's vocabulary still contains words on the blocklist."""
         return bool(self.never.places(self.vocabulary.words))
 
     def prepare_document(self, document: Document, task: Task) -> WordPrepared:
@@ -156,7 +156,7 @@ class WordMechanism(WordDistributions):
         unknown_stay = self.config.oov == "keep"
         rows = list(map(codes.get, document.words, repeat(UNKNOWN)))
         reasons: list[str | None] = [None] * len(rows)
-        # Most words are in the vocabulary as they are written; the others are looked at.
+        # Most words are in the vocabulary as written; the others are looked up.
         for i, kind in enumerate(document.kinds):
             if kind == "word" and rows[i] >= 0:
                 continue
@@ -184,7 +184,7 @@ class WordMechanism(WordDistributions):
         return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons), stop)
 
     def plan_document(self, document: Document) -> WordPrepared:
-        """Return the plan of a text that is cut into tokens."""
+        """Return the plan of a tokenised text."""
         return self.prepare_document(document, UNWATCHED)
 
     def _planned(self, text: str | Prepared) -> WordPrepared:
@@ -219,7 +219,7 @@ class WordMechanism(WordDistributions):
             raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and deleted, so it has no distribution.")
         return self._channel_at(prepared, index).at(self.epsilons(prepared)[index])
 
-    # --- the promise
+    # --- the guarantee
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         prepared = self._planned(text)
@@ -231,7 +231,7 @@ class WordMechanism(WordDistributions):
             within = (Condition(ConditionKind.SAME_GROUP),) if self.notion == "group" else ()
             shared = {"unit": ProtectedUnit(UnitKind.RELEASED_WORD), "adjacency": self._adjacency().where(*within)}
             last = epsilon, shared | self.guarantee_fields(epsilon)
-            self.__dict__["_stated_fields"] = last  # most texts have that of the one before
+            self.__dict__["_stated_fields"] = last  # most texts have the same guarantee as the one before
         return Guarantee(
             epsilon=epsilon,
             draws=len(spent),
@@ -243,11 +243,11 @@ class WordMechanism(WordDistributions):
         )
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
-        """ε of each draw that looks at a word."""
+        """Return ε of each draw that depends on a word."""
         return each
 
     def _adjacency(self) -> Adjacency:
-        # Where unknown words are kept, they are kept tokens.
+        # If unknown words are copied, they are copied tokens.
         if self.config.oov != "keep":
             return self.adjacency(Condition(ConditionKind.UNKNOWN_WORDS))
         return self.adjacency(*((Condition(ConditionKind.BLOCKLISTED_WORDS),) if self.never else ()))
@@ -266,7 +266,7 @@ class WordMechanism(WordDistributions):
         items += [*self.leaks(), NotProtected(NotProtectedKind.TOKEN_COUNT)]
         return self._exposed_beside(prepared.reasons, prepared.stop, *items)
 
-    # --- drawing
+    # --- sampling
 
     def _path(self, prepared: WordPrepared, i: int) -> int | str:
         """Return the path of token i's stream below the stream of its text: tokens with the same path share their
@@ -278,7 +278,7 @@ class WordMechanism(WordDistributions):
         return stream.at(i)
 
     def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
-        """From the stream of the i-th text, those of its unknown words."""
+        """Return, from the stream of the i-th text, the stream of its unknown words."""
         return stream.at("unknown")
 
     def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
@@ -318,8 +318,7 @@ class WordMechanism(WordDistributions):
         draws: Draws,
         task: Task = UNWATCHED,
     ) -> list[str]:
-        """Return the released words of texts, whose drawn tokens are ``known``: where places do not matter, by their
-        rows."""
+        """Return the released words of texts whose sampled tokens are ``known``, by rows if places do not matter."""
         return self._draw(draws, task)
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
@@ -355,7 +354,7 @@ class WordMechanism(WordDistributions):
         task: Task = UNWATCHED,
         numbers: Sequence[int] | None = None,
     ) -> Iterator[RewriteResult]:
-        """numbers: those of these texts among all that are rewritten; None: 0, 1, …"""
+        """Rewrite the texts. numbers: their numbers among all that are rewritten; None: 0, 1, …"""
         task.check()
         known = [p.known for p in texts]
         counts = [len(k) for k in known]
@@ -389,11 +388,10 @@ class WordMechanism(WordDistributions):
         unknown: NoiseStream,
         guarantee: Guarantee,
     ) -> RewriteResult:
-        """Return the released text. What happened to each token is held as columns; steps are made when they are looked
-        at."""
+        """Return the released text. Its steps are stored as columns, and created on first access."""
         policy, skeleton = self.config.oov, prepared.skeleton
         originals = prepared.document.words
-        # By place, as far as it is no kept token: what stands there now, and whether it has a capital by rule.
+        # By place, unless it is a copied token: the released word, and whether a rule capitalises it.
         shown: list[str | None] = [None] * len(originals)
         capitals: dict[int, bool] = {}
         if prepared.unknown:
@@ -446,11 +444,11 @@ class WordMechanism(WordDistributions):
         return made
 
     def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
-        """Return the stream that token i was drawn with."""
+        """Return the stream of token i's draw."""
         return stream.at(self._path(prepared, i))
 
     def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
-        """Return what the draw of token i spent."""
+        """Return the ε of token i's draw."""
         return epsilons[i]
 
     # --- how it is measured
@@ -459,13 +457,13 @@ class WordMechanism(WordDistributions):
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
-        """Each bundled space, where the promise can be told from a formula."""
+        """Return each bundled space for which a formula determines the guarantee."""
         from ...words.space_loading import SPACES
 
         return cls.over_spaces(list(SPACES)) if cls.notion != "none" and cls.closed_form else ({},)
 
     @classmethod
     def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
-        """One set a space; of a vocabulary that is no option, what there is."""
+        """Return one set per space; for a vocabulary that is not an option, the existing one."""
         fixed = "space" not in {f.name for f in fields(cls.config_cls)}
         return ({},) if fixed else tuple({"space": name} for name in spaces)

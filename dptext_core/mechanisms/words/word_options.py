@@ -1,4 +1,4 @@
-"""Options that mechanisms share which replace word by word."""
+"""Options shared by mechanisms that replace word by word."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class WordConfig:
 
 @dataclass(frozen=True)
 class SpaceConfig(WordConfig):
-    """Options of the mechanisms that act in a word space."""
+    """Options of mechanisms over a word space."""
 
     space: str = option(
         "minilm",

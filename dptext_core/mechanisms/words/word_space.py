@@ -1,4 +1,4 @@
-"""What the mechanisms share that act in a word space: the distance of the promise."""
+"""The shared base of mechanisms over a word space: the distance of the guarantee."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .word_level import WordMechanism
 
 
 class SpaceMechanism(WordMechanism):
-    """A word-level mechanism over one word space, with Euclidean distance unless it says otherwise."""
+    """A word-level mechanism over one word space, by default with Euclidean distance."""
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
@@ -51,18 +51,18 @@ class SpaceMechanism(WordMechanism):
 
     @classmethod
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
-        """Return the ε from which on a word of a space of this size, with this largest distance, lies beyond DEPTH.
+        """Return the ε from which a word of a space of this size, with this largest distance, is beyond DEPTH.
 
         None here: noise reaches every point of the space.
         """
         return math.inf
 
     def channel(self, row: int) -> Channel:
-        """By :meth:`channels`, which works several out together; one of the two is each mechanism's own."""
+        """Return the channel by :meth:`channels`; each mechanism defines one of the two."""
         return self.channels(np.array([row]))[0]
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """Euclidean distances of words (n,), float64 (n, n); NaN for words that the space does not have."""
+        """Return Euclidean distances of words (n,), float64 (n, n); NaN for words that the space does not contain."""
         if self.notion == "none":
             return super().distances(words)
         rows = self.vocabulary.rows(words)
@@ -72,7 +72,7 @@ class SpaceMechanism(WordMechanism):
         return out
 
     def _between(self, rows: np.ndarray) -> np.ndarray:
-        """Distances between rows (n,) of the vocabulary, float64 (n, n)."""
+        """Return distances between rows (n,) of the vocabulary, float64 (n, n)."""
         parts = [self.vocabulary.distance_rows(part, rows) for part in np.array_split(rows, len(rows) // 256 + 1)]
         return np.concatenate(parts)
 
@@ -94,8 +94,10 @@ class SpaceMechanism(WordMechanism):
 
 @weak_cache(1)
 def largest_distance(space: WordSpace) -> float:
-    """Return the largest distance of two words, or a bound: of a space with words taken out the one of the whole space,
-    of a large space of a user's to the middle of all and back."""
+    """Return the largest distance of two words, or a bound.
+
+    For a reduced space it is that of the whole space; for a large user space, the distance via the middle of all words.
+    """
     if space.bounds is not None:
         return space.bounds[1]
     if 1 < len(space) <= 5000:
@@ -107,8 +109,10 @@ def largest_distance(space: WordSpace) -> float:
 
 @weak_cache(4)
 def nearest_distance(space: WordSpace, first: int = 0) -> float:
-    """Median Euclidean distance from a word to its nearest other word, over 400 words spread evenly by frequency.
-    first: among the words from this row on."""
+    """Return the median Euclidean distance from a word to its nearest other word, over 400 words spread by frequency.
+
+    first: among the words from this row on.
+    """
     n = len(space) - first
     rows = first + np.unique(np.linspace(0, n - 1, min(400, n)).astype(np.int64))
     if n < 2:

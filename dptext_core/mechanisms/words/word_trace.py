@@ -1,4 +1,4 @@
-"""A text prepared for replacing word by word, and the trace of what was sampled."""
+"""A text prepared for replacing word by word, and the trace of its samples."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WordPrepared(Prepared):
-    """A text with the place of each token in the vocabulary.
+    """A text with the row of each token in the vocabulary.
 
-    rows: int64 (tokens,), UNKNOWN for words it does not have, KEPT for tokens that stay. reasons: why those stay.
-    stop: the list of stop words that were kept, None where none are.
+    rows: int64 (tokens,), UNKNOWN for unknown words, KEPT for copied tokens. reasons: why those are copied. stop: the
+    list of copied stop words, None if there are none.
     """
 
     rows: np.ndarray
@@ -39,35 +39,35 @@ class WordPrepared(Prepared):
     proposals: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def holding(self, tokens: Collection[int], reason: str) -> WordPrepared:
-        """Return the same plan in which these tokens stay as they are."""
+        """Return the same plan in which these tokens are copied."""
         rows, reasons = self.rows.copy(), list(self.reasons)
         for i in tokens:
             rows[i], reasons[i] = KEPT, reason
         return replace(self, rows=rows, reasons=tuple(reasons))
 
     def with_document(self, document: Document) -> WordPrepared:
-        """Return the same plan for a document that differs in tokens that stay."""
+        """Return the same plan for a document that differs in copied tokens."""
         return replace(self, document=document)
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """What is released besides drawn words: kept tokens and gaps."""
+        """Return what is released besides sampled words: copied tokens and gaps."""
         return self.document.skeleton((self.rows != KEPT).tolist())
 
     @cached_property
     def known(self) -> np.ndarray:
-        """Places of the words that are drawn by looking at them, int64."""
+        """Return the places of the words that are sampled from their originals, int64."""
         return np.flatnonzero(self.rows >= 0)
 
     @cached_property
     def unknown(self) -> frozenset[int]:
-        """Places of the words that the vocabulary does not have and that do not stay."""
+        """Return the places of unknown words that are not copied."""
         return frozenset(np.flatnonzero(self.rows == UNKNOWN).tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class Constant(Channel):
-    """The same at every ε, because the word is not looked at: one of the candidates, all alike."""
+    """The same distribution at every ε, because it ignores the word: one of the candidates, uniformly."""
 
     candidates: Sequence[str]
     source: str | None
@@ -86,11 +86,11 @@ class Constant(Channel):
         return self._picked(stream.uniforms(m))
 
     def _picked(self, uniforms: np.ndarray) -> np.ndarray:
-        # Those are at most 1 − 2^-53, of which no multiple is rounded up to a whole one.
+        # Uniforms are at most 1 − 2^-53, and no multiple of that is rounded up to an integer.
         return (uniforms * len(self.candidates)).astype(np.int64)
 
     def each(self, streams: Sequence[NoiseStream]) -> list[str]:
-        """Return what is drawn under each of these streams."""
+        """Return the sample under each of these streams."""
         if not streams:
             return []
         words = np.concatenate([stream.words(1) for stream in streams])
@@ -109,8 +109,10 @@ class Constant(Channel):
 
 @dataclass(frozen=True, eq=False)
 class Draws(Private):
-    """Words to draw at once, over many texts: row and ε of each, the text it belongs to, its path below that text's
-    stream. texts: the stream of each text and how many tokens it has."""
+    """Words to sample at once, over many texts: row and ε of each, its text, and its path below that text's stream.
+
+    texts: the stream of each text and its number of tokens.
+    """
 
     rows: np.ndarray
     epsilons: np.ndarray
@@ -136,8 +138,10 @@ class Draws(Private):
 
 @dataclass(frozen=True, eq=False)
 class WordTrace(Trace):
-    """How each word was drawn: by its channel, and by a noise stream of its own below that of the text (``unknown``:
-    below that of unknown words). Steps are tokens here, so that they have the same numbers."""
+    """How each word was sampled: by its channel, and by its own noise stream below that of the text.
+
+    ``unknown``: below that of unknown words. Steps are tokens here, so that they have the same numbers.
+    """
 
     mechanism: WordMechanism
     prepared: WordPrepared

@@ -1,1 +1,1 @@
-"""Mechanisms that write a text anew, one token after the other."""
+"""Mechanisms that write a new text, token by token."""

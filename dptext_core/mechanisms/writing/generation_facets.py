@@ -21,12 +21,12 @@ from .generation_trace import TOGETHER, GenerationPrepared, GenerationTrace
 if TYPE_CHECKING:
     from .generation import Generation  # noqa: F401 (named in the bases of classes)
 
-#: Words and marks of the longest lines that the bundled models were trained on.
+#: Words and marks of the longest lines in the bundled models' training data.
 LEARNT = 40
 
 
 class GenerationCoverage(InputCoverage["Generation"]):
-    """By the model's tokens."""
+    """Coverage by the model's tokens."""
 
     def known(self, document: Document) -> Sequence[bool]:
         from ...models.coverage import spec_knows
@@ -49,7 +49,7 @@ class GenerationCoverage(InputCoverage["Generation"]):
 
 
 class TokenLikelihood(Likelihood["Generation"]):
-    """Of tokens, each given those that were written before it."""
+    """Probabilities of tokens, each given the tokens before it."""
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
         assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
@@ -68,8 +68,10 @@ class TokenLikelihood(Likelihood["Generation"]):
     def log(
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
     ) -> np.ndarray:
-        """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
-        of its trace."""
+        """Return the log-probabilities of the sampled tokens, including the end.
+
+        Many rewrites are scored together; a single one has the same bits as its trace.
+        """
         task = task or UNWATCHED
         check_made(self.m, results)
         written = [r.trace.written.tokens for r in results if isinstance(r.trace, GenerationTrace)]
@@ -78,7 +80,7 @@ class TokenLikelihood(Likelihood["Generation"]):
         for a, p in enumerate(texts):
             assert isinstance(p, GenerationPrepared)
             limit = self.m.limit(p.document)
-            # A text with another limit goes on where this one stopped, or stops before.
+            # A text with another limit continues where this one stopped, or stops earlier.
             fits = [b for b, t in enumerate(written) if len(t) <= limit and (t[-1] in ends or len(t) == limit)]
             fits.sort(key=lambda b: len(written[b]))
             for start in range(0, len(fits), TOGETHER):
@@ -88,7 +90,7 @@ class TokenLikelihood(Likelihood["Generation"]):
         return out
 
     def _of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], task: Task) -> np.ndarray:
-        """ln of the chance of each of these lists of tokens, float64 (n,)."""
+        """Return the log-probability of each of these lists of tokens, float64 (n,)."""
         g, epsilon = self.m.generator(), float(self.m.config.epsilon)
         state = self.m._read([prepared], len(written), None)
         public = None if self.m.config.prior == "none" else g.begin([self.m.public_ids()], len(written))
@@ -109,7 +111,7 @@ class TokenLikelihood(Likelihood["Generation"]):
 
 
 class _AuditSupport(AuditSupport["Generation"]):
-    """Which limit a text has is what its promise compares, where that follows from the text."""
+    """The guarantee compares texts with the same token limit, if the limit depends on the text."""
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
         if self.m.config.length == "fixed":

@@ -38,7 +38,7 @@ class GenerationPrepared(Prepared):
 
 @dataclass(frozen=True)
 class GeneratedTokens:
-    """One written text: its tokens (indices of candidates), the shapes they were scored in, and kept scores."""
+    """One written text: its tokens (indices of candidates), the shapes they were scored in, and stored scores."""
 
     tokens: tuple[int, ...]
     shape: Any
@@ -48,7 +48,7 @@ class GeneratedTokens:
 
 
 class GenerationTrace(Trace):
-    """Scores of the written tokens: kept, or computed again in the same shape, which gives the same bits."""
+    """Scores of the written tokens: stored, or recomputed in the same shape, which gives the same bits."""
 
     can = frozenset({"distribution"})
 

@@ -1,9 +1,9 @@
-"""Words that are never released, where a text is written in pieces: which piece would write one, given those before.
+"""Blocklists for mechanisms that write word pieces: which piece would complete a listed word.
 
-Which pieces are taken out at a step follows from the pieces that were written before, and from nothing private. Given
-these, the draw is from a public set: ε of each piece, and their sum by adaptive composition, stay what they are.
-A piece is taken out as soon as the word that is being written would be a listed one, also where it could have gone on
-to a longer one; so at the end, or where the limit cuts, no listed word stands there.
+The pieces removed at a step depend only on the pieces written before, and on nothing private. Given these, the sample
+is from a public set, so ε of each piece and their sum by adaptive composition are unchanged. A piece is removed as soon
+as the current word would be a listed one, even if it could continue to a longer word. So no listed word remains at the
+end, or where the limit cuts the text.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 from ..blocklist import Blocklist, fold, has_invisible, runs
 
-#: What changes what stands before it, or is a part of a character: with these, pieces cannot be compared one by one.
+#: Pieces that change earlier ones, or are a part of a character: with these, pieces cannot be compared one by one.
 _APART = ("Mn", "Mc", "Me", "Cf", "Cs", "Co")
 
 
 class Spelling:
-    """pieces: what each candidate adds to a text, with the blank before it where it begins a word."""
+    """The words that pieces spell. pieces: the text that each candidate appends, with a leading blank or not."""
 
     def __init__(self, pieces: Sequence[str], never: Blocklist):
         self._words = never.words
@@ -44,7 +44,7 @@ class Spelling:
         return np.concatenate([self._always, *(np.array(e, np.int64) for e in ends if e)])
 
     def _word(self, written: Sequence[int]) -> str:
-        """Return the beginning of a word that a text of these pieces ends with."""
+        """Return the unfinished word at the end of these pieces."""
         word = ""
         for i in reversed(written):
             piece = self._pieces[i]

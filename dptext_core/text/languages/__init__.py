@@ -1,4 +1,4 @@
-"""The languages that come with the program, one file each."""
+"""The bundled languages, one file each."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ def _set_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# --- tokens: the words and marks on whose tokens NLTK, refined, leaves no doubt. Each alternative is one token, tied by
-# look-around to the neighbours with which it is one. Group 2 takes the rest of a sentence from the first doubt on.
+# --- tokens: the words and marks that NLTK, refined, always cuts this way. Each alternative is one token; look-around
+# ties it to the neighbours that it depends on. Group 2 takes the rest of a sentence from the first ambiguity on.
 
 _LETTER = "[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017e]"
 _END = "(?:[sSdDmM]|[rRvV][eE]|[lL][lL])"
-# NLTK cuts around ``cannot`` and the like, which shows where they are part of a longer word.
+# NLTK's cuts around ``cannot`` and similar words show where they are part of a longer word.
 _INNER = (
     r"(?<![nN][oO][tT].)(?<![mM][mM][eE].)(?<![nN][nN][aA].)(?<![tT][tT][aA].)(?<!['’][yY][eE].)(?<!['’][nN].)"
     r"(?!(?i:cannot|gimme|gonna|gotta|lemme|wanna|d['’]ye|more['’]n|n['’]t))"
@@ -64,7 +64,10 @@ _PLAIN = re.compile(
 
 @cache
 def _tokenizer() -> Any:
-    """NLTK's word tokenizer: where they are as known, its two files alone, since importing NLTK takes over a second."""
+    """Return NLTK's word tokenizer.
+
+    Loads only its two files if they are as expected, since importing NLTK takes over a second.
+    """
     if "nltk" not in sys.modules:
         try:
             return _tokenizer_alone()
@@ -76,11 +79,11 @@ def _tokenizer() -> Any:
 
 
 def _tokenizer_alone() -> Any:
-    """NLTK's word tokenizer, run from its source without the package around it."""
+    """Return NLTK's word tokenizer, run from its source without the rest of the package."""
     spec = importlib.util.find_spec("nltk")
     (place,) = (spec.submodule_search_locations or []) if spec else []
     folder = Path(place)
-    # Its expressions, which run under a clock.
+    # Its expressions run under a time limit.
     found = importlib.util.spec_from_file_location("_nltk_redos", folder / "redos.py")
     if found is None or found.loader is None:
         raise ImportError("NLTK has no file of this name")
@@ -112,7 +115,7 @@ def _case(word: str, sentence_start: bool) -> str:
 
 # --- articles
 
-#: "an" is for what sounds like a vowel: "an hour", "a user", "an 18-year-old", "an MRI".
+#: "an" precedes words that begin with a vowel sound: "an hour", "a user", "an 18-year-old", "an MRI".
 _ARTICLES = Articles(
     forms=("a", "an"),
     second=re.compile(
@@ -125,13 +128,13 @@ _ARTICLES = Articles(
 
 # --- lists of words
 
-#: Irregular forms, and those of verbs that lists of stop words leave out, by a verb that they have.
+#: Irregular forms, and forms of verbs that stop word lists omit, mapped to a verb that they contain.
 IRREGULAR = {"can't": "can", "won't": "will", "shan't": "will", "ain't": "is", "needn't": "must", "oughtn't": "should"}
 _DEBIAN_WORDNET = Path("/usr/share/wordnet")
 
 
 def _bases(word: str) -> tuple[str, ...]:
-    """Of a negation the verb, and its writing without an apostrophe, which some lists have."""
+    """Return the verb of a negation, and its spelling without an apostrophe, which some lists contain."""
     if not word.endswith("n't"):
         return ()
     return IRREGULAR.get(word, word[:-3]), word.replace("'", "")
@@ -149,14 +152,16 @@ def _stop_words() -> Lexicon:
 
 
 def _function_words() -> frozenset[str]:
-    """Read the list that comes with this package."""
+    """Read the list that is part of this package."""
     with Path(__file__).with_name("english_function_words.toml").open("rb") as file:
         return frozenset().union(*map(_set_of, tomllib.load(file).values()))
 
 
 def _gensim_stop_words() -> frozenset[str] | None:
-    """Read gensim's list from its source without running it: importing gensim takes most of a second, this some
-    milliseconds. None where gensim is not installed."""
+    """Read gensim's list from its source without running it; None if gensim is not installed.
+
+    Importing gensim takes most of a second, this a few milliseconds.
+    """
     if not extras.is_installed("gensim"):
         return None
     spec = importlib.util.find_spec("gensim")
@@ -183,11 +188,11 @@ def _antonyms() -> Antonyms:
         return Antonyms("wordnet", "WordNet's antonyms (Debian's wordnet-base)", folder_antonyms(_DEBIAN_WORDNET))
     raise ModelUnavailable(
         "There are no antonyms on this machine. Install WordNet (python -m nltk.downloader wordnet, or on Debian and "
-        "Ubuntu: apt install wordnet-base), or give a file with two opposite words a line."
+        "Ubuntu: apt install wordnet-base), or provide a file with two opposite words per line."
     )
 
 
-# --- what names, places, dates and numbers are told by
+# --- clues to names, places, dates and numbers
 
 
 def _clues() -> Clues:
