@@ -27,10 +27,12 @@ from ..runner.options import options_in, parser, which_stop_words
 DATA, WORDS = "authors", 40
 #: Texts of an author that are read together.
 TEXTS = (1, 5, 20)
-#: Known texts: of the static attacker all, of the adaptive one fewer, as each takes a rewrite.
-KNOWN, REWRITTEN = 2000, 600
+#: Known texts of the static attacker, and how many of them the adaptive one has rewrites of.
+KNOWN, REWRITTEN = 2000, 2000
 #: Systems: mechanism with options and ε, and how many releases of each text are read.
 SYSTEMS: Mapping[str, tuple[Setting, int]] = {
+    "Redaction": (Setting("redact", {}), 1),
+    "Surrogates": (Setting("surrogates", {}), 1),
     "CusText, stop words kept": (Setting("custext", {"keep_stopwords": True}, 2.0), 1),
     "CusText, stop words replaced": (Setting("custext", {"keep_stopwords": False}, 2.0), 1),
     "Sentence bank": (Setting("dp-sentence", {}, 50.0), 1),
@@ -39,6 +41,8 @@ SYSTEMS: Mapping[str, tuple[Setting, int]] = {
     "DP-MLM at ε 0.01, stop words kept": (Setting("dp-mlm", {"keep_stopwords": True}, 0.01), 1),
     "DP-MLM, stop words replaced": (Setting("dp-mlm", {"keep_stopwords": False}, 10.0), 1),
     "DP-MLM at ε 0.01, stop words replaced": (Setting("dp-mlm", {"keep_stopwords": False}, 0.01), 1),
+    "DP-Paraphrase": (Setting("dp-paraphrase", {}, 100.0), 1),
+    "DP-Prompt": (Setting("dp-prompt", {}, 100.0), 1),
 }
 UNPROTECTED = "Unprotected"
 SEED = 1
@@ -75,7 +79,7 @@ def measure(
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
-                epsilon=0.0 if m is None else m.config.epsilon,
+                epsilon=(setting.epsilon if setting else None) or 0.0,
                 stop_words=None if setting is None else setting.options.get("keep_stopwords"),
                 releases=releases,
                 attacker=name,
