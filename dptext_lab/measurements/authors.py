@@ -79,7 +79,7 @@ def measure(
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
-                epsilon=(setting.epsilon if setting else None) or 0.0,
+                epsilon=setting.epsilon if setting is not None and isinstance(setting.epsilon, float) else 0.0,
                 stop_words=None if setting is None else setting.options.get("keep_stopwords"),
                 releases=releases,
                 attacker=name,
