@@ -75,7 +75,6 @@ def measure(
         read = log_probabilities(classifier, [labels[i] for i in data.train[:trained]], released)
         most = max(Counter(truth).values())
         for n in (n for n in TEXTS if n <= most):
-            found = attack_groups(*read, truth, n)
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
@@ -83,14 +82,7 @@ def measure(
                 stop_words=None if setting is None else setting.options.get("keep_stopwords"),
                 releases=releases,
                 attacker=name,
-                texts=n,
-                success=found.success,
-                low=found.low,
-                high=found.high,
-                chance=found.chance,
-                majority=found.majority,
-                groups=found.groups,
-                authors=found.authors,
+                **vars(attack_groups(*read, truth, n)),
                 trained=trained,
                 seconds=round(seconds, 1),
             )
