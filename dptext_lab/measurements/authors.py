@@ -27,10 +27,12 @@ from ..runner.options import options_in, parser, which_stop_words
 DATA, WORDS = "authors", 40
 #: Numbers of an author's texts that the attacker reads together.
 TEXTS = (1, 5, 20)
-#: Training texts of the static attacker, and of the adaptive one, which has fewer because each needs a rewrite.
-KNOWN, REWRITTEN = 2000, 600
-#: Systems: mechanism with options and ε, and the number of releases of each text.
+#: Known texts of the static attacker, and how many of them the adaptive one has rewrites of.
+KNOWN, REWRITTEN = 2000, 2000
+#: Systems: mechanism with options and ε, and how many releases of each text are read.
 SYSTEMS: Mapping[str, tuple[Setting, int]] = {
+    "Redaction": (Setting("redact", {}), 1),
+    "Surrogates": (Setting("surrogates", {}), 1),
     "CusText, stop words kept": (Setting("custext", {"keep_stopwords": True}, 2.0), 1),
     "CusText, stop words replaced": (Setting("custext", {"keep_stopwords": False}, 2.0), 1),
     "Sentence bank": (Setting("dp-sentence", {}, 50.0), 1),
@@ -39,6 +41,8 @@ SYSTEMS: Mapping[str, tuple[Setting, int]] = {
     "DP-MLM at ε 0.01, stop words kept": (Setting("dp-mlm", {"keep_stopwords": True}, 0.01), 1),
     "DP-MLM, stop words replaced": (Setting("dp-mlm", {"keep_stopwords": False}, 10.0), 1),
     "DP-MLM at ε 0.01, stop words replaced": (Setting("dp-mlm", {"keep_stopwords": False}, 0.01), 1),
+    "DP-Paraphrase": (Setting("dp-paraphrase", {}, 100.0), 1),
+    "DP-Prompt": (Setting("dp-prompt", {}, 100.0), 1),
 }
 UNPROTECTED = "Unprotected"
 SEED = 1
@@ -71,22 +75,14 @@ def measure(
         read = log_probabilities(classifier, [labels[i] for i in data.train[:trained]], released)
         most = max(Counter(truth).values())
         for n in (n for n in TEXTS if n <= most):
-            attack = attack_groups(*read, truth, n)
             yield AuthorsRow(
                 system=system,
                 mechanism="" if setting is None else setting.mechanism,
-                epsilon=0.0 if m is None else m.config.epsilon,
+                epsilon=setting.epsilon if setting is not None and isinstance(setting.epsilon, float) else 0.0,
                 stop_words=None if setting is None else setting.options.get("keep_stopwords"),
                 releases=releases,
                 attacker=name,
-                texts=n,
-                success=attack.success,
-                low=attack.low,
-                high=attack.high,
-                chance=attack.chance,
-                majority=attack.majority,
-                groups=attack.groups,
-                authors=attack.authors,
+                **vars(attack_groups(*read, truth, n)),
                 trained=trained,
                 seconds=round(seconds, 1),
             )

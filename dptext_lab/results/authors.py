@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dptext_core.attacks.authors import AuthorAttack
+
 from .measurement import Measurement
 
 
-@dataclass(frozen=True)
-class AuthorsRow:
-    """One system and attacker, for a number of texts that are read together.
+@dataclass(frozen=True, kw_only=True)
+class AuthorsRow(AuthorAttack):
+    """The attack on one system by one attacker, for a number of texts that are read together.
 
-    system: its name in tables. stop_words: whether they are kept (None: no such option). releases: of each text.
-    attacker: "static" (trained on original texts) or "adaptive" (on rewrites by the system). texts: how many of an
-    author are read together. success, low, high: the share of groups whose author is recognised, with its 95% interval.
-    chance, majority: the success of guessing. trained: number of training texts of the attacker.
+    system: its name in tables. stop_words: whether they are kept, None where the mechanism has no such option.
+    releases: of each text. attacker: "static" (trained on original texts) or "adaptive" (on rewrites by the system).
+    trained: texts that the attacker learnt from.
     """
 
     system: str
@@ -24,14 +25,6 @@ class AuthorsRow:
     stop_words: bool | None
     releases: int
     attacker: str
-    texts: int
-    success: float
-    low: float
-    high: float
-    chance: float
-    majority: float
-    groups: int
-    authors: int
     trained: int
     seconds: float
 
