@@ -103,8 +103,8 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
         "Words or texts, one on each line",
         key=stay("audit_lines"),
         height=120,
-        placeholder="Empty: words of the public vocabulary, or short texts for language models.",
-        help="The audit compares each replaced word with every word that the guarantee makes similar.",
+        placeholder="If empty: words of the public vocabulary, or short texts for language models.",
+        help="The audit compares each replaced word with every word that the guarantee treats as its neighbour.",
     )
     claim = None
     with below.expander("More"):
@@ -166,8 +166,8 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         leak.metric(
             "Smallest detectable leak",
             core.format_share(report.leak_fresh or report.leak),
-            help="The audit detects a leak of this size with probability 95%: a share of fresh draws that wrongly "
-                 f"leave a word unchanged. In each of the other ways to rewrite: {core.format_share(report.leak)}.",
+            help="The smallest share of wrongly unchanged words that this audit detects with probability 95%. This "
+                 f"value is for fresh draws; for every other way to rewrite it is {core.format_share(report.leak)}.",
         )
     if released:
         st.caption(

@@ -176,9 +176,9 @@ def _teacher_panel(lesson: Lesson, value: Any) -> None:
                 "Count the answers of my class",
                 key="learn_counts",
                 on_change=start_counting,
-                help="The address below gets a room. Answers are counted without names or texts and are hidden "
-                     "until you show them. Phones follow your slides. The room is deleted after some hours, or when "
-                     "you switch this off.",
+                help="The address below then belongs to your class. Answers are counted without names or texts and "
+                     "are hidden until you show them. Phones follow your slides. The votes are deleted after some "
+                     "hours, or when you switch this off.",
             )
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")
