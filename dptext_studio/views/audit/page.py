@@ -19,7 +19,6 @@ from ...components import controls, download, methods_panel
 from ...components.charts import chart, dark
 from ...components.shell import enter_app
 from ...components.sticky_widgets import stay, stay_all
-from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...figures import audit_figure
 from ...figures.glossary import definition
@@ -262,9 +261,9 @@ def bundled_table() -> None:
 def main() -> None:
     st.markdown("## Audit")
     st.caption("Compare what a mechanism guarantees with the largest privacy loss measured.")
-    add_style(__file__, "page.css")
     with st.container(key="audit_page"):
         choice, result, below = (st.container(key=f"audit_{name}") for name in ("choice", "result", "options"))
+    result.empty()  # a container with nothing in it would have no height
     wanted, pressed = request(choice, below)
     with result:
         if wanted is not None and pressed:
