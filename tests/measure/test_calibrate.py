@@ -77,8 +77,8 @@ def test_vickrey_at_a_value_it_reaches_and_beyond():
     assert abs(c.reached - 0.3) < 0.01
     with pytest.raises(dpt.InputError) as error:
         calibrate(m, {"n_w": 0.99}, words=FEW)
-    assert "mean probability that a word is unchanged of 99.0%" in str(error.value)
-    least = re.search(r"it lies from (\d\.\d)% to", str(error.value))
+    assert "cannot be 99.0%" in str(error.value)
+    least = re.search(r"ranges from (\d\.\d)% to", str(error.value))
     assert least and 1.0 <= float(least[1]) <= 2.5, "an estimate, near 1 in 60 words"
 
 
