@@ -4,9 +4,10 @@ import streamlit as st
 
 from dptext_core.support.assets import assets_folder
 from dptext_core.support.device import let_threads_sleep
-from dptext_studio.components import footer, hidden_controls, shell
+from dptext_studio.components import footer, hidden_controls, shell, style
 from dptext_studio.server import (
     ast_lock,
+    early_style,
     heap,
     public_hosting,
     session_reset,
@@ -14,6 +15,7 @@ from dptext_studio.server import (
     streamlit_patches,
     uploads,
 )
+from dptext_studio.views import audit, explore
 
 ast_lock.install()  # before threads of ours load models and files
 heap.share()  # wherever the server was started, not only by a command of ours
@@ -31,6 +33,9 @@ SECTIONS = {
 }
 #: Opens at the bare address, where links with a setting lead to.
 FIRST = "explore"
+
+#: Pages whose style decides where things are while they load.
+EARLY = (explore, audit)
 
 NAME = "DP-Text Studio"
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
@@ -55,7 +60,6 @@ def run() -> None:
 
     shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
     shown[""].append(st.Page(to_first, title=FIRST, url_path=FIRST, visibility="hidden"))
-    shell.add_app_style()
     # Streamlit says this of the page, but not of what opens over it.
     st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</style>")
     page = st.navigation(shown, position="top")
@@ -79,4 +83,5 @@ if __name__ == "__main__":  # the server runs this file for each visitor
     run()
 else:  # and imports it once, when it starts
     streamlit_patches.apply()
-    app = st.App(__file__, lifespan=streamlit_patches.lifespan)
+    css = shell.app_style() + "".join(style.read_beside(page.__file__, "page.css") for page in EARLY)
+    app = st.App(__file__, lifespan=streamlit_patches.lifespan, middleware=early_style.middleware(css))

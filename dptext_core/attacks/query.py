@@ -270,7 +270,7 @@ def drawn_channels(result: RewriteResult) -> list[Channel]:
     """
     steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.by_looking}
     if not steps:
-        raise NoDistribution("No word of this text was drawn. Turn off “Keep stop words”, or write more words.")
+        raise NoDistribution("No word of this text was sampled. Turn off “Keep stop words”, or add more words.")
     return [result.locked(i)[0] for i in steps.values()]
 
 

@@ -28,7 +28,7 @@ from ..mechanisms.config import stop_list
 from ..mechanisms.likelihood import require_likelihood
 from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import Guarantee
-from ..privacy.numbers import odds_text, percent, scientific
+from ..privacy.numbers import MOST_ODDS, odds_text, percent, scientific
 from ..result import RewriteResult
 from ..support.checks import check_whole_number, text_list
 from ..support.private import Private
@@ -369,7 +369,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     statements."""
     promises = [mechanism.guarantee(p) for p in prepared]
     if broken := next((g.reason for g in promises if g.notion == "none"), ""):
-        return Limit(1.0, f"Nothing limits such a guess, since nothing is promised: {broken}")
+        return Limit(1.0, f"Nothing limits such a guess, since nothing is guaranteed: {broken}")
     n, delta = len(prepared), max(g.total_delta for g in promises) * answers
     losses = guaranteed_losses(mechanism, prepared, promises) * answers
     if not np.isfinite(losses[~np.eye(n, dtype=bool)]).any():
@@ -385,17 +385,16 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     times = "" if answers == 1 else f" for {answers} rewrites together"
     plus = f", except with probability δ = {scientific(delta)}" if delta else ""
     if not math.isfinite(largest):
-        whence = f"Between some of these texts nothing is promised{times}"
+        source = f"Between some of these texts nothing is guaranteed{times}"
     else:
         noise = mechanism.audit_support.latent_loss(prepared[0], prepared[1]) is not None
         by = odds_text(largest) if largest >= 0.05 else f"{_round_up(math.expm1(largest))}"
-        whence = (
-            f"The {'noise that is added' if noise else 'promise'} lets the odds of two of these texts move by "
-            f"{by}{times} at most{plus}"
-        )
+        what = "noise that is added" if noise else "guarantee"
+        limit = f"a limit of {by} on" if largest <= math.log(MOST_ODDS) else "no practical limit on"
+        source = f"The {what} sets {limit} the change of the odds of two of these texts{times}{plus}"
     if value > 0.9995:
-        return Limit(value, f"{whence}: that rules no guess out.")
-    return Limit(value, f"{whence}: no guess of anyone is right more than {_round_up(value)} of the time.")
+        return Limit(value, f"{source}: that rules no guess out.")
+    return Limit(value, f"{source}: no guess of anyone is right more than {_round_up(value)} of the time.")
 
 
 def guaranteed_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:

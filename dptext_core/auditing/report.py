@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import ConfigError
-from ..privacy.numbers import at_least, bound, number, odds_text, scientific
+from ..privacy.numbers import MOST_ODDS, at_least, bound, number, odds_text, scientific
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ class AuditReport:
         claim = f"the guarantee allows {self.limit}"
         if self.delta:
             claim += f" with δ = {scientific(self.delta)}"
-        elif self.claimed < 23 and not self.unit:
+        elif self.claimed < math.log(MOST_ODDS) and not self.unit:
             claim += f" (one output at most {odds_text(self.claimed)} as likely)"
         if self.verdict == "refuted":
             tail = f" {self.witness.sentence()}" if self.witness else ""

@@ -441,9 +441,9 @@ class _Search:
         """Return the nearest figure, with the reason why the target is not reached."""
         kind, target, ends = self.kind, self.target, self.ends
         reason = (
-            f"{self.mechanism.title} cannot reach a {_NAMES[kind]} of {_format_target(kind, target)} here: between ε = "
-            f"{number(LOW)} and {number(self.most)} it ranges from {_format_target(kind, ends[0])} to "
-            f"{_format_target(kind, ends[1])}. Choose a value in between."
+            f"With {self.mechanism.title}, the {_NAMES[kind]} ranges from {_format_target(kind, ends[0])} to "
+            f"{_format_target(kind, ends[1])} for ε from {number(LOW)} to {number(self.most)}, so it cannot be "
+            f"{_format_target(kind, target)}. Choose a value in this range."
         )
         return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)
 

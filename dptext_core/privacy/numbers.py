@@ -50,16 +50,12 @@ def round_directed(x: float, digits: int, up: bool) -> float:
     return float((exact - slack if up else exact + slack).quantize(unit, side, Context(prec=400)))
 
 
-_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: Odds beyond it are written in words: no reader needs their size.
+MOST_ODDS = 1e9
 
 
 def odds_text(epsilon: float) -> str:
-    """Format e^ε, rounded up: "2.72 times", "5.2 × 10²¹ times"."""
-    if epsilon <= math.log(1e4):
-        return f"{bound(math.exp(epsilon))} times"
-    exponent = epsilon / math.log(10)
-    power = math.floor(exponent)
-    digits = round_directed(10 ** (exponent - power), 2, up=True)
-    if digits >= 10:
-        digits, power = digits / 10, power + 1
-    return f"{digits:.1f} × 10{str(power).translate(_DIGITS)} times"
+    """Format e^ε, rounded up: "2.72 times", "more than a billion times"."""
+    if epsilon > math.log(MOST_ODDS):
+        return "more than a billion times"
+    return f"{bound(math.exp(epsilon))} times"

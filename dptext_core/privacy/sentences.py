@@ -339,8 +339,8 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     if g.notion is Notion.GROUP:
         within = ", in texts {among}" if g.among else ""
         hidden = (
-            "A word is protected within its group only: a released word is at most e^ε = {odds} as likely "
-            f"under your word as under another one of {{group}}{within}."
+            "A word is protected within its group only: a released word is at most e^ε times as likely under your "
+            f"word as under another one of {{group}}{within}: {{odds}}."
         )
         return [hidden, *large, f"{drawn} with ε = {{each}} per word, {total}."]
     if g.notion is Notion.APPROX and draws > 1:
@@ -351,8 +351,8 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     among = " {among}" if g.among else ""
     plus = ", plus a probability of δ = {delta}" if g.notion is Notion.APPROX else ""
     first = (
-        f"{_subject(g, several)} is at most e^ε = {{odds}} as likely under your text as under any other{among}{plus} "
-        f"(ε = {{each}}{per})."
+        f"{_subject(g, several)} is at most e^ε times as likely under your text as under any other{among}{plus}: "
+        f"{{odds}} (ε = {{each}}{per})."
     )
     return [first, *large, *([f"{drawn}, {total}."] if several else [])]
 

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="seed for the noise of all pages (default 1)",
     )
-    parser.add_argument("--quiet", action="store_true", help="print no notes on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no progress messages")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="omit the example pages of all mechanisms, which take a minute or more",
     )
-    parser.add_argument("--quiet", action="store_true", help="print no notes on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no progress messages")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -45,8 +45,8 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
         files = copies_table(ledger)
         st.dataframe(files, hide_index=True, height=_height(files))
         st.caption(
-            "The ledger counts each downloaded file and each copy once. It cannot detect manual text selection "
-            "outside a rewrite, printing, screenshots or saved charts."
+            "The ledger counts each downloaded file and each copy once. It cannot count prints, screenshots, "
+            "saved charts, or text that you select by hand outside a rewrite."
         )
     download.button(
         "Download the ledger",

@@ -22,9 +22,9 @@ _MARKS = st.components.v2.component(
 _ROOM = '<div style="height: 420px; width: 10px"></div>'
 
 
-def add_app_style() -> None:
-    """Add the style of every page."""
-    add_style(__file__, "app.css")
+def app_style() -> str:
+    """Return the style of every page."""
+    return read_beside(__file__, "app.css") + read_beside(__file__, "early.css")
 
 
 def enter_app(page: str) -> None:
@@ -52,13 +52,6 @@ def plugin_problems() -> None:
 def help_marks() -> None:
     """Let a click or a tap on a mark that helps show its help, and turn no switch."""
     _MARKS(key="help_marks")
-
-
-def limit_width(width: str) -> None:
-    """Keep lines readable on a wide screen, from the left edge of every page."""
-    st.html(
-        f"<style>[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {{ max-width: {width}; }}</style>"
-    )
 
 
 def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:

@@ -181,7 +181,7 @@ def _page(key: str, mechanism: Mechanism, example: Example, seed: int, made_of: 
         result,
         view,
         title=f"{example.title}, rewritten with {mechanism.title}",
-        note=f"The text is fictitious, and seed {seed} fixed the noise: a demonstration, not private.",
+        note=f"The text is fictitious. Its noise comes from seed {seed}, so this is a demonstration and not private.",
         above='<nav class="p-eyebrow"><a href="index.html">All examples and mechanisms</a></nav>',
         shared=True,
     )
@@ -238,7 +238,7 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
         for p in pages
         if p.example in titles
     )
-    still = "" if any(p.draggable for p in pages) else " At one ε: other values need a new pass of the model."
+    still = "" if any(p.draggable for p in pages) else " It shows one ε: others need a new pass of the model."
     return (
         f'<section class="p-card" id="{html.escape(spec.name)}"><h3>{html.escape(spec.title)}</h3>'
         f'<p>{html.escape(spec.summary)}</p><p class="p-small">{html.escape(NOTIONS[spec.notion].capitalize())}. '

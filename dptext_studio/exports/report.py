@@ -70,7 +70,7 @@ def report(
 def _findings(findings: Sequence[tuple[str, AttackFinding]]) -> str:
     said = []
     for title, found in findings:
-        figures = f"right {percent(found.success)}, without the rewrite {percent(found.chance)}"
+        figures = f"right {percent(found.success)} of the time, {percent(found.chance)} without the rewrite"
         said.append(f"<li><strong>{html.escape(title)}</strong> ({figures}). {html.escape(found.sentence())}</li>")
     return f"<ul>{''.join(said)}</ul>"
 
@@ -83,7 +83,8 @@ def _typical(result: RewriteResult) -> str:
     epsilon = result.config.epsilon
     at = epsilon if isinstance(epsilon, float) else None
     caption = f"Probability that a word is unchanged, mean over {mean.words} dictionary words, by ε"
-    return svg.curve(mean.epsilons.tolist(), mean.n_w.tolist(), at, caption + (", dashed: here." if at else "."))
+    caption += "; the dashed line is this ε." if at else "."
+    return svg.curve(mean.epsilons.tolist(), mean.n_w.tolist(), at, caption)
 
 
 def _unchanged_share(result: RewriteResult) -> str:

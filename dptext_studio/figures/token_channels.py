@@ -38,7 +38,7 @@ def drawn_at_one_epsilon(
         at = np.flatnonzero([c.strip().casefold() == word.strip().casefold() for c in d.candidates])
     if not len(at):
         raise InputError(
-            f"Piece {k} of this rewrite is not a candidate of its stated distribution, so its probabilities cannot be "
+            f"Token {k} of this rewrite is not a candidate of its stated distribution, so its probabilities cannot be "
             "shown."
         )
     exact = [i for i in at if d.candidates[i] == word]

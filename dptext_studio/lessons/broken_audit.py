@@ -61,7 +61,7 @@ class BrokenAudit(Lesson):
                     ("guarantee", f"{NOTIONS[m.notion]}, {epsilon_text(stated[0].epsilon)}"),
                     (f"releases of “{text}”", ", ".join(f"“{one}”" for one in released)),
                     *(
-                        (f"not protected, by its statement for “{word}”", "; ".join(one.exposed))
+                        (f"not protected, as stated for “{word}”", "; ".join(one.exposed))
                         for word, one in zip(WORDS, stated, strict=False)
                     ),
                 ),
@@ -73,7 +73,7 @@ class BrokenAudit(Lesson):
             f"Where will the audit find the fault of {self.control.said(value).lower()}?",
             (
                 "In its probabilities: two words differ by more than the guarantee allows",
-                "In its release: it is not made of the sampled words",
+                "In its release: it contains words that were not sampled",
                 "In its statement: what it publishes depends on the private word",
                 "Nowhere: the guarantee is not violated",
             ),
@@ -100,8 +100,8 @@ class BrokenAudit(Lesson):
             ),
             (Facts(("", "fault", "verdict", "detected by"), rows),),
             (
-                "The audit does not find this fault in the probabilities first.",
-                "The releases are made of sampled words. Look elsewhere.",
+                "The audit finds this fault elsewhere: see the last column of the table.",
+                "The releases contain only sampled words. Look elsewhere.",
                 "The statements are the same for both words. Look elsewhere.",
                 "The audit finds a violation. Read the sentence below.",
             ),

@@ -53,7 +53,7 @@ class EqualEpsilon(Lesson):
     goal = "Compare three mechanisms at the same ε."
     said = (
         "Every mechanism has an ε. It is tempting to compare mechanisms at the same value.",
-        "But each counts something else: per word of a group, per unit of distance, per place on a line.",
+        "But their units differ: a word within its group, a unit of distance, or a position on a list.",
     )
     task = f"Here is one of them, 1-Diffractor, on {len(WORDS)} everyday words. Choose an ε."
     take_home = "Compare mechanisms at equal measured privacy, not at equal ε."
@@ -116,7 +116,7 @@ class EqualEpsilon(Lesson):
                 ),
             ),
             (
-                "The number is the same, but each mechanism counts something else.",
+                "The number is the same, but each mechanism has its own unit of ε.",
                 f"Here the largest is {number(ratio)} times the smallest.",
                 f"Here the largest is {number(ratio)} times the smallest.",
             ),

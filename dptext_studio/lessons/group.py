@@ -94,7 +94,7 @@ class Group(Lesson):
             ),
             (
                 Facts(
-                    ("word", "others with its set, each word its own", "others with its set, shared"),
+                    ("word", "others with its set, if each has its own", "others with its set, if sets are shared"),
                     tuple((w, f"{alone[w]}", f"{shared[w]}") for w in alone),
                 ),
             ),

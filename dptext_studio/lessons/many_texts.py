@@ -69,7 +69,7 @@ class ManyTexts(Lesson):
         f"An author mentions the same fact in each of them, and each is rewritten with {epsilon_text(EPSILON)}.",
     )
     task = "Choose how many texts the author publishes, and watch what the optimal reader believes."
-    take_home = "Ask for whom the guarantee is: for one text, or for everything that a person writes."
+    take_home = "Ask what a guarantee covers: one text, or everything that a person writes."
     control = Control("Texts of one author", TEXTS, 8, "{} texts".format)
     door: ClassVar[Setting] = Setting("custext", {}, EPSILON)
 

@@ -36,7 +36,7 @@ def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
 class Memorisation(Lesson):
     name = "memory"
     title = "A model that memorised"
-    goal = "See what no ε of a rewrite covers."
+    goal = "See what the ε of a rewrite never covers."
     said = (
         "Some mechanisms write a new text with a neural network, which learned to write from other people's sentences.",
         "Noise protects the text that is rewritten. It does not protect the sentences that the network learned from.",
@@ -92,7 +92,7 @@ class Memorisation(Lesson):
             (Bars("Rewrites that repeat a training sentence, without noise", rows, top=1.0),),
             (
                 "A network repeats what it learned, above all when the input looks like it.",
-                "A network repeats what it learned more often than one expects: see the bars.",
+                "A network repeats what it learned more often than you may expect: see the bars.",
                 "Most rewrites are new sentences here: see the bars.",
             ),
         )

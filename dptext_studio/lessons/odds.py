@@ -24,12 +24,12 @@ def most_certain(prior: float, epsilon: float) -> float:
 class Odds(Lesson):
     name = "odds"
     title = "ε as odds"
-    goal = "Translate ε into what a reader can learn at most."
+    goal = "Translate ε into the most that a reader can learn."
     said = (
         "A guarantee does not say that a reader learns nothing. It limits how much the odds can change.",
         "One release multiplies the odds of two possible texts by at most e^ε.",
     )
-    task = "Move ε. How sure can a reader become who started at 50:50?"
+    task = "Move ε. How sure can a reader who started at 50:50 become?"
     take_home = "ε is a limit on odds: one release multiplies them by at most e^ε."
     control = Control("ε between the two texts", (0.1, 0.5, 1.0, 2.0, 3.0, 5.0), 1.0, epsilon_text)
     door: ClassVar[Setting] = Setting("custext", {}, 1.0)

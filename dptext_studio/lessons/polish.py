@@ -114,8 +114,9 @@ class Polish(Lesson):
         return Reveal(
             weaker[0] + 2 * weaker[1],
             (
-                f"Without a clean-up, no output is more than {odds_name(plain[2])} as likely for one word as for the "
-                f"other. With clean-up 1 it is {odds_name(singular[2])}, with clean-up 2 {odds_name(banned[2])}.",
+                f"The largest ratio of an output's probabilities under the two words is {odds_name(plain[2])} "
+                f"without a clean-up, {odds_name(singular[2])} with clean-up 1, and {odds_name(banned[2])} "
+                "with clean-up 2.",
                 f"With clean-up 2, “{OTHER}” becomes “{WORD}” with probability {percent(banned[1])}, and “{WORD}” "
                 f"with {percent(banned[0])}. A reader who sees “{WORD}” can rule out that it was the original.",
             ),

@@ -1,4 +1,4 @@
-"""The budget adds up, and asking twice."""
+"""Asking twice: budgets add up."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def guess_rates() -> np.ndarray:
 
 class RepeatedAnswers(Lesson):
     name = "twice"
-    title = "The budget adds up, and asking twice"
+    title = "Asking twice: budgets add up"
     goal = "See why ten answers reveal more than one."
     said = (
         "Each answer uses fresh noise, so one answer reveals little.",
@@ -88,7 +88,7 @@ class RepeatedAnswers(Lesson):
             f"Over {len(WORDS)} everyday words, the Bayes-optimal guess after one answer is right "
             f"{percent(float(guess_rates()[0]))} of the time. How often after {MANY} answers, each with fresh noise?",
             (
-                "Hardly more often: each answer keeps its guarantee.",
+                "Not much more often: each answer keeps its guarantee.",
                 "More often, but in less than three of four cases.",
                 "In three of four cases or more.",
             ),
@@ -104,8 +104,8 @@ class RepeatedAnswers(Lesson):
             (
                 f"After {MANY} answers the optimal guess is right {percent(float(share[-1]))} of the time, measured "
                 f"{ROOMS} times for each of these words.",
-                f"The privacy ledger shows why: one answer spends ε = {number(EPSILON)} for each place on the line, "
-                f"and {MANY} answers spend {bound(total_spent(MANY))}.",
+                f"The privacy ledger shows why: one answer spends ε = {number(EPSILON)} for each position on "
+                f"the list, and {MANY} answers spend {bound(total_spent(MANY))}.",
             ),
             (
                 "Each answer keeps its own guarantee. Together they have the guarantee of one answer with the sum of "

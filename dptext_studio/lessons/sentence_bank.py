@@ -1,4 +1,4 @@
-"""A sentence replaced whole, beside words sampled one by one that spend as much together."""
+"""Replacing a whole sentence, compared with words sampled one by one that spend as much together."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
 
 class SentenceBank(Lesson):
     name = "whole-sentence"
-    title = "A sentence replaced whole"
+    title = "Replacing a whole sentence"
     goal = "Spend ε once for a whole sentence, and see which facts survive."
     said = (
         "Word by word, a sentence spends ε for every word. A sentence can also be replaced whole, by another sentence "
@@ -71,7 +71,7 @@ class SentenceBank(Lesson):
         "once, however long the sentence is.",
     )
     task = "Change how much the sentence may spend in total."
-    take_home = "A sentence replaced whole spends ε once: it keeps the topic and loses the facts."
+    take_home = "Replacing a whole sentence spends ε once: it keeps the topic and loses the facts."
     control = Control("ε of the whole sentence", TOTALS, 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting("dp-sentence", {}, 50.0)
 

@@ -43,8 +43,8 @@ class Temperature(Lesson):
     said = (
         "A language model gives each word a score. Scores are clipped to a fixed range, so no text can move a score by "
         "more than the width of that range.",
-        "Then a word is sampled: its probability grows as e to the score divided by a temperature. Chat programs "
-        "sample their words in the same way.",
+        "Then a word is sampled. Its probability is proportional to e^(score / temperature). Chat programs sample "
+        "their words in the same way.",
         f"With a temperature of 2 × width / ε, this is differential privacy. Here ε is {EPSILON:g}.",
     )
     task = "Change the range and watch the probabilities."

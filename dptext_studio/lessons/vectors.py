@@ -114,7 +114,7 @@ class Vectors(Lesson):
             (
                 "The nearest word absorbs small noise: a point that moves a little falls back on its own word. So "
                 "words return only at an ε whose limit is huge. Such a limit provides no practical protection.",
-                "An ε per unit of distance depends on the scale of the vectors. Compare it with no other ε.",
+                "An ε per unit of distance depends on the scale of the vectors. Do not compare it with any other ε.",
             ),
             (Facts(("word", "distance d", f"limit at ε = {EPSILON:g}", f"limit at ε = {number(usual)}"), rows),),
             (

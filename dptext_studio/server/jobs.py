@@ -310,7 +310,7 @@ def _progress_bar(job: Job, key: str, text: Callable[[], str] | None = None) -> 
     """Show progress and a way to stop."""
     _refresh(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
-    message = f"Waits for {pluralize(others, 'other')} …" if (others := job.jobs_ahead) else ""
+    message = f"Waiting for {pluralize(others, 'earlier task')} …" if (others := job.jobs_ahead) else ""
     bar.progress(job.share, text=message or (text() if text else progress_text(job)))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()

@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit import cli_util, config, net_util, runtime
+from streamlit import cli_util, config, file_util, net_util, runtime
 from streamlit.components.v2.bidi_component import serialization
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_popover_container import PopoverContainer
@@ -193,6 +194,12 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
 
     free.frees = frees  # type: ignore[attr-defined]
     return free
+
+
+def html_code() -> list[str]:
+    """Return the addresses of Streamlit's code that shows HTML, from any page. A browser would ask for it late."""
+    folder = Path(file_util.get_static_dir())
+    return [f"./{path.relative_to(folder).as_posix()}" for path in folder.glob("static/js/Html.*.js")]
 
 
 def is_serving() -> bool:

@@ -296,7 +296,7 @@ def test_the_same_privacy_is_asked_for_by_what_the_mechanism_has(writer):
         (kinds,) = at.get("button_group")
         assert kinds.options == offered and kinds.value == offered[0]
         assert all(
-            (f"Not {kind}:" in said(at)) == (kind not in offered)
+            (f"{kind} is not available:" in said(at)) == (kind not in offered)
             for kind in ("Strongest attacker", "N_w", "Bayes success")
         )
         if mechanism == "dp-prompt":

@@ -673,7 +673,7 @@ def test_draw_again_counts_what_releasing_would_spend():
     settle(at)
     assert payload(at)["run"] > first["run"]
     assert [t.get("flips") for t in payload(at)["tokens"]] != [t.get("flips") for t in first["tokens"]]
-    assert any("Drawn 2 times" in m.value for m in at.markdown)
+    assert any("rewritten 2 times" in m.value for m in at.markdown)
 
 
 def test_another_clipping_range_keeps_the_scores_and_what_each_costs_is_shown():

@@ -251,7 +251,7 @@ def test_a_teacher_opens_a_room_and_closes_it(monkeypatch):
     assert query(teacher) == {"lesson": "1"} and not VOTES.is_open(room)
     late = page("learn", lesson="1", room=room)
     answer(late, lessons.LESSONS[0].name, 0)
-    assert says(late, "This room is closed: answers are no longer counted") and not says(late, "Your answer is counted")
+    assert says(late, "This vote is closed: answers are no longer counted") and not says(late, "Your answer is counted")
 
 
 def test_a_word_of_ones_own_is_not_counted():

@@ -126,20 +126,21 @@ def test_it_is_plain_data():
 
 @pytest.mark.parametrize(
     ("epsilon", "expected"),
-    [(0.5, "1.65 times"), (1, "2.72 times"), (5, "149 times"), (10, "2.3 × 10⁴ times"), (50, "5.2 × 10²¹ times")],
+    [(0.5, "1.65 times"), (1, "2.72 times"), (5, "149 times"), (10, "22,027 times"), (50, "more than a billion times")],
 )
 def test_odds(epsilon, expected):
     assert odds_text(epsilon) == expected
 
 
-@pytest.mark.parametrize(("epsilon", "odds"), [(2.0, "7.39 times for its"), (40.0, "2.4 × 10¹⁷ times for its")])
+@pytest.mark.parametrize(("epsilon", "odds"), [(2.0, "7.39 times for its"), (15.0, "3,269,018 times for its")])
 def test_odds_of_near_words_are_numbers_at_every_epsilon(epsilon, odds):
     g = Guarantee("metric", epsilon, "released word", "x", 1, epsilon, metric="d", near=1.0)
     assert odds in g.sentence()
 
 
-def test_odds_that_are_rounded_up_to_ten_carry():
-    assert odds_text(math.log(9.96e7)) == "1.0 × 10⁸ times" and odds_text(math.log(9.84e7)) == "9.9 × 10⁷ times"
+def test_odds_beyond_a_billion_are_words():
+    assert odds_text(math.log(1e9) - 1e-9) == "999,999,999 times"
+    assert odds_text(math.log(1e9) + 1e-9) == odds_text(1400) == odds_text(math.inf) == "more than a billion times"
 
 
 @pytest.mark.parametrize(
@@ -160,10 +161,6 @@ def test_a_delta_has_one_digit_where_it_is_small(x, said):
 
 def test_nothing_spent_is_nothing_lost():
     assert zcdp_epsilon(0.0, 1e-5) == 0.0
-
-
-def test_odds_of_any_epsilon_can_be_written():
-    assert odds_text(1400).startswith("1.") or "× 10⁶⁰⁸" in odds_text(1400)
 
 
 @pytest.mark.parametrize(
@@ -219,13 +216,10 @@ def test_a_delta_is_never_below_and_at_most_one_digit_above(x):
     assert x * (1 - 1e-11) <= said <= (x + unit) * (1 + 1e-9)
 
 
-@given(st.floats(1e-3, 1400.0))
+@given(st.floats(1e-3, 20.0))
 def test_odds_are_never_below(epsilon):
-    mantissa, _, power = odds_text(epsilon).removesuffix(" times").replace(",", "").partition(" × 10")
-    exponent = int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")) or 0)
-    assert (0.1 if exponent == 0 else 1) <= float(mantissa) and (not power or float(mantissa) < 10)
-    log = math.log(float(mantissa)) + exponent * math.log(10)
-    assert epsilon - 1e-9 <= log <= epsilon + 0.11
+    said = float(odds_text(epsilon).removesuffix(" times").replace(",", ""))
+    assert math.exp(epsilon) * (1 - 1e-11) <= said <= math.exp(epsilon) * 1.01
 
 
 def test_every_guarantee_is_rounded_up():
@@ -264,9 +258,9 @@ def test_a_metric_guarantee_gives_odds_near_and_far():
 
 def test_far_words_of_a_large_epsilon_are_not_hidden():
     text = dataclasses.replace(METRIC, epsilon=60.0).sentence()
-    assert "1.1 × 10¹³ times for its nearest neighbour, and 1.3 × 10³⁹ times for the most different word" in text
+    assert "more than a billion times for its nearest neighbour" in text
     near = dataclasses.replace(METRIC, epsilon=20.0).sentence()
-    assert "2.3 × 10⁴ times for its nearest neighbour" in near
+    assert "22,027 times for its nearest neighbour" in near
 
 
 def test_plain_data_holds_the_metric():

@@ -194,7 +194,8 @@ def test_hostile_words_are_text_in_every_file_and_findings_stay_private():
 
     result = Swap.create().rewrite(TEXT)
     read = check(exports.report(result, "inspection", findings=[("Guess <i>", Guess())], warning="Void <b>."))
-    assert "Guess <i> (right 50%, without the rewrite 1%). <b>doctor</b>" in read.said and "Void <b>." in read.said
+    assert "Guess <i> (right 50% of the time, 1% without the rewrite). <b>doctor</b>" in read.said
+    assert "Void <b>." in read.said
     assert "<img src=x onerror=alert(1)>" in read.said and "img" not in read.tags
     with pytest.raises(dpt.InputError, match="inspection"):
         exports.report(result, findings=[("Guess", Guess())])

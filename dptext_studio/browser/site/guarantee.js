@@ -51,13 +51,7 @@ export const bound = (/** @type {number} */ x) => number(roundedUp(x, 3));
 
 /** e^ε in words, never smaller than it is. */
 export function odds(/** @type {number} */ epsilon) {
-  if (epsilon <= Math.log(1e4)) return `${bound(Math.exp(epsilon))} times`;
-  const exponent = epsilon / Math.log(10);
-  let power = Math.floor(exponent);
-  let digits = roundedUp(10 ** (exponent - power), 2);
-  if (digits >= 10) [digits, power] = [digits / 10, power + 1];
-  const raised = [...String(power)].map((d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(d)]).join("");
-  return `${digits.toFixed(1)} × 10${raised} times`;
+  return epsilon > Math.log(1e9) ? "more than a billion times" : `${bound(Math.exp(epsilon))} times`;
 }
 
 /** A template with its places filled. */

@@ -53,17 +53,17 @@ class StripInspector {
       return;
     }
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
-    const thing = this.aligned ? "word" : "piece";
+    const thing = this.aligned ? "word" : "token";
     ui.telltale.textContent = t.tells ? `identifying: ${t.tells.kind}` : "";
     ui.place.textContent = t.drawn && this.data.stage && !this.data.belief
-      ? `How this ${thing} was ${this.aligned ? "replaced" : "drawn"}`
-      : `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
+      ? `How this ${thing} was ${this.aligned ? "replaced" : "sampled"}`
+      : `${this.aligned ? "Word" : "Token"} ${nth} of ${all}`;
     const note = {
-      keep: !this.aligned ? `not drawn${t.why ? `: ${t.why}` : ""}.` : `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
+      keep: !this.aligned ? `not sampled${t.why ? `: ${t.why}` : ""}.` : `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
       delete: `deleted${t.why ? `: ${t.why}` : ""}. The rewritten text has no word here.`,
       insert: this.aligned
         ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. This word was added, so it hides no word of your text.`
-        : `drawn given your text${this.data.live ? "" : " and the tokens before it"}. It does not belong to a single word of your text.`,
+        : `sampled given your text${this.data.live ? "" : " and the tokens before it"}. It does not belong to a single word of your text.`,
       replace: t.a === "replace" ? this.noteOnDrawn(t) : "",
     }[t.a] + (t.draws ? this.noteOnDraws(t) : "");
     ui.note.textContent = note.trim();

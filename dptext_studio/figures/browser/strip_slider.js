@@ -160,7 +160,7 @@ class StripSlider {
     const count = stale ? "…" : integer.format(this.aligned ? this.changed : this.written);
     const rest = this.aligned
       ? ` of ${integer.format(this.total)} ${this.total === 1 ? "word" : "words"} changed`
-      : ` ${this.written === 1 ? "piece" : "pieces"} rewritten`;
+      : ` ${this.written === 1 ? "token" : "tokens"} sampled`;
     if (ui.count.textContent !== count) ui.count.textContent = count;
     const all = rest + (this.added && this.aligned ? `, ${integer.format(this.added)} added` : "");
     if (ui.ofAll.textContent !== all) ui.ofAll.textContent = all;

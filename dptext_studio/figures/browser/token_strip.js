@@ -106,6 +106,7 @@ class Strip {
   }
 
   destroy() {
+    delete document.documentElement.dataset.strip;
     if (this.dragging) this.hold(false);
     document.documentElement.removeAttribute("data-behind");
     if (this.data?.tour) this.tour.destroy();
@@ -134,6 +135,7 @@ class Strip {
       this.fail(problem);
     }
     this.el.hidden = false;
+    document.documentElement.dataset.strip = ""; // the page around it is as high as it stays
     return this.turn;
   }
 

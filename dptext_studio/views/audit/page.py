@@ -19,7 +19,6 @@ from ...components import controls, download, methods_panel
 from ...components.charts import chart, dark
 from ...components.shell import enter_app
 from ...components.sticky_widgets import stay, stay_all
-from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...figures import audit_figure
 from ...figures.glossary import definition
@@ -103,8 +102,8 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
         "Words or texts, one on each line",
         key=stay("audit_lines"),
         height=120,
-        placeholder="Empty: words of the public vocabulary, or short texts for language models.",
-        help="The audit compares each replaced word with every word that the guarantee makes similar.",
+        placeholder="If empty: words of the public vocabulary, or short texts for language models.",
+        help="The audit compares each replaced word with every word that the guarantee treats as its neighbour.",
     )
     claim = None
     with below.expander("More"):
@@ -166,8 +165,8 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         leak.metric(
             "Smallest detectable leak",
             core.format_share(report.leak_fresh or report.leak),
-            help="The audit detects a leak of this size with probability 95%: a share of fresh draws that wrongly "
-                 f"leave a word unchanged. In each of the other ways to rewrite: {core.format_share(report.leak)}.",
+            help="The smallest share of wrongly unchanged words that this audit detects with probability 95%. This "
+                 f"value is for fresh draws; for every other way to rewrite it is {core.format_share(report.leak)}.",
         )
     if released:
         st.caption(
@@ -262,9 +261,9 @@ def bundled_table() -> None:
 def main() -> None:
     st.markdown("## Audit")
     st.caption("Compare what a mechanism guarantees with the largest privacy loss measured.")
-    add_style(__file__, "page.css")
     with st.container(key="audit_page"):
         choice, result, below = (st.container(key=f"audit_{name}") for name in ("choice", "result", "options"))
+    result.empty()  # a container with nothing in it would have no height
     wanted, pressed = request(choice, below)
     with result:
         if wanted is not None and pressed:

@@ -369,8 +369,8 @@ def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curv
         st.caption(note)
     if x != "epsilon":
         st.caption(
-            "Replaced words are counted. CusText's main results and SanText also replace stop words; the others keep "
-            "them."
+            "N_w and the attackers count replaced words only. CusText's main results and SanText also replace stop "
+            "words; the others keep them."
         )
     if x != "epsilon" and curves.paper_series(data, kept, names):
         st.caption("The papers do not report this measure. Select the ε axis to see their results.")

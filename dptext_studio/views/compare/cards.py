@@ -26,7 +26,7 @@ from .attack_table import attack_table
 from .card_settings import MODES, add_column, query_of, sync_settings
 from .certainty import certainty_line, fact_controls, fact_note, known_beliefs
 from .column_controls import column_controls, target_controls
-from .equal_certainty import equal_certainty_answer
+from .equal_certainty import equal_certainty_answer, level_slider
 from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
 
@@ -53,7 +53,8 @@ def start_rewrites(asked: ComparisonRequest) -> None:
 def columns_view(text: str) -> None:
     """Show settings and rewrites. Moving a slider reruns only this."""
     sync_settings()
-    mine, answer = session(), st.container()
+    mine = session()
+    answer, level = level_slider()
     top, again = st.columns([4, 1], vertical_alignment="bottom")
     mode = top.segmented_control(
         "What is equal",
@@ -81,8 +82,7 @@ def columns_view(text: str) -> None:
         (c.id, c.setting.at(before.epsilon if c.epsilon is None else c.epsilon))
         for c, (_, before) in zip(columns, mine.columns, strict=True)
     ]
-    with answer:
-        equal_certainty_answer(text, columns)
+    equal_certainty_answer(answer, level, text, columns)
     with one_slider:
         target = target_controls(mode, [c.setting for c in columns], text)
     query = query_of(mode, target)

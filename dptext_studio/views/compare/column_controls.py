@@ -80,11 +80,11 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             step=5,
             format="%d%%",
             key=stay(f"compare_{mode}", first),
-            help=f"{definition('N_w')} Each mechanism gets the ε at which this share of the words that all replace is "
-                 "unchanged."
+            help=f"{definition('N_w')} Each mechanism gets the ε that leaves this share unchanged, among the "
+                 "words that all mechanisms replace."
             if mode == "n_w"
-            else "Each mechanism gets the ε at which the attacker recovers this share of the words that all "
-                 "replace. This takes half a minute, or some minutes for language models.",
+            else "Each mechanism gets the ε at which the attacker recovers this share, among the words that "
+                 "all mechanisms replace. This takes half a minute, or some minutes for language models.",
         )
         return mode, share / 100
     drafts = [s for s in drafts if dpt.mechanism_class(s.mechanism).uses_epsilon] or drafts

@@ -33,8 +33,8 @@ def show(found: DistinguishabilityFinding) -> None:
         {
             "classifier": [c.title for c in found.classifiers],
             "advantage": [f"{c.advantage:.2f}" for c in found.classifiers],
-            "says it of the first": [percent(c.tpr) for c in found.classifiers],
-            "of the other": [percent(c.fpr) for c in found.classifiers],
+            "first text named first": [percent(c.tpr) for c in found.classifiers],
+            "other text named first": [percent(c.fpr) for c in found.classifiers],
         },
         hide_index=True,
     )

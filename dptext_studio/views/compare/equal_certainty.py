@@ -16,15 +16,17 @@ from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...server.comparison import Column
 from ...server.session import session
+from ...server.streamlit_patches import DeltaGenerator
 from .certainty import chosen_fact
 
 PLACE = "compare equal certainty"
 LEVEL_KEY = "compare_level"
 
 
-def equal_certainty_answer(text: str, columns: Sequence[Column]) -> None:
-    """Measure the settings on the text, beside the page, and show the answer with its table."""
-    place = st.container()
+def level_slider() -> tuple[DeltaGenerator, int]:
+    """Show the certainty that all settings share. Return a place for the answer above it, and the certainty."""
+    with st.container(key="compare_answer"):  # a container with nothing in it would have no height
+        place = st.empty()
     level = st.columns([1, 1])[0].slider(
         "Reader’s certainty that all settings share",
         15,
@@ -36,12 +38,17 @@ def equal_certainty_answer(text: str, columns: Sequence[Column]) -> None:
         help="Each setting gets the largest ε at which the optimal reader's certainty of the fact below does not "
              "exceed this value.",
     )
+    return place, level
+
+
+def equal_certainty_answer(place: DeltaGenerator, level: int, text: str, columns: Sequence[Column]) -> None:
+    """Measure the settings on the text, beside the page, and show the answer with its table."""
     fact = chosen_fact(text)
     wanted = text, tuple(c.setting.at(None) for c in columns), level, fact
     work = session().at(PLACE)
     if work.asked != wanted:
         start(wanted, partial(_measure, text, wanted[1], level / 100, fact.word, fact.alternatives))
-    with place:
+    with place.container():
         if work.is_running(0.2):
             work.show_progress("compare_level_stop")
         elif said := work.failure_text("Stopped. Move the slider to start again."):

@@ -44,7 +44,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     label = left.segmented_control("Same", offered, default=offered[0], required=True, key=key, help=_HELP)
     kind = _KINDS[label]
     for missing in (o for o in _KINDS if o not in offered):
-        st.caption(literal(f"Not {missing}: {why[_KINDS[missing]]}"))
+        st.caption(literal(f"{missing} is not available: {why[_KINDS[missing]]}"))
     own = right.toggle(
         "Set the value",
         key="equal_own",

@@ -149,7 +149,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     if live:
         progress_bar(works[0] if running[0] else works[1])
     for work, said in zip(works, ("The existing points remain.", "The existing measurements remain."), strict=True):
-        if message := work.failure_text(f"Stopped. {said} Press “Draw again” to start again."):
+        if message := work.failure_text(f"Stopped. {said} Press “Rewrite again” to start again."):
             st.warning(literal(message))
     shown = kept
     if points and not any(p.has(kept) for p in points):

@@ -93,9 +93,9 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
         _numbers(run, result)
     st.markdown("**Not protected:** " + literal("; ".join(g.exposed)) + ".")
     if (draws := current_ledger().draws(run.inputs.text)) > 1:
-        message = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
+        message = f"**This text was rewritten {draws:,} times** with fresh noise (see Ledger). "
         if g.notion != "none" and not g.seeded:
-            message += f"At this setting, one of them spends {bound(g.total)} and all of them {_all_of(g, draws)}. "
+            message += f"At this setting, one rewrite spends {bound(g.total)}, and all of them {_all_of(g, draws)}. "
         st.markdown(message + "All slider positions share their noise: release at most one version of each draw.")
     with st.expander("The formal statement"):
         st.markdown("\n\n".join(literal(line) for line in g.lines()))
@@ -120,6 +120,6 @@ def _numbers(run: runs.Run, result: dpt.RewriteResult) -> None:
                    "number.")
     if g.expected is not None:
         st.caption(
-            f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. An "
-            "expectation is not a guarantee."
+            f"Expected: {number(g.expected)}. An expectation is not a guarantee. The expected number of draws is "
+            "(1 − D + A)n, with the rates of deletion D and addition A; the paper prints (A − D)n."
         )

@@ -12,7 +12,6 @@ from dptext_core.support.assets import examples
 
 from ...components import address, hidden_controls, ledger, links, live_text
 from ...components.shell import enter_app, last_page
-from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...components.token_strip import send_state, token_strip, view_of
 from ...figures.token_payload import Payload
@@ -208,7 +207,6 @@ def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, 
 
 
 def main() -> None:
-    add_style(__file__, "page.css")
     mine = session()
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.
@@ -219,6 +217,7 @@ def main() -> None:
         state.play_mechanism, mine.chosen = mine.chosen, ""
         use_mechanism()
     head, editor, right, left = (st.container(key=f"play_{k}") for k in PARTS)
+    tour.reserve_header()
     with head:
         headline(tour.button)
     with editor:

@@ -39,6 +39,13 @@ def begin() -> None:
         mine.chosen = recommended.ORDER[0]
 
 
+def reserve_header() -> None:
+    """Keep the height of the tour's header on a narrow screen, where the tour is going to begin by itself."""
+    mine = session()
+    begins = mine.run is None and not mine.tours and mine.link is None and state.play_text == examples()[0].text
+    st.html(f"<style>:root {{ --play-head: {'10.6rem' if begins else '0'}; }}</style>")
+
+
 def button() -> None:
     """Show the button that plays the tour again."""
     st.button(

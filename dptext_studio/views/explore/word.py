@@ -76,7 +76,7 @@ def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis
         state.play_more = None
     chosen = st.segmented_control("View", names, key="play_more", label_visibility="collapsed")
     if chosen == CANDIDATES:
-        candidates_panel(result.distribution(token), result.similarities(token), "word" if aligned else "piece")
+        candidates_panel(result.distribution(token), result.similarities(token), "word" if aligned else "token")
     elif chosen == OVER_ALL:
         epsilon_panel(run, result, token, axis)
     elif chosen == SCORES and logits is not None:

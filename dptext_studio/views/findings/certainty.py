@@ -33,10 +33,9 @@ def certainty_question() -> None:
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, title_of_data(data))
         answer(sentence, doubt)
-        others = (leaderboard.board(rows, d, judge, belief.METRIC, at, None) for d in sets if d != data)
-        st.markdown(
-            "\n".join(f"- {literal(leaderboard_text.answer(o, title_of_data(o.data))[0])}" for o in others if o.entries)
-        )
+        others = [leaderboard.board(rows, d, judge, belief.METRIC, at, None) for d in sets if d != data]
+        others = [board for board in others if board.entries]
+        st.markdown("\n".join(f"- {literal(leaderboard_text.answer(o, title_of_data(o.data))[0])}" for o in others))
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="certainty_board", alt=f"{sentence} The table below has all numbers.")
@@ -56,8 +55,10 @@ def certainty_question() -> None:
                 )
             )
         )
-    with st.expander("The table, and mechanisms without a certainty value"):
-        st.dataframe(leaderboard_text.display_rows(ranking), hide_index=True)
+    with st.expander("The tables, and mechanisms without a certainty value"):
+        for board in (ranking, *others):
+            st.markdown(f"**{literal(title_of_data(board.data))}**")
+            st.dataframe(leaderboard_text.display_rows(board), hide_index=True)
         download.button(
             "CSV",
             to_csv(leaderboard_text.table(ranking)),

@@ -27,7 +27,7 @@ from dptext_lab.results.data_titles import title as title_of_data
 from ... import figures
 from ...components import download
 from ...components.charts import chart, dark
-from ...components.shell import enter_app, limit_width
+from ...components.shell import enter_app
 from ...components.sticky_widgets import stay
 from ...components.style import add_style
 from ...components.text import literal
@@ -286,5 +286,5 @@ def main() -> None:
 def render() -> None:
     """Draw the page."""
     enter_app("findings")
-    limit_width("64rem")
-    main()
+    with st.container(key="findings_page"):
+        main()

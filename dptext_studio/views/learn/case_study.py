@@ -93,7 +93,7 @@ def live(pretrained: str) -> None:
         work.start(asked, lambda task: case_study_demo.rewrite_question(asked, task), "Rewriting")
     if work.is_running():
         work.show_progress("case_stop")
-    elif said := work.failure_text("Stopped. Press “Draw again” to start again."):
+    elif said := work.failure_text("Stopped. Press “Rewrite again” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         show(asked, work.result)

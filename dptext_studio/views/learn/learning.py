@@ -22,7 +22,7 @@ STEPS = ("said", "shown", "asked", "found", "meant")
 #: The lesson that is played. Its slides: the rules, for each round the vote and the answer, and the end.
 GAME = "reader"
 GAME_STEPS = 2 + 2 * len(reader_game.rules().epsilons)
-CLOSED = "This room is closed: answers are no longer counted."
+CLOSED = "This vote is closed: answers are no longer counted."
 #: Seconds between looks at what the class does.
 FOLLOW = 2.0
 

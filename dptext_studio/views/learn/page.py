@@ -9,7 +9,7 @@ import streamlit as st
 
 from ...components import hidden_controls
 from ...components.drawing import drawing
-from ...components.shell import enter_app, last_page, limit_width
+from ...components.shell import enter_app, last_page
 from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import COURSE, LESSONS, Lesson
@@ -176,9 +176,9 @@ def _teacher_panel(lesson: Lesson, value: Any) -> None:
                 "Count the answers of my class",
                 key="learn_counts",
                 on_change=start_counting,
-                help="The address below gets a room. Answers are counted without names or texts and are hidden "
-                     "until you show them. Phones follow your slides. The room is deleted after some hours, or when "
-                     "you switch this off.",
+                help="The address below then belongs to your class. Answers are counted without names or texts and "
+                     "are hidden until you show them. Phones follow your slides. The votes are deleted after some "
+                     "hours, or when you switch this off.",
             )
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")
@@ -213,13 +213,13 @@ def render() -> None:
     if mine.present:
         presenter_view()
     else:
-        limit_width("56rem")
         # First, since it may go to another lesson.
         follow_class()
-        if mine.at is None:
-            course_view()
-        else:
-            lesson_view()
+        with st.container(key="learn_page"):
+            if mine.at is None:
+                course_view()
+            else:
+                lesson_view()
         scroll_to_top()
     # What is there in one run and gone in the next stands below all else: so nothing moves.
     write_address(came)
