@@ -3,7 +3,7 @@
 
 import { BeliefQuestion } from "./belief.js";
 import { parseBlocklist } from "./blocklist.js";
-import { check } from "./engine.js";
+import { check } from "./choices.js";
 import { flagTokens } from "./flags.js";
 import { findPii } from "./identifiers.js";
 
@@ -16,12 +16,12 @@ export function expose(ready, engine) {
   /** @type {{key: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
   let last = null;
 
-  /** The text that was asked for last is not read again for another word or another ε. never: words of a list. */
-  function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never, standIns } = {}) {
-    const key = JSON.stringify([text, mechanism, options, never, standIns]);
+  /** The text that was asked for last is not read again for another word or another ε. never, allow: words of lists. */
+  function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never, allow, standIns } = {}) {
+    const key = JSON.stringify([text, mechanism, options, never, allow, standIns]);
     if (last?.key !== key) {
-      const listed = never && parseBlocklist(never.join(" "), engine().language);
-      const made = engine().prepare(text, mechanism, { options, blocklist: listed, standIns });
+      const [blocklist, allowlist] = [never, allow].map((words) => words && parseBlocklist(words.join(" "), engine().language));
+      const made = engine().prepare(text, mechanism, { options, blocklist, allowlist, standIns });
       last = { key, prepared: made };
       // What failed is tried again when it is asked for again.
       made.catch(() => (last = last?.prepared === made ? null : last));
@@ -29,7 +29,7 @@ export function expose(ready, engine) {
     return last.prepared;
   }
 
-  // how: {mechanism, epsilon, options, never, standIns}.
+  // how: {mechanism, epsilon, options, never, allow, standIns}.
   Object.assign(window, {
     dptext: {
       ready,
@@ -67,11 +67,11 @@ export function expose(ready, engine) {
         return engine().rewrite(await engine().redrawn(await prepare(text, how)), how.epsilon);
       },
       /** The flagged tokens of a text, and what can stand in the place of each. */
-      async flags(/** @type {string} */ text, /** @type {string} */ detector) {
+      async flags(/** @type {string} */ text, /** @type {string} */ detector, /** @type {string[]} */ allow = []) {
         await ready;
         const { language } = engine().core;
         await engine().load(engine().spec("surrogates"));
-        const flags = flagTokens(engine().language.parse(text), language, detector);
+        const flags = flagTokens(engine().language.parse(text), language, detector, parseBlocklist(allow.join(" "), engine().language));
         return flags.map((f) => ({ ...f, words: engine().standIns?.of(f.form) }));
       },
       /** The vectors of the sentences of a text, in steps of 2^-14. */

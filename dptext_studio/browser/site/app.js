@@ -4,7 +4,8 @@
 import { expose } from "./api.js";
 import { Blocklist, parseBlocklist } from "./blocklist.js";
 import { BeliefPage, tellDemonstration } from "./belief_page.js";
-import { Engine, isUsed } from "./engine.js";
+import { isUsed } from "./choices.js";
+import { Engine } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
 import { bound } from "./guarantee.js";
@@ -20,13 +21,15 @@ const ui = {
   progress: get("progress"), guarantee: get("guarantee"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
   notes: get("notes"), reader: get("reader"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
   blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"), asked: get("asked"),
+  allowlist: get("allowlist"), allowlist_label: get("allowlist_label"), allowlist_note: get("allowlist_note"),
 };
 const state = {
   run: 0,
   draw: "",
   eps: /** @type {Record<string, number>} */ ({}),
   options: /** @type {Record<string, Record<string, any>>} */ ({}),
-  blocklist: { text: "", made: new Blocklist([]) },
+  /** Both lists as they were read last, by the names of their fields. */
+  lists: /** @type {Record<string, {text: string, made: Blocklist}>} */ ({}),
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
   draws: /** @type {Map<string, {title: string, draws: number, metric: boolean, none: boolean}>} */ (new Map()),
   released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, none: boolean, draw: string}>} */ (new Map()),
@@ -89,7 +92,7 @@ async function rewrite() {
   }
   await work(async (signal) => {
     const start = performance.now();
-    const prepared = await engine.prepare(ui.text.value, mechanism, { options, blocklist: typedBlocklist(spec), signal });
+    const prepared = await engine.prepare(ui.text.value, mechanism, { options, ...typedLists(spec), signal });
     await show(prepared, signal);
     const took = performance.now() - start;
     const { ms } = prepared;
@@ -135,12 +138,15 @@ function hold() {
   ui.view.inert = ui.again.disabled = ui.save.disabled = true;
 }
 
-// The words that are never released, as they are typed, where the mechanism takes such a list.
-function typedBlocklist(/** @type {any} */ spec) {
-  if (!spec.takes_never) return undefined;
-  const text = ui.blocklist.value;
-  if (state.blocklist.text !== text) state.blocklist = { text, made: parseBlocklist(text, engine.language) };
-  return state.blocklist.made;
+// The words of both lists as they are typed, where the mechanism takes such a list.
+function typedLists(/** @type {any} */ spec) {
+  const read = (/** @type {"blocklist" | "allowlist"} */ field, /** @type {boolean} */ taken) => {
+    if (!taken) return undefined;
+    const text = ui[field].value;
+    if (state.lists[field]?.text !== text) state.lists[field] = { text, made: parseBlocklist(text, engine.language) };
+    return state.lists[field].made;
+  };
+  return { blocklist: read("blocklist", spec.takes_never), allowlist: read("allowlist", spec.takes_allowlist) };
 }
 
 // The options of the mechanism that is chosen.
@@ -169,6 +175,7 @@ function offer() {
   }));
   get("drag").hidden = Boolean(spec.no_epsilon);
   ui.blocklist_label.hidden = !spec.takes_never;
+  ui.allowlist_label.hidden = ui.allowlist_note.hidden = !engine.spec(name, chosen).takes_allowlist;
   ui.blocklist_note.textContent = spec.takes_never
     ? "These words are excluded from the output. List each form. The guarantee holds only if you made the list without looking at the text."
     : spec.replaces ? "" : `${spec.title} does not support a blocklist here, because the list would change its groups. The full program supports it.`;
@@ -206,7 +213,6 @@ function instead(/** @type {string} */ title, /** @type {any} */ problem) {
 // Something to drag while the model loads: a rewrite that the core made, with noise that everybody has.
 async function demonstrate() {
   const { payload: data, belief, sentence, exposed } = await json("first.json");
-  if (state.prepared) return;
   tellDemonstration(data, belief);
   mount({ parentElement: ui.view, data, setStateValue() {} });
   ui.guarantee.textContent = sentence;
@@ -341,15 +347,18 @@ function shownText() {
   if (!prepared) return "";
   const shown = [...ui.view.querySelectorAll(".text .word")];
   const at = new Map(shown.map((node) => [Number(/** @type {HTMLElement} */ (node).dataset.i), node]));
+  const { document: { tokens }, deleted, distributions, gaps, aligned } = prepared;
+  // A sampled word that is not shown is an error here: the original must not take its place.
+  const released = tokens.map((_, i) =>
+    deleted?.has(i) ? "" : distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : null);
   let out = "";
-  prepared.document.tokens.forEach((token, i) => {
-    // A drawn word that is not shown is an error here: the original must not take its place.
-    const word = prepared.deleted?.has(i) ? "" : prepared.distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
+  tokens.forEach((token, i) => {
+    const word = released[i] ?? engine.copied(prepared, i, (k) => released[k] ?? tokens[k].text);
     // What stands for the empty sentence is no part of the text.
-    if (prepared.aligned) out += prepared.gaps[i] + word;
-    else if (word && word !== EMPTY) out += (out && prepared.gaps[i]) + word;
+    if (aligned) out += gaps[i] + word;
+    else if (word && word !== EMPTY) out += (out && gaps[i]) + word;
   });
-  return out + prepared.gaps[prepared.gaps.length - 1];
+  return out + gaps[gaps.length - 1];
 }
 
 function edit(/** @type {boolean} */ open) {
@@ -391,7 +400,10 @@ async function begin() {
   get("idle").remove();
   if (address.get("lesson")) return location.replace(`lessons.html${location.search}`);
   get("whole").href = location.href;
-  engine = new Engine(await json("core.json"));
+  const core = json("core.json");
+  // Without a wish in the address, it is known at once what to show.
+  if (!location.search) await demonstrate().catch(() => {});
+  engine = new Engine(await core);
   beliefs = new BeliefPage(engine, (sentence) => (ui.reader.textContent = sentence));
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
   ui.examples.append(...engine.core.examples.map((/** @type {any} */ e) => {
@@ -411,7 +423,7 @@ async function begin() {
   ui.again.disabled = ui.save.disabled = true;
   offer();
   const first = example === engine.core.examples[0] && ui.mechanism.value === engine.core.mechanisms[0].name;
-  if (first) demonstrate().catch(() => {});
+  if (first && location.search) await demonstrate().catch(() => {});
   rewrite();
   introduce();
   const soon = () => {
@@ -421,6 +433,7 @@ async function begin() {
   };
   ui.text.addEventListener("input", soon);
   ui.blocklist.addEventListener("input", soon);
+  ui.allowlist.addEventListener("input", soon);
   ui.mechanism.addEventListener("change", () => {
     offer();
     rewrite();

@@ -79,7 +79,7 @@ export class BeliefQuestion {
     const spans = factSpans(engine, text, fact);
     const word = text.slice(...spans[0]);
     const words = [word, ...distinct(word, others ?? (await suggested(engine, word)))];
-    const { spec, blocklist } = original;
+    const { spec, blocklist, allowlist } = original;
     /** @type {Prepared[]} */
     const texts = [original];
     for (const other of words.slice(1)) {
@@ -88,7 +88,7 @@ export class BeliefQuestion {
         exchanged += text.slice(at, start) + engine.language.written(other, isUpper(text[start]));
         at = end;
       }
-      const choice = { options: spec.options, blocklist, signal, like: original, slice: SLICE_MS };
+      const choice = { options: spec.options, blocklist, allowlist, signal, like: original, slice: SLICE_MS };
       texts.push(await engine.prepare(exchanged + text.slice(at), spec.name, choice));
     }
     if (texts.some((t) => t.flagged?.key !== original.flagged?.key)) {

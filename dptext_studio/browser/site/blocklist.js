@@ -43,6 +43,11 @@ export class Blocklist {
     return this.words.size;
   }
 
+  /** Whether this token as a whole is a word of the list. */
+  holds(/** @type {string} */ token) {
+    return this.words.size > 0 && this.words.has(fold(token));
+  }
+
   /** Whether this token may not be released. */
   bans(/** @type {string} */ token) {
     if (!this.words.size) return false;

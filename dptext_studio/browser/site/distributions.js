@@ -2,6 +2,7 @@
 // What a word is drawn from at every ε, and what it becomes under noise that is locked while ε moves.
 // As dptext_core/privacy/distribution.py has it, in float64.
 
+import { highest, noiseOn } from "./noise.js";
 import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
 
 /** @typedef {[number, number][]} Flips from which ε on which candidate is released, ascending */
@@ -58,20 +59,6 @@ function logProbs(/** @type {Float64Array} */ scores, /** @type {number} */ epsi
 
 export const SHOWN = 9; // candidates of a word that are shown
 const BINS = 2048;
-
-/** The indices of the n highest scores, highest first, ties in the order of candidates. */
-export function highest(/** @type {Float64Array} */ scores, /** @type {number} */ n) {
-  /** @type {number[]} */
-  const best = [];
-  for (let j = 0; j < scores.length; j += 1) {
-    if (best.length === n && scores[j] <= scores[best[n - 1]]) continue;
-    let at = best.length;
-    while (at > 0 && scores[best[at - 1]] < scores[j]) at -= 1;
-    best.splice(at, 0, j);
-    if (best.length > n) best.pop();
-  }
-  return best;
-}
 
 /** The places of numbers, the highest first, those within a narrow bin in any order: a sort takes ten times as long. */
 function nearlySorted(/** @type {Float64Array} */ numbers) {
@@ -136,13 +123,7 @@ export function scored(
     logProbs: (epsilon) => logProbs(scores, epsilon),
     weight: (/** @type {number} */ epsilon, /** @type {number} */ j) => epsilon * scores[j],
     logZ: (/** @type {number} */ epsilon) => logZOf(scores, epsilon),
-    noise() {
-      const offsets = gumbels(scores.length);
-      return {
-        at: (epsilon) => first(scores, offsets, epsilon),
-        flips: (low, high) => envelope(scores, offsets, low, high),
-      };
-    },
+    noise: noiseOn(scores),
   };
 }
 
@@ -152,45 +133,6 @@ export function clipped(/** @type {Float32Array} */ scores, /** @type {number} *
   const width = 2 * (high - low);
   for (let j = 0; j < out.length; j += 1) out[j] = (Math.min(Math.max(scores[j], low), high) - high) / width;
   return out;
-}
-
-function first(/** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ epsilon) {
-  let best = 0;
-  let most = -Infinity;
-  for (let j = 0; j < slopes.length; j += 1) {
-    const value = epsilon * slopes[j] + offsets[j];
-    if (value > most) {
-      best = j;
-      most = value;
-    }
-  }
-  return best;
-}
-
-/** Which of the lines ε·slope + offset is the highest, from which ε on. @returns {Flips} */
-function envelope(
-  /** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ low,
-  /** @type {number} */ high,
-) {
-  let winner = first(slopes, offsets, low);
-  /** @type {Flips} */
-  const out = [[low, winner]];
-  for (let from = low; ; ) {
-    let next = -1;
-    let cross = Infinity;
-    for (let j = 0; j < slopes.length; j += 1) {
-      if (slopes[j] <= slopes[winner]) continue;
-      const x = (offsets[winner] - offsets[j]) / (slopes[j] - slopes[winner]);
-      if (x < cross) {
-        next = j;
-        cross = x;
-      }
-    }
-    if (next < 0 || cross > high) return out;
-    winner = next;
-    from = Math.max(cross, from);
-    out.push([from, winner]);
-  }
 }
 
 /**

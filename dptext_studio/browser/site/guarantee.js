@@ -89,7 +89,7 @@ export function guarantee(spec, epsilon, draws, kept, listed) {
   const exposed = [];
   for (const entry of entries) {
     const n = entry.of ? kept[entry.of] ?? 0 : 1;
-    if (n || entry.always) exposed.push(n === 1 ? entry.one : fill(entry.many, { count: integer.format(n) }));
+    if (n || (entry.always && (entry.of !== "allowed" || "allowed" in kept))) exposed.push(n === 1 ? entry.one : fill(entry.many, { count: integer.format(n) }));
   }
   if (listed) exposed.push(blocklist);
   return { notion, epsilon, unit, adjacency, draws, total, exposed, sentence: fill(sentences[which][size], values) };

@@ -25,7 +25,7 @@ const ALPHA = /^\p{L}+$/u;
 const SPACE = re(`^[${S}]$`);
 const MODIFIER = /^[\p{Mn}\p{Mc}\p{Me}\p{Cf}]$/u;
 const FORMAT = /^\p{Cf}$/u;
-const NEWLINE = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+export const NEWLINE = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 const CLOSERS = "\"'”’»›)]}」』）】";
 const WIDE_ENDERS = "。！？｡";
 const APOSTROPHES = "'’ʼ＇";
@@ -132,6 +132,15 @@ export class Language {
     this.enders = new Set(lists.enders);
     this.cliticTokens = new Set([...lists.clitics.map((/** @type {string} */ c) => `'${c}`), ...lists.detached]);
     this.irregular = new Map(Object.entries(lists.irregular));
+    this.articles = lists.articles;
+    this.second = re(`^(?:${lists.articles.second})`);
+    this.spelled = re(`^(?:${lists.articles.spelled})`);
+    this.tightBefore = new Set(lists.tight_before);
+    this.tightAfter = new Set(lists.tight_after);
+    const { title, upper } = lists.capitals;
+    /** Words in lower case whose most frequent form has capitals. @type {Map<string, string>} */
+    this.forms = new Map(title.map((/** @type {string} */ w) => [w, w[0].toUpperCase() + w.slice(1)]));
+    for (const w of upper) this.forms.set(w, w.toUpperCase());
     // The closers are taken whole before what follows them is looked at.
     this.ending = re(`([${enders}]+)(?:(?=([${escaped(CLOSERS)}]*))\\2(?:(?=[${S}])|(?<=[${WIDE_ENDERS}]))()|)`, "gu");
     const curly = APOSTROPHES.slice(1);
@@ -346,6 +355,11 @@ export class Language {
     }
     const cut = word.lastIndexOf("'");
     return cut > 0 && this.cliticTokens.has(word.slice(cut)) && this.hasPlain(list, word.slice(0, cut));
+  }
+
+  /** Whether this word takes the second form of the article, "an". */
+  takesSecond(/** @type {string} */ word) {
+    return this.spelled.test(word) ? this.articles.letters.includes(word[0]) : this.second.test(word.toLowerCase());
   }
 
   /** How a released word is written, by its place alone. */
