@@ -28,6 +28,10 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function|class|const|let) (\w+)", r
 _PAGE = """
 const modules = {};
 globalThis.performance = { now: () => Date.now() };
+globalThis.setTimeout = (done) => { Promise.resolve().then(done); };
+globalThis.TextEncoder = class {
+  encode(text) { return Uint8Array.from(unescape(encodeURIComponent(text)), (c) => c.charCodeAt(0)); }
+};
 const s = new Uint32Array([1, 2, 3, 4]);
 const turn = (x, k) => (x << k) | (x >>> (32 - k));
 function random() {
@@ -48,7 +52,8 @@ function begin(core, lists, standIns) {
   engine.standIns = new (modules["flags.js"].StandIns)(core.language, standIns);
   const add = (name, words, maker) => {
     const all = [...words.keys()];
-    engine.tables.set(name, { words, places: new Map(words.map((w, i) => [w, i])), distribution: maker.of(all), distance: maker.apart(all), maker });
+    const places = new Map(words.map((w, i) => [w, i]));
+    engine.tables.set(name, { words, places, distribution: maker.of(all), distance: maker.apart(all), maker });
   };
   add("diffractor", lists.list, modules["tables.js"].diffractor(lists.list));
   const bytes = Uint8Array.from(lists.custext, (c) => c.charCodeAt(0));
@@ -76,7 +81,9 @@ def engine() -> MiniRacer:
             load(other)
         code = _IMPORT.sub(lambda m: f'const {m[1].replace(" as ", ": ")} = modules["{m[2]}"];', text)
         exports = ", ".join(_EXPORT.findall(text))
-        racer.eval(f'modules["{name}"] = (() => {{ {re.sub("^export ", "", code, flags=re.M)}\nreturn {{ {exports} }}; }})();')
+        racer.eval(
+            f'modules["{name}"] = (() => {{ {re.sub("^export ", "", code, flags=re.M)}\nreturn {{ {exports} }}; }})();'
+        )
 
     for name in ("engine.js", "view.js", "identifiers.js", "visible.js"):
         load(name)

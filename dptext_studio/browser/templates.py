@@ -46,8 +46,8 @@ _ALLOWED = "zzqx"
 
 def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[str, Any]:
     """Return a mechanism for the browser as plain JSON: how it is listed, and for each choice of options its axis of ε
-    and its guarantee. Choices are keyed by their values in the order of ``controls``, without those that only change how
-    words are written.
+    and its guarantee. Choices are keyed by their values in the order of ``controls``, without options that only change
+    how words are written.
 
     frozen: options that are not offered.
     """

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pocket_page import TEXTS, law, until
+from browser_texts import TEXTS
+from pocket_page import law, until
 
 import dptext_core as dpt
 from dptext_core.support.assets import examples

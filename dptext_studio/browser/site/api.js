@@ -1,5 +1,5 @@
 // @ts-check
-// The functions of the page under a name of its window: for tests, and for the curious.
+// The functions of the page under window.dptext, for tests and experiments.
 
 import { BeliefQuestion } from "./belief.js";
 import { parseBlocklist } from "./blocklist.js";
@@ -16,14 +16,14 @@ export function expose(ready, engine) {
   /** @type {{key: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
   let last = null;
 
-  /** The text that was asked for last is not read again for another word or another ε. never, allow: words of lists. */
+  /** The last text is not prepared again for another word or another ε. never, allow: words of lists. */
   function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never, allow, standIns } = {}) {
     const key = JSON.stringify([text, mechanism, options, never, allow, standIns]);
     if (last?.key !== key) {
       const [blocklist, allowlist] = [never, allow].map((words) => words && parseBlocklist(words.join(" "), engine().language));
       const made = engine().prepare(text, mechanism, { options, blocklist, allowlist, standIns });
       last = { key, prepared: made };
-      // What failed is tried again when it is asked for again.
+      // A failed preparation is repeated the next time.
       made.catch(() => (last = last?.prepared === made ? null : last));
     }
     return last.prepared;
@@ -33,7 +33,7 @@ export function expose(ready, engine) {
   Object.assign(window, {
     dptext: {
       ready,
-      /** What a word is drawn from: index counts tokens, as m.distribution(text, index) of the core. */
+      /** The distribution of a word. index counts tokens, as in m.distribution(text, index) of the library. */
       async distribution(/** @type {string} */ text, /** @type {number} */ index, /** @type {any} */ how) {
         await ready;
         const prepared = await prepare(text, how);
@@ -45,7 +45,7 @@ export function expose(ready, engine) {
       },
       /**
        * What the optimal reader believes about a fact after a release, at each of how.epsilons, as dpt.belief of the core.
-       * how.released: the candidate at each token, null where one is kept; without it nothing is weighed. how.others: the
+       * how.released: the candidate at each token, null where one is kept; without it there is no posterior. how.others: the
        * alternatives; without them those of the public lists. how.expected: whether the expected success is computed.
        */
       async belief(/** @type {string} */ text, /** @type {string} */ fact, /** @type {any} */ how) {
@@ -79,7 +79,7 @@ export function expose(ready, engine) {
         await ready;
         return (await prepare(text, { mechanism: "dp-sentence" })).vectors?.map((v) => v && [...v]);
       },
-      /** What a detector flags, each with the words that tell something. */
+      /** What a detector flags, each with the words that identify. */
       async pii(/** @type {string} */ text, detector = "rules") {
         await ready;
         const document = engine().language.parse(text);

@@ -14,13 +14,13 @@ import { NEWLINE, beginsAsWord, endsAsWord } from "./text.js";
 /**
  * @typedef {object} Flagged
  * @property {string} key what two texts share that are compared: places, types, shapes and repetitions of their flags
- * @property {Map<number, string>} words what was drawn for each flagged token, without looking at it
+ * @property {Map<number, string>} words the stand-in of each flagged token, sampled without looking at it
  * @property {Map<number, string>} fixed a public word for each, the same for every text with these flags
  * @property {Map<number, Distribution>} distributions
- * @property {boolean} given whether the stand-ins were named, so that they are not drawn again
+ * @property {boolean} given whether the caller named the stand-ins, so that they are not sampled again
  */
 
-/** A distribution whose draw has been made. @returns {Distribution} */
+/** A distribution that was already sampled. @returns {Distribution} */
 function settled(/** @type {readonly string[]} */ candidates, /** @type {number} */ drawn) {
   return { ...constant(candidates), noise: () => ({ at: () => drawn, flips: (low) => [[low, drawn]] }) };
 }

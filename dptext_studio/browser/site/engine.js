@@ -1,5 +1,5 @@
 // @ts-check
-// The mechanisms: from a text to what each of its words is drawn from.
+// The mechanisms: from a text to the distribution of each of its words.
 
 import { cosines, length, steps } from "./bank.js";
 import { Blocklist } from "./blocklist.js";
@@ -25,9 +25,9 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
  * @property {Blocklist} [blocklist] words never released
  * @property {Blocklist} [allowlist] words that are copied, even where a detector flags them
  * @property {AbortSignal} [signal] ends the work between two passes of a model
- * @property {number} [slice] milliseconds after which the page has its turn
- * @property {Prepared} [like] another text with the same options, of which everything that is the same is used again
- * @property {Record<number, string>} [standIns] the stand-ins by their tokens; without them they are drawn
+ * @property {number} [slice] milliseconds of work before the page can react
+ * @property {Prepared} [like] another text with the same options, whose unchanged parts are reused
+ * @property {Record<number, string>} [standIns] the stand-ins by their tokens; without them they are sampled
  */
 /**
  * @typedef {object} Prepared
@@ -36,17 +36,17 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
  * @property {Blocklist} allowlist
  * @property {number} allowed how many tokens are copied because the allowlist has them
  * @property {Document} document
- * @property {(string | null)[]} reasons why each token is kept, null where it is drawn
- * @property {(Distribution | null)[]} distributions what each drawn token is drawn from
- * @property {boolean[]} known whether a drawn token is drawn by looking at it
+ * @property {(string | null)[]} reasons why each token is kept, null where it is sampled
+ * @property {(Distribution | null)[]} distributions of the sampled tokens
+ * @property {boolean[]} known whether the sampling of a token depends on it
  * @property {boolean[]} capitals whether the word at each place begins a sentence or a line
  * @property {string[]} gaps the blanks before each token, and after the last
  * @property {import("./readable.js").CleanUp | null} clean which copied words are written otherwise, where that is chosen
- * @property {boolean} aligned whether what is released answers to the tokens; where not, the tokens are sentences
+ * @property {boolean} aligned whether each released word replaces one token; otherwise the tokens are sentences
  * @property {(Int16Array | null)[]} [vectors] of the sentences, null for an empty one
  * @property {Table} [table] of a mechanism that draws each word from that word alone
- * @property {number[]} [rows] of the drawn words in that table, −1 for the others
- * @property {{scores: string[], proposals: string[]}} [asked] what the model was asked for each token
+ * @property {number[]} [rows] of the sampled words in that table, −1 for the others
+ * @property {{scores: string[], proposals: string[]}} [asked] the model's input for each token
  * @property {import("./detected.js").Flagged} [flagged] the flagged tokens, where a detector decides what is replaced
  * @property {Set<number>} [deleted] tokens that are left out
  * @property {number} ms what the model took
@@ -55,7 +55,7 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
 export const UNKNOWN = "not in the vocabulary";
 
 /**
- * What a word mechanism knows: its words, their places, what one of them is drawn from, and how it is made of fewer.
+ * The vocabulary of a word mechanism: its words, their places and distributions, and how to make a smaller one.
  * @typedef {object} Table
  * @property {string[]} words
  * @property {Map<string, number>} places
@@ -65,10 +65,10 @@ export const UNKNOWN = "not in the vocabulary";
  * @property {import("./tables.js").TableMaker} maker
  */
 
-/** Words that are never released are in no list here. */
+/** The empty list. */
 const NOTHING = new Blocklist([]);
 
-/** What each drawn word is drawn from; null for the others. */
+/** The distributions of the sampled words; null for the others. */
 async function each(
   /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Distribution} */ distribution,
   /** @type {Choice} */ { signal, slice },
@@ -83,7 +83,7 @@ async function each(
   return found;
 }
 
-/** What each word is drawn from, by that word alone. */
+/** The distribution of each word, from that word alone. */
 async function byTable(
   /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {Table} */ table, /** @type {number[]} */ rows,
   /** @type {Choice} */ { signal, slice, like },
@@ -101,7 +101,7 @@ async function byTable(
   return { distributions: await each(document, drawn, distribution, { signal, slice }), table, rows, ms: 0 };
 }
 
-/** What the model is asked for each token, as text. */
+/** The model's input for each token, as text. */
 function keysOf(/** @type {ReturnType<typeof queries>} */ all) {
   /** @type {string[]} */
   const keys = [];
@@ -132,13 +132,13 @@ export class Engine {
     this.pieces = null;
     /** @type {string[]} */
     this.candidates = [];
-    /** The sentences that can be drawn, with their vectors as whole numbers and the lengths of these.
+    /** The sentences of the bank, with their vectors as whole numbers and the lengths of these.
      * @type {{encoder: Model, sentences: string[], codes: Int8Array, lengths: Float64Array} | null} */
     this.bank = null;
-    /** What each word mechanism knows: its words, their places, and what one of them is drawn from.
+    /** The table of each word mechanism.
      * @type {Map<string, Table>} */
     this.tables = new Map();
-    /** The last that was made without some words, with how far words are apart there.
+    /** The last table without blocked words, with the distances in it.
      * @type {{of: Table, blocklist: Blocklist, made: Table, distances: Record<string, number>} | null} */
     this.shorter = null;
     /** @type {StandIns | null} */
@@ -154,7 +154,7 @@ export class Engine {
     return specOf(this.core, mechanism, options);
   }
 
-  /** What a mechanism needs, loaded once. */
+  /** Load what a mechanism needs, once. */
   async load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ onProgress = () => {}) {
     const { name, replaces, options } = spec;
     const parts = replaces ? [] : [tableOf(spec)];
@@ -229,7 +229,7 @@ export class Engine {
     return this.neighbours;
   }
 
-  /** A table without the words that are never released. */
+  /** A table without the words of the blocklist. */
   without(/** @type {Table} */ table, /** @type {Blocklist} */ blocklist) {
     if (!blocklist.size) return table;
     if (this.shorter?.of !== table || this.shorter.blocklist !== blocklist) {
@@ -242,7 +242,7 @@ export class Engine {
     return this.shorter.made;
   }
 
-  /** A text with what each of its words is drawn from, at every ε. @returns {Promise<Prepared>} */
+  /** A text with the distribution of each of its words at every ε. @returns {Promise<Prepared>} */
   async prepare(/** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ choice = {}) {
     if (typeof text !== "string") throw new Error("the text is a string");
     const { options, blocklist = NOTHING, allowlist = NOTHING, like, standIns } = choice;
@@ -269,13 +269,13 @@ export class Engine {
     return { spec, document: given, aligned: true, blocklist, allowlist, allowed, clean, gaps, ...made };
   }
 
-  /** What a mechanism that samples word by word draws the words of a text from. */
+  /** The distributions of a mechanism that samples word by word. */
   async sampled(
     /** @type {Document} */ given, /** @type {any} */ spec, /** @type {import("./detected.js").Flagged | null} */ flagged, /** @type {Choice} */ choice,
   ) {
     const { blocklist = NOTHING, allowlist = NOTHING } = choice;
     const { flagged: isFlagged, allowed: isAllowed } = this.core.language.detection.reasons;
-    // Which words are drawn depends on nothing that stood in a flagged place; the model reads the stand-ins.
+    // The choice of sampled words does not depend on flagged words; the model reads the stand-ins.
     const planned = flagged ? substitute(given, flagged.fixed) : given;
     const document = flagged ? substitute(given, flagged.words) : given;
     const whole = this.tables.get(tableOf(spec));
@@ -361,8 +361,8 @@ export class Engine {
     return left;
   }
 
-  /** DP-MLM: the model's clipped scores at a query for each word, all in one pass; or how far they are above those that
-   * it gives what is public of the text, which are another pass. */
+  /** DP-MLM: the model's clipped scores for each word, all in one pass. With a public prior: how far they are above the
+   * scores for the public part of the text, which take another pass. */
   async byModel(
     /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec,
     /** @type {Choice} */ { blocklist = NOTHING, signal, slice, like },
@@ -381,7 +381,7 @@ export class Engine {
       Boolean(like?.asked && asked[what][t] === like.asked[what][t]);
     const same = (/** @type {number} */ t) => unchanged("scores", t) && unchanged("proposals", t);
     let ms = 0;
-    /** The scores of each target, Float32Array; without a pass where all those of a sequence are known. */
+    /** The scores of each target, Float32Array. A sequence whose scores are all known needs no pass. */
     const rows = async (
       /** @type {ReturnType<typeof queries>} */ all, /** @type {number | null} */ mask, /** @type {(t: number) => boolean} */ known,
     ) => {
@@ -477,7 +477,7 @@ const tableOf = (/** @type {any} */ { name, options, shape }) =>
   name === "custext" ? `custext-${options.k}` : shape ? "dp-mlm" : name;
 const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 
-/** The places of the words that may be released. */
+/** The places of the words that are not on the blocklist. */
 function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
   const left = all(words).filter((j) => !blocklist.bans(words[j]));
   if (!left.length) throw new Error("the blocklist leaves no possible output");

@@ -1,6 +1,6 @@
 // @ts-check
-// Which tokens a detector flags, of which type, and what of their shape a stand-in keeps, as
-// dptext_core/mechanisms/detected/flags.py has it.
+// The tokens that a detector flags, their types, and the shape that a stand-in keeps, as in
+// dptext_core/mechanisms/detected/flags.py.
 
 import { findPii, isWhole } from "./identifiers.js";
 import { cluesOf, plainForm, upper } from "./names_and_numbers.js";
@@ -100,7 +100,7 @@ function classOf(/** @type {string} */ c) {
   return upper(c) ? "A" : "a";
 }
 
-/** Public stand-ins by form, in a fixed order, each once, as dptext_core/mechanisms/detected/stand_ins.py has them. */
+/** Public stand-ins by form, in a fixed order, each once, as in dptext_core/mechanisms/detected/stand_ins.py. */
 export class StandIns {
   /** @param {any} language "language" of core.json @param {Record<string, string[]>} lists those of forms that are no shape */
   constructor(language, lists) {

@@ -77,11 +77,10 @@ export function agreeing(/** @type {Language} */ language, /** @type {string} */
  * @param {(i: number) => string} wordAt
  */
 export function copied(language, clean, token, i, wordAt) {
+  const written = clean?.copied.get(i) ?? token;
   const next = clean?.articles.get(i);
-  if (next !== undefined) {
-    const following = wordAt(next);
-    const form = beginsWord(following) ? agreeing(language, token, following) : token;
-    if (form !== token) return form;
-  }
-  return clean?.copied.get(i) ?? token;
+  if (next === undefined) return written;
+  const following = wordAt(next);
+  const form = beginsWord(following) ? agreeing(language, written, following) : written;
+  return form.toLowerCase() === token.toLowerCase() ? written : form;
 }

@@ -1,12 +1,12 @@
 // @ts-check
-// A text as tokens with spans, as dptext_core/text/document.py cuts it, and back, as text/skeleton.py splices it.
+// A text as tokens with spans, as in dptext_core/text/document.py, and back, as in text/skeleton.py.
 // The lists of the language (core.json, "language") are the core's own. Offsets are those of JavaScript's strings, in
-// what one sees of a text: nothing else of it is read.
+// the visible part of a text: nothing else is read.
 
 import { reader } from "./visible.js";
 
 /** @typedef {{text: string, start: number, end: number, kind: string}} Token */
-/** text: what one sees of what was given; removed: how many characters one does not.
+/** text: the visible part of the input; removed: how many characters are invisible.
  * @typedef {{text: string, tokens: Token[], removed?: number}} Document */
 
 // Python's classes of characters: isalnum, \w, and isspace. A JavaScript \s and \w are others.
@@ -60,7 +60,7 @@ function before(/** @type {string} */ text, /** @type {number} */ i) {
 /** The text with straight apostrophes, as the core's ``straight``. */
 export const straight = (/** @type {string} */ text) => text.replace(/[’ʼ＇]/g, "'");
 
-/** What a token is by its characters alone. */
+/** The kind of a token, from its characters alone. */
 export function kindOf(/** @type {string} */ text) {
   if (/\p{L}/u.test(text)) return "word";
   if (/\p{N}/u.test(text)) return "number";
@@ -362,7 +362,7 @@ export class Language {
     return this.spelled.test(word) ? this.articles.letters.includes(word[0]) : this.second.test(word.toLowerCase());
   }
 
-  /** How a released word is written, by its place alone. */
+  /** How a released word is written. It depends only on its place. */
   written(/** @type {string} */ word, /** @type {boolean} */ begins) {
     if (word[0] === "i" && (word.length === 1 || APOSTROPHES.includes(word[1]))) return `I${word.slice(1)}`;
     if (!begins) return word;
@@ -420,7 +420,7 @@ function tokenizerSpans(/** @type {string} */ sentence) {
 // ---------------------------------------------------------------- the way back
 
 /**
- * What stands besides drawn words: kept tokens (null for a hole) and gaps.
+ * What is released besides sampled words: kept tokens (null for a hole) and gaps.
  * @returns {{kept: (string | null)[], gaps: string[]}}
  */
 export function skeleton(/** @type {Document} */ { text, tokens }, /** @type {boolean[]} */ drawn) {

@@ -40,7 +40,7 @@ function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
   return n;
 }
 
-/** What rules find in a text, equal ones together, with the tokens in which it may still stand. */
+/** The identifiers that the rules find in a text, equal ones together, with the tokens that may still show them. */
 function piiOf(/** @type {import("./engine.js").Engine} */ { core }, /** @type {import("./text.js").Document} */ document) {
   /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[]}>} */
   const out = new Map();
@@ -54,8 +54,8 @@ function piiOf(/** @type {import("./engine.js").Engine} */ { core }, /** @type {
 }
 
 /**
- * The same where whole sentences are drawn: of each those candidates, among the ones that are released at some ε, in
- * which it stands, of a name or place a word of it.
+ * The same for sampled sentences: for each identifier the candidates, among those that are released at some ε, that
+ * contain it, or a word of it for a name or place.
  * @param {import("./engine.js").Engine} engine
  * @param {string} text
  * @param {{c?: string[], flips?: number[][]}[]} tokens
@@ -112,7 +112,7 @@ function agree(engine, prepared, tokens, flips, epsilon) {
  * @param {import("./engine.js").Engine} engine
  * @param {Prepared} prepared
  * @param {{run: number, draw: string, epsilon: number}} shown
- * @param {{signal?: AbortSignal, onProgress?: (share: number) => void}} [watched] what stops it; who is told how far it is
+ * @param {{signal?: AbortSignal, onProgress?: (share: number) => void}} [watched] signal stops it; onProgress receives the share that is done
  */
 export async function payload(engine, prepared, { run, draw, epsilon }, { signal, onProgress } = {}) {
   const { spec, document, reasons, distributions, known, capitals, gaps, aligned } = prepared;
