@@ -113,7 +113,7 @@ def ask(function: str, *arguments: Any) -> Any:
     given = ", ".join(json.dumps(a) for a in arguments)
     made = engine().eval(f"(async () => JSON.stringify(await ({function})({given})) ?? 'null')()")
     assert isinstance(made, JSPromise)
-    return json.loads(made.get(timeout=120))
+    return json.loads(str(made.get(timeout=120)))
 
 
 def rewrite(text: str, mechanism: str, epsilon: float, **how: Any) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def _entry(entry: NotProtected) -> dict[str, Any]:
         NotProtectedKind.UNKNOWN_DROPPED,
     ):
         of = "unknown"
-    counted = {NotProtectedKind.FLAGGED_PLACES: FLAGGED, NotProtectedKind.ALLOWLIST: "allowed"}
+    counted: dict[Any, str] = {NotProtectedKind.FLAGGED_PLACES: FLAGGED, NotProtectedKind.ALLOWLIST: "allowed"}
     always = entry.kind in counted
     if always:
         of = counted[entry.kind]

@@ -294,7 +294,7 @@ def pocket_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address(pocket_site: Path) -> Iterator[str]:
     """Where the browser edition is served."""
     from dptext_studio.browser import serve
@@ -308,17 +308,27 @@ def address(pocket_site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A visit to the browser edition, on which every error and every request is written down."""
+@pytest.fixture(scope="session")
+def pocket_visit(browser: Browser, address: str) -> Iterator[Page]:
+    """One visit to the browser edition for all files, since its models load for seconds: every error and every request
+    is noted."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
-    made = context.new_page()
-    made.asked, made.wrong = [], []  # type: ignore[attr-defined]
-    context.on("request", lambda r: made.asked.append(r.url))  # type: ignore[attr-defined]
-    made.on("console", lambda m: made.wrong.append(m.text) if m.type in ("error", "warning") else None)  # type: ignore[attr-defined]
-    made.on("pageerror", lambda e: made.wrong.append(str(e)))  # type: ignore[attr-defined]
+    made: Any = context.new_page()
+    made.asked, made.wrong = [], []
+    context.on("request", lambda r: made.asked.append(r.url))
+    made.on("console", lambda m: made.wrong.append(m.text) if m.type in ("error", "warning") else None)
+    made.on("pageerror", lambda e: made.wrong.append(str(e)))
     made.goto(address)
     made.evaluate("window.dptext.ready")
-    made.click("#edit")
     yield made
     context.close()
+
+
+@pytest.fixture(scope="module")
+def page(pocket_visit: Page) -> Page:
+    """The visit with an open editor, empty lists and a phone's viewport. A test resets the options that it chooses."""
+    pocket_visit.set_viewport_size({"width": 390, "height": 844})
+    if pocket_visit.is_hidden("#editor"):
+        pocket_visit.click("#edit")
+    pocket_visit.evaluate("['blocklist', 'allowlist'].forEach((id) => (document.getElementById(id).value = ''))")
+    return pocket_visit

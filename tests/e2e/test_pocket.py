@@ -188,6 +188,7 @@ def test_what_is_not_there_is_refused_by_the_page_as_well(page: Page) -> None:
 def test_nobody_else_is_asked_it_goes_on_without_a_network_and_a_damaged_file_is_fetched_anew(
     page: Page, address: str
 ) -> None:
+    rewrite(page, TEXTS[0], "custext", 8.0)
     # Its large files came before there was a service worker.
     for file in ("custext-20.bin.gz", "model.onnx.gz", "masked_lm.safetensors.gz"):
         until(page, f"caches.match('data/{file}').then((kept) => kept !== undefined)")

@@ -87,7 +87,7 @@ def test_an_address_that_names_something_else_is_answered(page: Page, address: s
 
 def test_it_can_be_installed_and_its_lessons_are_there_without_a_network(page: Page, address: str) -> None:
     visit = page.context.new_page()
-    visit.goto(address)
+    visit.goto(f"{address}?mechanism=redact")
     visit.evaluate("navigator.serviceWorker.ready.then(() => 1)")
     errors = visit.context.new_cdp_session(visit).send("Page.getInstallabilityErrors")["installabilityErrors"]
     # A visit of a test leaves nothing behind, as a private window.
