@@ -73,6 +73,8 @@ NOTES = (
     "you drag (≈) and exact when you stop.",
     "The page and its files come from the server where you opened it. After loading, it sends no data.",
 )
+#: The large files that the first mechanism and the reader's certainty need, by their names in core.json.
+FIRST_PARTS = ("vocabulary", "runtime", "model", "model-weights", "neighbours-words", "neighbours")
 #: The names of the file that says what is there, of the course, and of the folder of finished pages.
 CORE, LESSONS, GALLERY = "core.json", "lessons.json.gz", "gallery"
 #: Is there while a site is not whole.
@@ -81,9 +83,14 @@ UNFINISHED = "unfinished.txt"
 
 @dataclass(frozen=True)
 class SiteSummary:
-    """A finished site. files: the bytes of each on the wire, by its path; total: all of them."""
+    """A finished site.
+
+    files: the bytes of each on the wire, by its path. total: those of all. first_visit: those that a first visit with
+    the first mechanism fetches.
+    """
 
     files: dict[str, int]
+    first_visit: int
 
     @property
     def total(self) -> int:
@@ -158,7 +165,8 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
     version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
     worker = (_HERE / "sw.js").read_text(encoding="utf-8")
     write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(shell)};\n{worker}")
-    return SiteSummary(files)
+    fetched = {*shell, "sw.js", *(part["path"] for name, part in packed.items() if name in FIRST_PARTS)}
+    return SiteSummary(files, sum(files[path] for path in fetched))
 
 
 def _pack(data: bytes) -> bytes:

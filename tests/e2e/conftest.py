@@ -273,7 +273,7 @@ def open_once(shared_context: BrowserContext, app_url: Callable[[Path], str]) ->
 
 @pytest.fixture(scope="session")
 def pocket_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the browser edition, built once for all workers; ``made.json`` beside it lists its files."""
+    """The folder of the browser edition, built once for all workers; ``made.json`` beside it is its summary."""
     from dptext_studio.browser import write_site
 
     base = tmp_path_factory.getbasetemp()
@@ -289,7 +289,7 @@ def pocket_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     else:
         made = write_site(folder, shown=["custext"])
         unfinished = base / "made.part"
-        unfinished.write_text(json.dumps(made.files))
+        unfinished.write_text(json.dumps({"files": made.files, "first_visit": made.first_visit}))
         unfinished.replace(listed)
     return folder
 
@@ -299,7 +299,7 @@ def address(pocket_site: Path) -> Iterator[str]:
     """Where the browser edition is served."""
     from dptext_studio.browser import serve
 
-    listed = json.loads(pocket_site.with_name("made.json").read_text())
+    listed = json.loads(pocket_site.with_name("made.json").read_text())["files"]
     files = (p for p in pocket_site.rglob("*") if p.is_file())
     assert listed == {p.relative_to(pocket_site).as_posix(): p.stat().st_size for p in files}
     with serve(pocket_site) as server:
@@ -331,4 +331,5 @@ def page(pocket_visit: Page) -> Page:
     if pocket_visit.is_hidden("#editor"):
         pocket_visit.click("#edit")
     pocket_visit.evaluate("['blocklist', 'allowlist'].forEach((id) => (document.getElementById(id).value = ''))")
+    pocket_visit.evaluate("document.querySelector('.strip .tab-belief').click()")
     return pocket_visit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -66,7 +67,9 @@ def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page
     page.press("#exact", "Enter")
     with page.expect_download():
         page.click("#save")
-    assert page.inner_text("#ledger").count("neither has a guarantee") == 2
+    ledger = page.inner_text("#ledger")
+    assert ledger.count("neither has a guarantee") == 2
+    assert re.search(r"^Together at most ε = [\d,.]+ if all", ledger, re.MULTILINE)
 
 
 def test_an_example_is_chosen_and_says_what_it_gives_away(page: Page) -> None:
@@ -136,8 +139,8 @@ def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:
     page.select_option("[data-option=k]", label="5")
     until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
     page.select_option("[data-option=k]", label="20")
-    page.fill("#blocklist", "")
     page.select_option("#mechanism", "dp-sentence")
+    page.fill("#blocklist", "")
     page.select_option("[data-option=slots]", index=0)
 
 
@@ -147,7 +150,8 @@ def test_a_word_of_the_allowlist_is_copied_and_listed(page: Page) -> None:
     page.select_option("#mechanism", "redact")
     page.fill("#text", "Omar Haddad saw Mrs Brandt on Monday.")
     page.fill("#allowlist", "monday, Brandt")
-    until(page, "document.querySelector('.strip .text').innerText.includes('Mrs Brandt on Monday')")
+    until(page, "document.querySelector('.strip .text').textContent.includes('Haddad saw Mrs Brandt on Monday')")
+    assert page.inner_text(".strip .text .word") == "[NAME]"
     assert "2 words on the allowlist, unchanged and in place" in page.inner_text("#exposed")
     page.fill("#allowlist", "")
     until(page, "!document.querySelector('#exposed').textContent.includes('allowlist')")
@@ -308,7 +312,7 @@ def test_the_page_is_heard_while_a_long_text_is_worked_out(page: Page) -> None:
     before = page.evaluate("window.ticks")
     page.wait_for_timeout(700)
     heard, said = page.evaluate("[window.ticks, document.querySelector('#status').textContent]")
-    assert said.startswith("Computing") and heard - before > 7
+    assert said.startswith("Computing") and heard - before > 3
     assert page.is_disabled("#save") and page.locator("[inert] .strip").count() == 1, "the rewrite of another text"
     page.fill("#text", "My doctor paid for water.")
     # Some of the long text's words have these letters too, where it was done by now.

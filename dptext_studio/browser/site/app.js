@@ -323,7 +323,7 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
   const apart = all.some((r) => r.metric) ? ", except for releases with ε per unit of distance" : "";
   const sum = all.some((r) => r.none)
     ? "Together they have no guarantee if all are about the same person."
-    : `Together at most ε = ${bound(total)}${apart}if all are about the same person.`;
+    : `Together at most ε = ${bound(total)}${apart} if all are about the same person.`;
   ui.ledger.replaceChildren(...rows, ...(all.every((r) => r.metric) ? [] : [element("li", sum)]));
 }
 
