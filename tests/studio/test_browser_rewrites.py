@@ -109,7 +109,7 @@ def test_sampled_and_copied_words_are_written_alike(recase):
         skeleton, written = finished(m.config, prepared.skeleton, words)
         assert theirs["text"] == skeleton.fill(words).text, text
         changed += len(written)
-    assert (changed > 10) == (recase == "public")
+    assert (changed > 2) == (recase == "public")
 
 
 @pytest.mark.parametrize("recase", ["none", "public"])
