@@ -6,7 +6,7 @@ are their distributions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from .language import Language
@@ -28,7 +28,8 @@ def readable(
     deleted = {i for i, text in enumerate(texts) if text == ""}
     words = zip(skeleton.kept, texts, after, strict=True)
     shown = [word if text is None else text or more or "" for word, text, more in words]
-    written = _capitals(skeleton, skeleton.starts(deleted)) | _articles(skeleton, shown)
+    capitals = _capitals(skeleton, skeleton.starts(deleted))
+    written = capitals | _articles(skeleton, shown, capitals)
     tight = skeleton.tight
     if not written:
         return tight, written
@@ -53,8 +54,11 @@ def agreeing_article(language: Language, article: str, word: str) -> str:
     return form[0].upper() + form[1:] if article[0].isupper() else form
 
 
-def _articles(skeleton: Skeleton, shown: Sequence[str | None]) -> dict[int, str]:
-    """Return the copied articles that need the other form, where a released word follows that is not the original."""
+def _articles(skeleton: Skeleton, shown: Sequence[str | None], capitals: Mapping[int, str]) -> dict[int, str]:
+    """Return the copied articles that need the other form, where a released word follows that is not the original.
+
+    capitals: the copied words that have a capital in their places.
+    """
     out, kept, n = {}, skeleton.kept, len(skeleton.kept)
     for i, word in enumerate(kept):
         if word is None or not is_free_article(skeleton, i):
@@ -63,8 +67,10 @@ def _articles(skeleton: Skeleton, shown: Sequence[str | None]) -> dict[int, str]
         if j == n or all(kept[k] is not None for k in range(i + 1, j + 1)):
             continue
         following = shown[j] or ""
-        if following[0].isalnum() and (form := agreeing_article(skeleton.language, word, following)) != word:
-            out[i] = form
+        if following[0].isalnum():
+            form = agreeing_article(skeleton.language, capitals.get(i, word), following)
+            if form.lower() != word.lower():
+                out[i] = form
     return out
 
 

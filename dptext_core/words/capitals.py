@@ -15,11 +15,12 @@ from .vocabulary import read_pieces
 
 def public_form(word: str) -> str:
     """Return a word in lower case in its most frequent form; any other word unchanged."""
-    return _forms().get(word, word)
+    return public_forms().get(word, word)
 
 
 @cache
-def _forms() -> dict[str, str]:
+def public_forms() -> dict[str, str]:
+    """Return the words in lower case whose most frequent form has capitals, each with that form."""
     words = read_pieces()
     with np.load(assets_folder() / "words" / "capitals.npz", allow_pickle=False) as found:
         title, upper = ([words[i] for i in found[name].tolist()] for name in ("title", "upper"))

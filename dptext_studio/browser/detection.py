@@ -7,6 +7,7 @@ from typing import Any
 
 from dptext_core.detectors import detector, rules
 from dptext_core.mechanisms.detected import flags, stand_ins
+from dptext_core.mechanisms.detected.hybrid import ALLOWED
 from dptext_core.mechanisms.detected.redact import PLACEHOLDERS
 from dptext_core.mechanisms.detected.replacing import FLAGGED, UNFLAGGED
 from dptext_core.text.language import Language
@@ -27,7 +28,7 @@ def detection_data(language: Language) -> dict[str, Any]:
         "patterns": {name: javascript(pattern) for name, pattern in patterns.items()},
         "context": {name: detector(name).reads_context for name in DETECTORS},
         "placeholders": PLACEHOLDERS,
-        "reasons": {"flagged": FLAGGED, "unflagged": UNFLAGGED},
+        "reasons": {"flagged": FLAGGED, "unflagged": UNFLAGGED, "allowed": ALLOWED},
         "ages": [stand_ins.AGES.start, stand_ins.AGES.stop],
         "years": [stand_ins.YEARS.start, stand_ins.YEARS.stop],
         "many": stand_ins.MANY,

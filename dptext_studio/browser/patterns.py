@@ -58,6 +58,9 @@ class _Writer:
             return f"(?{'<' if value[0] < 0 else ''}{'=' if name == op.ASSERT else '!'}{self.sequence(value[1])})"
         if name == op.FAILURE:
             return "(?!)"
+        if name == op.AT and value == op.AT_BOUNDARY:
+            word = f"[{_CLASSES[op.CATEGORY_WORD]}]"
+            return f"(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"
         if name == op.AT and value == op.AT_END_STRING:
             return "$"
         if name == op.AT and value == op.AT_END:

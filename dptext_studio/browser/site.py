@@ -37,6 +37,7 @@ from dptext_core.text.language import Language
 from dptext_core.text.languages.english import IRREGULAR
 from dptext_core.text.lexicons import stop_words
 from dptext_core.text.visible import character_table
+from dptext_core.words.capitals import public_forms
 
 from ..exports import html, lesson
 from ..exports.gallery import gallery, slug
@@ -46,6 +47,7 @@ from ..figures.token_view import payload
 from .course import course_data
 from .detection import detection_data, stand_in_lists
 from .game import game_data
+from .patterns import javascript
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
@@ -71,6 +73,8 @@ NOTES = (
     "you drag (≈) and exact when you stop.",
     "The page and its files come from the server where you opened it. After loading, it sends no data.",
 )
+#: The large files that the first mechanism and the reader's certainty need, by their names in core.json.
+FIRST_PARTS = ("vocabulary", "runtime", "model", "model-weights", "neighbours-words", "neighbours")
 #: The names of the file that says what is there, of the course, and of the folder of finished pages.
 CORE, LESSONS, GALLERY = "core.json", "lessons.json.gz", "gallery"
 #: Is there while a site is not whole.
@@ -79,9 +83,14 @@ UNFINISHED = "unfinished.txt"
 
 @dataclass(frozen=True)
 class SiteSummary:
-    """A finished site. files: the bytes of each on the wire, by its path; total: all of them."""
+    """A finished site.
+
+    files: the bytes of each on the wire, by its path. total: those of all. first_visit: those that a first visit with
+    the first mechanism fetches.
+    """
 
     files: dict[str, int]
+    first_visit: int
 
     @property
     def total(self) -> int:
@@ -156,7 +165,8 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
     version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
     worker = (_HERE / "sw.js").read_text(encoding="utf-8")
     write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(shell)};\n{worker}")
-    return SiteSummary(files)
+    fetched = {*shell, "sw.js", *(part["path"] for name, part in packed.items() if name in FIRST_PARTS)}
+    return SiteSummary(files, sum(files[path] for path in fetched))
 
 
 def _pack(data: bytes) -> bytes:
@@ -336,7 +346,8 @@ def _first() -> dict[str, Any]:
 def language_data(language: Language) -> dict[str, Any]:
     """Return the lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English,
     and those by which identifiers.js finds names and dates."""
-    clues = language.clues
+    clues, articles = language.clues, language.articles
+    assert articles is not None
     return {
         "clitics": language.clitics,
         "detached": language.detached,
@@ -347,6 +358,15 @@ def language_data(language: Language) -> dict[str, Any]:
         "starters": sorted(language.starters),
         "no_initials": sorted(language.no_initials),
         "irregular": IRREGULAR,
+        "articles": {
+            "forms": articles.forms,
+            "second": javascript(articles.second),
+            "spelled": javascript(articles.spelled),
+            "letters": sorted(articles.letters),
+        },
+        "tight_before": sorted(language.tight_before),
+        "tight_after": sorted(language.tight_after),
+        "capitals": _capitals(),
         "detection": detection_data(language),
         "clues": {
             **{name: sorted(x) if isinstance(x, frozenset) else x for name, x in dataclasses.asdict(clues).items()},
@@ -356,12 +376,24 @@ def language_data(language: Language) -> dict[str, Any]:
     }
 
 
+def _capitals() -> dict[str, list[str]]:
+    """Return the words whose public form has one capital, and those that are written in capitals."""
+    forms = public_forms()
+    title = sorted(word for word, form in forms.items() if form == word.capitalize())
+    return {"title": title, "upper": sorted(forms.keys() - set(title))}
+
+
 def _page(name: str, script: str, with_gallery: bool = False, sheet: str = "style.css") -> str:
     """Return a page of the site: its body, and the script that runs on it."""
     body = (_HERE / name).read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
     if with_gallery:
         link = f'<a href="{GALLERY}/index.html">All examples with every mechanism</a>'
         body += f'<p class="p-small">{link}</p>\n'
+    # Without these links, a page asks for its scripts and data one round trip after another.
+    links = [f'<link rel="modulepreload" href="{name}">' for name in _imported(script)]
+    if script == "app.js":
+        links.append(f'<link rel="preload" href="{CORE}" as="fetch" crossorigin>')
+    preloads = "\n".join(links)
     title = re.search("<h1>(.*?)</h1>", body)
     assert title is not None
     return f"""<!doctype html>
@@ -377,6 +409,7 @@ def _page(name: str, script: str, with_gallery: bool = False, sheet: str = "styl
 <link rel="icon" href="icon.svg">
 <link rel="manifest" href="manifest.webmanifest">
 <link rel="stylesheet" href="{sheet}">
+{preloads}
 </head>
 <body>
 <main>
@@ -386,6 +419,19 @@ def _page(name: str, script: str, with_gallery: bool = False, sheet: str = "styl
 </body>
 </html>
 """
+
+
+def _imported(script: str) -> list[str]:
+    """Return the modules that a script of the site imports, and those that they import."""
+    found: list[str] = []
+    waiting = [script]
+    while waiting:
+        file = _HERE / waiting.pop()
+        text = file.read_text(encoding="utf-8") if file.exists() else ""  # strip.js is made from other files
+        new = [name for name in re.findall(r'^import .*?from "\./(\w+\.js)";', text, re.M | re.S) if name not in found]
+        found += new
+        waiting += new
+    return sorted(set(found))
 
 
 def _digest(path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.detected.replacing import FLAGGED
-from dptext_core.mechanisms.option_meta import option_meta
+from dptext_core.mechanisms.option_meta import SAME_AS_DEFAULT, OptionMeta, option_meta
 from dptext_core.privacy import sentences
 from dptext_core.privacy.kinds import NotProtectedKind
 from dptext_core.privacy.terms import NotProtected
@@ -38,19 +38,24 @@ CONTROLS: dict[str, tuple[Any, ...]] = {
     "keep_stopwords": (True, False),
     "surrogates": (False, True),
     "detector": DETECTORS,
+    "recase": ("none", "sentence", "public"),
 }
+#: A word for an allowlist, to see what a mechanism states of it.
+_ALLOWED = "zzqx"
 
 
 def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[str, Any]:
     """Return a mechanism for the browser as plain JSON: how it is listed, and for each choice of options its axis of ε
-    and its guarantee. Choices are keyed by their values in the order of ``controls``.
+    and its guarantee. Choices are keyed by their values in the order of ``controls``, without options that only change
+    how words are written.
 
     frozen: options that are not offered.
     """
     fields = {f.name: option_meta(f) for f in dataclasses.fields(mechanism.config)}
     offered = [name for name in CONTROLS if name in fields and name not in frozen]
     used_with = {name: fields[name].used_with for name in offered if fields[name].used_with}
-    values = [CONTROLS[n] or fields[n].trade_off_values or fields[n].choices or () for n in offered]
+    values = {n: _values(n, fields[n]) for n in offered}
+    varied = [n for n in offered if not fields[n].writes_only]
     takes_never = mechanism.takes_never and "never" not in frozen
     return {
         "name": mechanism.name,
@@ -62,24 +67,38 @@ def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[s
                 "name": name,
                 "label": fields[name].label,
                 "help": fields[name].help,
-                "values": each,
-                "value": getattr(mechanism.config, name),
+                "values": values[name],
+                "value": _start(mechanism, name, fields[name]),
+                "writes_only": fields[name].writes_only,
                 "unset": fields[name].unset_phrase or "",
                 "used_with": fields[name].used_with,
             }
-            for name, each in zip(offered, values, strict=True)
+            for name in offered
         ],
         "takes_never": takes_never,
         "replaces": not mechanism.uses_epsilon,
         "no_epsilon": "" if mechanism.uses_epsilon else NO_EPSILON,
         "variants": {
             json.dumps(chosen, separators=(",", ":")): _variant(
-                mechanism.replace(**dict(zip(offered, chosen, strict=True))), takes_never
+                mechanism.replace(**dict(zip(varied, chosen, strict=True))), takes_never
             )
-            for chosen in product(*values)
-            if _is_plain(mechanism, dict(zip(offered, chosen, strict=True)), used_with)
+            for chosen in product(*(values[n] for n in varied))
+            if _is_plain(mechanism, dict(zip(varied, chosen, strict=True)), used_with)
         },
     }
+
+
+def _values(name: str, meta: OptionMeta) -> tuple[Any, ...]:
+    """Return the values that a browser offers of an option: those of CONTROLS that it has, or all."""
+    known = meta.trade_off_values or meta.choices or ()
+    return tuple(v for v in CONTROLS[name] if not meta.choices or v in meta.choices) or tuple(known)
+
+
+def _start(mechanism: Mechanism, name: str, meta: OptionMeta) -> Any:
+    """Return what an option begins with. How words are written begins as on the app's pages."""
+    if meta.writes_only and meta.recommended is not SAME_AS_DEFAULT:
+        return meta.recommended
+    return getattr(mechanism.config, name)
 
 
 def _is_plain(mechanism: Mechanism, chosen: dict[str, Any], used_with: dict[str, Any]) -> bool:
@@ -94,12 +113,14 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
     options = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "epsilon"}
     (of_epsilon,) = [option_meta(f) for f in dataclasses.fields(config) if f.name == "epsilon"]
     guarantee = mechanism.guarantee(_DRAWN)
+    allowing = _allowing(mechanism)
     if guarantee.metric != mechanism.replace(epsilon=_OTHER_EPSILON).guarantee(_DRAWN).metric:
         raise ValueError(f"the metric of {mechanism.title} depends on ε, which the browser edition does not support")
     return {
         "axis": list(mechanism.epsilon_range(mechanism.setting.options)),
         "limits": [of_epsilon.min, min(of_epsilon.max or math.inf, mechanism.max_epsilon)],
         "options": options,
+        "takes_allowlist": allowing is not None,
         "guarantee": {
             "notion": guarantee.notion,
             "unit": guarantee.unit,
@@ -107,16 +128,26 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
             "near": guarantee.near or 0.0,
             "largest": guarantee.largest or 0.0,
             "sentences": sentences.templates(guarantee),
-            "exposed": [_entry(entry) for entry in mechanism.guarantee(_EVERY_KIND).exposed],
+            "exposed": [_entry(entry) for entry in (allowing or mechanism).guarantee(_EVERY_KIND).exposed],
             "blocklist": NotProtected(NotProtectedKind.BLOCKLIST) if takes_never else "",
         },
     }
 
 
+def _allowing(mechanism: Mechanism) -> Mechanism | None:
+    """Return the mechanism with an allowlist; None where such a list has no effect."""
+    metas = {f.name: option_meta(f) for f in dataclasses.fields(mechanism.config)}
+    if "allowlist" not in metas:
+        return None
+    used = metas["allowlist"].used_with
+    is_used = used is None or getattr(mechanism.config, used[0]) == used[1]
+    return mechanism.replace(allowlist=(_ALLOWED,)) if is_used else None
+
+
 def _entry(entry: NotProtected) -> dict[str, Any]:
     """Return an entry of what is not protected. ``of``: the kind of tokens that it counts, "" where it always holds;
     ``one`` and ``many``: what is said of one of them and, with the place ``{count}``, of several; ``always``: also of
-    none."""
+    none, for "allowed" where there is an allowlist."""
     of = str(entry.parameters["reason"]) if entry.kind is NotProtectedKind.KEPT_TOKENS else ""
     if entry.kind in (
         NotProtectedKind.UNKNOWN_REPLACED,
@@ -124,9 +155,10 @@ def _entry(entry: NotProtected) -> dict[str, Any]:
         NotProtectedKind.UNKNOWN_DROPPED,
     ):
         of = "unknown"
-    always = entry.kind is NotProtectedKind.FLAGGED_PLACES
+    counted: dict[Any, str] = {NotProtectedKind.FLAGGED_PLACES: FLAGGED, NotProtectedKind.ALLOWLIST: "allowed"}
+    always = entry.kind in counted
     if always:
-        of = FLAGGED
+        of = counted[entry.kind]
     if not of:
         return {"of": "", "one": entry, "many": entry, "always": True}
     one, many = sentences.count_templates(entry.kind, entry.parameters)

@@ -273,7 +273,7 @@ def open_once(shared_context: BrowserContext, app_url: Callable[[Path], str]) ->
 
 @pytest.fixture(scope="session")
 def pocket_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the browser edition, built once for all workers; ``made.json`` beside it lists its files."""
+    """The folder of the browser edition, built once for all workers; ``made.json`` beside it is its summary."""
     from dptext_studio.browser import write_site
 
     base = tmp_path_factory.getbasetemp()
@@ -289,17 +289,17 @@ def pocket_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     else:
         made = write_site(folder, shown=["custext"])
         unfinished = base / "made.part"
-        unfinished.write_text(json.dumps(made.files))
+        unfinished.write_text(json.dumps({"files": made.files, "first_visit": made.first_visit}))
         unfinished.replace(listed)
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address(pocket_site: Path) -> Iterator[str]:
     """Where the browser edition is served."""
     from dptext_studio.browser import serve
 
-    listed = json.loads(pocket_site.with_name("made.json").read_text())
+    listed = json.loads(pocket_site.with_name("made.json").read_text())["files"]
     files = (p for p in pocket_site.rglob("*") if p.is_file())
     assert listed == {p.relative_to(pocket_site).as_posix(): p.stat().st_size for p in files}
     with serve(pocket_site) as server:
@@ -308,17 +308,28 @@ def address(pocket_site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A visit to the browser edition, on which every error and every request is written down."""
+@pytest.fixture(scope="session")
+def pocket_visit(browser: Browser, address: str) -> Iterator[Page]:
+    """One visit to the browser edition for all files, since its models load for seconds: every error and every request
+    is noted."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
-    made = context.new_page()
-    made.asked, made.wrong = [], []  # type: ignore[attr-defined]
-    context.on("request", lambda r: made.asked.append(r.url))  # type: ignore[attr-defined]
-    made.on("console", lambda m: made.wrong.append(m.text) if m.type in ("error", "warning") else None)  # type: ignore[attr-defined]
-    made.on("pageerror", lambda e: made.wrong.append(str(e)))  # type: ignore[attr-defined]
+    made: Any = context.new_page()
+    made.asked, made.wrong = [], []
+    context.on("request", lambda r: made.asked.append(r.url))
+    made.on("console", lambda m: made.wrong.append(m.text) if m.type in ("error", "warning") else None)
+    made.on("pageerror", lambda e: made.wrong.append(str(e)))
     made.goto(address)
     made.evaluate("window.dptext.ready")
-    made.click("#edit")
     yield made
     context.close()
+
+
+@pytest.fixture(scope="module")
+def page(pocket_visit: Page) -> Page:
+    """The visit with an open editor, empty lists and a phone's viewport. A test resets the options that it chooses."""
+    pocket_visit.set_viewport_size({"width": 390, "height": 844})
+    if pocket_visit.is_hidden("#editor"):
+        pocket_visit.click("#edit")
+    pocket_visit.evaluate("['blocklist', 'allowlist'].forEach((id) => (document.getElementById(id).value = ''))")
+    pocket_visit.evaluate("document.querySelector('.strip .tab-belief').click()")
+    return pocket_visit

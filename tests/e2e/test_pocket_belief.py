@@ -158,7 +158,6 @@ def test_a_drag_moves_the_belief_without_a_pass_of_the_model(page: Page) -> None
     page.select_option("#mechanism", "dp-mlm")
     page.fill("#text", "Garden.")  # so that one rewrite alone is of the text that follows
     until(page, "document.querySelector('#guarantee').textContent.includes('1 word is sampled')", 120)
-    page.wait_for_timeout(500)
     until(page, "document.querySelector('#reader').textContent === ''")
     page.fill("#text", CASES[0][0])
     until(page, "document.querySelector('#guarantee').textContent.includes('37 words are sampled')", 120)

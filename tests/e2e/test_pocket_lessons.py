@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 from pocket_page import until
@@ -87,7 +88,7 @@ def test_an_address_that_names_something_else_is_answered(page: Page, address: s
 
 def test_it_can_be_installed_and_its_lessons_are_there_without_a_network(page: Page, address: str) -> None:
     visit = page.context.new_page()
-    visit.goto(address)
+    visit.goto(f"{address}?mechanism=redact")
     visit.evaluate("navigator.serviceWorker.ready.then(() => 1)")
     errors = visit.context.new_cdp_session(visit).send("Page.getInstallabilityErrors")["installabilityErrors"]
     # A visit of a test leaves nothing behind, as a private window.
@@ -105,3 +106,12 @@ def test_every_value_of_a_control_is_on_the_site(pocket_site: Path) -> None:
     made = json.loads(gzip.decompress((pocket_site / "lessons.json.gz").read_bytes()))
     states = [len(one["states"]) for part in made for one in part["lessons"]]
     assert states == [max(1, len(one.control.values)) for one in LESSONS]
+
+
+def test_a_first_visit_with_dp_mlm_fetches_at_most_40_mb(page: Page, pocket_site: Path) -> None:
+    """The files that the summary counts are those that the page asks for."""
+    made = json.loads(pocket_site.with_name("made.json").read_text(encoding="utf-8"))
+    page.evaluate("window.dptext.rewrite('doctor', {mechanism: 'dp-mlm', epsilon: 50})")
+    large = {"data/masked_lm.safetensors.gz", "data/model.onnx.gz", "runtime/ort.wasm.gz", "data/vocabulary.txt.gz"}
+    asked = {urlsplit(url).path.strip("/") for url in page.asked}  # type: ignore[attr-defined]
+    assert large <= asked and sum(made["files"][path] for path in large) < made["first_visit"] <= 40e6

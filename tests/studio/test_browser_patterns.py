@@ -16,6 +16,7 @@ PATTERNS = {
     r"(?:ab?)?+b": ("ab", "b", "abb"),
     r"(\d)\1|x(?:yz|w)?": ("11", "12 xyz xy"),
     r"(?P<x>[^\s-])(?=-)-(?P=x)\Z": ("a-a", "a-b", "a-a\n"),
+    r"\bone\b|us\b": ("one ones one-one us éone bus", "one", "_one us_"),
     r"[\w.+-]{1,4}@": ("a.b-c+d@", "ö_1@", "\u0301@"),
 }
 
@@ -44,6 +45,6 @@ def test_where_case_is_ignored_the_same_letters_count() -> None:
 
 
 def test_what_has_no_translation_is_refused() -> None:
-    for source in (r"\bword", r"[\W_]", "^a", "a."):
+    for source in (r"\Bword", r"[\W_]", "^a", "a."):
         with pytest.raises(ValueError, match="No translation"):
             javascript(re.compile(source))

@@ -41,6 +41,7 @@ def test_a_copied_article_follows_a_released_word_and_no_other():
 
 def test_copied_words_get_the_capitals_of_their_places():
     assert written("the cat sat. then i left", {1: "dog"}) == "The dog sat. Then I left"
+    assert written("a pear fell. an owl sat.", {1: "apple", 5: "cat"}) == "An apple fell. A cat sat."
     assert written("A line that goes\non and ends.", {1: "word"}) == "A word that goes\non and ends."
 
 

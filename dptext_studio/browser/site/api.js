@@ -1,9 +1,9 @@
 // @ts-check
-// The functions of the page under a name of its window: for tests, and for the curious.
+// The functions of the page under window.dptext, for tests and experiments.
 
 import { BeliefQuestion } from "./belief.js";
 import { parseBlocklist } from "./blocklist.js";
-import { check } from "./engine.js";
+import { check } from "./choices.js";
 import { flagTokens } from "./flags.js";
 import { findPii } from "./identifiers.js";
 
@@ -16,24 +16,24 @@ export function expose(ready, engine) {
   /** @type {{key: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
   let last = null;
 
-  /** The text that was asked for last is not read again for another word or another ε. never: words of a list. */
-  function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never, standIns } = {}) {
-    const key = JSON.stringify([text, mechanism, options, never, standIns]);
+  /** The last text is not prepared again for another word or another ε. never, allow: words of lists. */
+  function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never, allow, standIns } = {}) {
+    const key = JSON.stringify([text, mechanism, options, never, allow, standIns]);
     if (last?.key !== key) {
-      const listed = never && parseBlocklist(never.join(" "), engine().language);
-      const made = engine().prepare(text, mechanism, { options, blocklist: listed, standIns });
+      const [blocklist, allowlist] = [never, allow].map((words) => words && parseBlocklist(words.join(" "), engine().language));
+      const made = engine().prepare(text, mechanism, { options, blocklist, allowlist, standIns });
       last = { key, prepared: made };
-      // What failed is tried again when it is asked for again.
+      // A failed preparation is repeated the next time.
       made.catch(() => (last = last?.prepared === made ? null : last));
     }
     return last.prepared;
   }
 
-  // how: {mechanism, epsilon, options, never, standIns}.
+  // how: {mechanism, epsilon, options, never, allow, standIns}.
   Object.assign(window, {
     dptext: {
       ready,
-      /** What a word is drawn from: index counts tokens, as m.distribution(text, index) of the core. */
+      /** The distribution of a word. index counts tokens, as in m.distribution(text, index) of the library. */
       async distribution(/** @type {string} */ text, /** @type {number} */ index, /** @type {any} */ how) {
         await ready;
         const prepared = await prepare(text, how);
@@ -45,7 +45,7 @@ export function expose(ready, engine) {
       },
       /**
        * What the optimal reader believes about a fact after a release, at each of how.epsilons, as dpt.belief of the core.
-       * how.released: the candidate at each token, null where one is kept; without it nothing is weighed. how.others: the
+       * how.released: the candidate at each token, null where one is kept; without it there is no posterior. how.others: the
        * alternatives; without them those of the public lists. how.expected: whether the expected success is computed.
        */
       async belief(/** @type {string} */ text, /** @type {string} */ fact, /** @type {any} */ how) {
@@ -67,11 +67,11 @@ export function expose(ready, engine) {
         return engine().rewrite(await engine().redrawn(await prepare(text, how)), how.epsilon);
       },
       /** The flagged tokens of a text, and what can stand in the place of each. */
-      async flags(/** @type {string} */ text, /** @type {string} */ detector) {
+      async flags(/** @type {string} */ text, /** @type {string} */ detector, /** @type {string[]} */ allow = []) {
         await ready;
         const { language } = engine().core;
         await engine().load(engine().spec("surrogates"));
-        const flags = flagTokens(engine().language.parse(text), language, detector);
+        const flags = flagTokens(engine().language.parse(text), language, detector, parseBlocklist(allow.join(" "), engine().language));
         return flags.map((f) => ({ ...f, words: engine().standIns?.of(f.form) }));
       },
       /** The vectors of the sentences of a text, in steps of 2^-14. */
@@ -79,7 +79,7 @@ export function expose(ready, engine) {
         await ready;
         return (await prepare(text, { mechanism: "dp-sentence" })).vectors?.map((v) => v && [...v]);
       },
-      /** What a detector flags, each with the words that tell something. */
+      /** What a detector flags, each with the words that identify. */
       async pii(/** @type {string} */ text, detector = "rules") {
         await ready;
         const document = engine().language.parse(text);

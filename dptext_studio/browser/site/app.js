@@ -1,18 +1,19 @@
 // @ts-check
-// The page: a text, a mechanism, the token view, the guarantee, and a ledger of what left this tab.
+// The page: a text, a mechanism, the token view, the guarantee, and the ledger of releases from this tab.
 
 import { expose } from "./api.js";
 import { Blocklist, parseBlocklist } from "./blocklist.js";
 import { BeliefPage, tellDemonstration } from "./belief_page.js";
-import { Engine, isUsed } from "./engine.js";
+import { isUsed } from "./choices.js";
+import { Engine } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
 import { bound } from "./guarantee.js";
 import { payload } from "./view.js";
 
-const EMPTY = "∎"; // as the token view shows a sentence that is empty
-const TYPING_MS = 250; // quiet time before a text is rewritten
-const LARGEST = 100_000; // bytes of a file that is dropped
+const EMPTY = "∎"; // how the token view shows an empty sentence
+const TYPING_MS = 250; // pause in typing before a text is rewritten
+const LARGEST = 100_000; // bytes of a dropped file
 
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const ui = {
@@ -20,13 +21,15 @@ const ui = {
   progress: get("progress"), guarantee: get("guarantee"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
   notes: get("notes"), reader: get("reader"), summary: get("summary"), view: get("view"), controls: get("controls"), blocklist: get("blocklist"),
   blocklist_label: get("blocklist_label"), blocklist_note: get("blocklist_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"), asked: get("asked"),
+  allowlist: get("allowlist"), allowlist_label: get("allowlist_label"), allowlist_note: get("allowlist_note"),
 };
 const state = {
   run: 0,
   draw: "",
   eps: /** @type {Record<string, number>} */ ({}),
   options: /** @type {Record<string, Record<string, any>>} */ ({}),
-  blocklist: { text: "", made: new Blocklist([]) },
+  /** Both lists as they were read last, by the names of their fields. */
+  lists: /** @type {Record<string, {text: string, made: Blocklist}>} */ ({}),
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
   draws: /** @type {Map<string, {title: string, draws: number, metric: boolean, none: boolean}>} */ (new Map()),
   released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, none: boolean, draw: string}>} */ (new Map()),
@@ -34,8 +37,8 @@ const state = {
   turn: 0,
   working: /** @type {AbortController | null} */ (null),
   stale: false,
-  chosen: /** @type {number | null} */ (null), // the token that is looked at
-  /** The facts that were named, and what else they could be, for each mechanism. */
+  chosen: /** @type {number | null} */ (null), // the selected token
+  /** The facts that were named, and their alternatives, for each mechanism. */
   asked: /** @type {Map<string, {fact: string, others: [string, string][]}>} */ (new Map()),
 };
 /** @type {Engine} */
@@ -56,8 +59,8 @@ function say(/** @type {string} */ what, wrong = false) {
   ui.status.classList.toggle("wrong", wrong);
 }
 
-// Loads what the mechanism needs, and rewrites the text: whether it could be loaded. What the user has asked for since
-// then counts instead.
+// Loads what the mechanism needs and rewrites the text. Returns whether it was loaded. A later request of the user
+// replaces this one.
 async function rewrite() {
   const turn = (state.turn += 1);
   beliefs.stop();
@@ -69,7 +72,7 @@ async function rewrite() {
   let failed = false;
   try {
     await engine.load(spec, (bytes, all) => {
-      // Where one file fails, others may still be coming.
+      // Other files may still arrive after one has failed.
       if (failed || ui.mechanism.value !== mechanism) return;
       ui.progress.hidden = bytes >= all;
       ui.progress.value = bytes / all;
@@ -80,7 +83,7 @@ async function rewrite() {
     if (turn === state.turn) instead(spec.title, problem);
     return false;
   }
-  engine.loadNeighbours().catch(() => {}); // so that they are there without a network too
+  engine.loadNeighbours().catch(() => {}); // so that they are available offline too
   if (turn !== state.turn) return true;
   if (state.working) {
     state.stale = true;
@@ -89,21 +92,21 @@ async function rewrite() {
   }
   await work(async (signal) => {
     const start = performance.now();
-    const prepared = await engine.prepare(ui.text.value, mechanism, { options, blocklist: typedBlocklist(spec), signal });
+    const prepared = await engine.prepare(ui.text.value, mechanism, { options, ...typedLists(spec), signal });
     await show(prepared, signal);
     const took = performance.now() - start;
     const { ms } = prepared;
     return `Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`;
   }, () => {
-    // What stands there is of another text, and is not taken for its rewrite. Who has the slider in hand keeps it.
+    // The page shows the rewrite of another text, which must not be taken for this one's. A slider in use stays usable.
     ui.save.disabled = true;
     ui.view.inert = !ui.view.matches(":focus-within");
   });
   return true;
 }
 
-// Does what takes a moment or longer; what is asked for meanwhile ends it, and is done after it. job: it, to what is
-// said. late: is called where it takes longer than a moment.
+// Runs a job that may take long. A new request stops it and runs afterwards. job returns what the status line says.
+// late is called if the job takes longer than a moment.
 async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job, late = () => {}) {
   const { signal } = (state.working = new AbortController());
   const waits = setTimeout(() => {
@@ -129,18 +132,21 @@ async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job,
   }
 }
 
-// What stands there is of what was asked for before: it is neither drawn again nor released.
+// Block what the page shows: it belongs to an earlier request, so it is neither sampled again nor released.
 function hold() {
   state.prepared = null;
   ui.view.inert = ui.again.disabled = ui.save.disabled = true;
 }
 
-// The words that are never released, as they are typed, where the mechanism takes such a list.
-function typedBlocklist(/** @type {any} */ spec) {
-  if (!spec.takes_never) return undefined;
-  const text = ui.blocklist.value;
-  if (state.blocklist.text !== text) state.blocklist = { text, made: parseBlocklist(text, engine.language) };
-  return state.blocklist.made;
+// The words of both lists as they are typed, where the mechanism takes such a list.
+function typedLists(/** @type {any} */ spec) {
+  const read = (/** @type {"blocklist" | "allowlist"} */ field, /** @type {boolean} */ taken) => {
+    if (!taken) return undefined;
+    const text = ui[field].value;
+    if (state.lists[field]?.text !== text) state.lists[field] = { text, made: parseBlocklist(text, engine.language) };
+    return state.lists[field].made;
+  };
+  return { blocklist: read("blocklist", spec.takes_never), allowlist: read("allowlist", spec.takes_allowlist) };
 }
 
 // The options of the mechanism that is chosen.
@@ -169,12 +175,13 @@ function offer() {
   }));
   get("drag").hidden = Boolean(spec.no_epsilon);
   ui.blocklist_label.hidden = !spec.takes_never;
+  ui.allowlist_label.hidden = ui.allowlist_note.hidden = !engine.spec(name, chosen).takes_allowlist;
   ui.blocklist_note.textContent = spec.takes_never
     ? "These words are excluded from the output. List each form. The guarantee holds only if you made the list without looking at the text."
     : spec.replaces ? "" : `${spec.title} does not support a blocklist here, because the list would change its groups. The full program supports it.`;
 }
 
-// What the text gives away, and which example it is.
+// Describes what the text reveals, and marks its example.
 function introduce() {
   const { examples, own } = engine.core;
   const at = examples.findIndex((/** @type {any} */ e) => e.text === ui.text.value);
@@ -188,7 +195,7 @@ function sentence(/** @type {any} */ problem) {
   return /[.!?]$/.test(said) ? said : `${said}.`;
 }
 
-// A device on which the model cannot run gets a word mechanism, and is told so.
+// Falls back to a word mechanism on a device on which the model cannot run, and says so.
 function instead(/** @type {string} */ title, /** @type {any} */ problem) {
   ui.progress.hidden = true;
   hold();
@@ -203,10 +210,9 @@ function instead(/** @type {string} */ title, /** @type {any} */ problem) {
   rewrite().then((done) => done && say(`${why} ${other.title} needs no model.`, true));
 }
 
-// Something to drag while the model loads: a rewrite that the core made, with noise that everybody has.
+// Shows a rewrite with public noise, made by the library, so that there is something to drag while the model loads.
 async function demonstrate() {
   const { payload: data, belief, sentence, exposed } = await json("first.json");
-  if (state.prepared) return;
   tellDemonstration(data, belief);
   mount({ parentElement: ui.view, data, setStateValue() {} });
   ui.guarantee.textContent = sentence;
@@ -223,7 +229,7 @@ function again() {
   });
 }
 
-// Shows a text with new noise. Until that is there, what stands on the page stays as it is.
+// Shows a text with new noise. Until then, the page is unchanged.
 async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** @type {AbortSignal} */ signal) {
   const run = state.run + 1;
   const draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
@@ -235,7 +241,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   const { title, guarantee: { notion } } = prepared.spec;
   const { name, axis: [low, high, usual] } = prepared.spec;
   const now = () => {
-    // The view tells of an ε when it has rested.
+    // The view reports ε only when the slider rests.
     const shown = state.prepared?.spec.name === name ? Number(ui.view.querySelector(".slider")?.dataset.eps) : NaN;
     if (shown > 0) state.eps[name] = shown;
     return Math.min(Math.max(state.eps[name] ?? usual, low), high);
@@ -257,13 +263,13 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   showGuarantee(epsilon);
 }
 
-/** The word that gives an example away; "" where the text is none. */
+/** The sensitive word of an example; "" for any other text. */
 function secretOf(/** @type {import("./engine.js").Prepared} */ { document }) {
   return engine.core.examples.find((/** @type {any} */ e) => e.text === document.text)?.sensitive ?? "";
 }
 
-// The token that is looked at in a new rewrite: the same one of the same text, else what gives the text away, else the
-// word that still stands in its place.
+// The selected token of a new rewrite: the same one for the same text, else the sensitive word of an example, else the
+// same word if it is still in its place.
 function chosenIn(
   /** @type {import("./engine.js").Prepared} */ { document: { text, tokens } },
   /** @type {import("./engine.js").Prepared | null} */ before, /** @type {any[]} */ placed, /** @type {string} */ word,
@@ -276,7 +282,7 @@ function chosenIn(
   return stays ? chosen : null;
 }
 
-// The token view has moved, or text has left it.
+// The token view changed, or text was copied from it.
 function seen(/** @type {string} */ name, /** @type {any} */ view) {
   for (const [draw, , epsilon] of view.copies) release(draw, epsilon);
   if (state.prepared?.spec.name !== name) return;
@@ -293,12 +299,12 @@ function showGuarantee(/** @type {number} */ epsilon) {
   ui.removed.textContent = removed ? `${removed} invisible character${removed === 1 ? "" : "s"} removed.` : "";
   const made = engine.guarantee(state.prepared, epsilon);
   ui.guarantee.textContent = made.sentence;
-  // Kept words are no secret: a text without them would be told apart.
+  // Kept words are not secret: texts with other kept words are distinguishable.
   ui.between.textContent = made.draws ? `It holds between ${made.adjacency}.` : "";
   ui.exposed.replaceChildren(...made.exposed.map((item) => element("li", item)));
 }
 
-// A copy that the browser took its time for may be of a draw that has gone by: it has left all the same.
+// A slow copy may belong to an earlier draw. It was released all the same.
 function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
   const made = state.draws.get(draw);
   if (!made || state.released.has(`${draw} ${epsilon}`)) return;
@@ -310,21 +316,21 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
     if (!r.metric) total += r.epsilon * r.draws;
     const spent = `${bound(r.epsilon * r.draws)}${r.metric ? " for each unit of distance" : ""}`;
     const versions = all.filter((other) => other.draw === r.draw).length;
-    // They share their noise, and together they show it.
+    // They share their noise, so together they reveal it.
     const shared = versions > 1 ? " Another version of this draw was also released, so neither has a guarantee." : "";
     return element("li", `${r.title}, ε = ${bound(r.epsilon)}, ${r.draws} ${r.draws === 1 ? "draw" : "draws"}: ${spent}.${shared}`);
   });
   const apart = all.some((r) => r.metric) ? ", except for releases with ε per unit of distance" : "";
   const sum = all.some((r) => r.none)
     ? "Together they have no guarantee if all are about the same person."
-    : `Together at most ε = ${bound(total)}${apart}if all are about the same person.`;
+    : `Together at most ε = ${bound(total)}${apart} if all are about the same person.`;
   ui.ledger.replaceChildren(...rows, ...(all.every((r) => r.metric) ? [] : [element("li", sum)]));
 }
 
 function save() {
   const { prepared } = state;
   if (!prepared) return;
-  // Read off the view, so that what is saved is what is seen: the box of ε may hold what nothing was drawn at.
+  // Read from the view, so that the file has the text on the screen: the ε box may hold an unused value.
   const epsilon = Number(ui.view.querySelector(".slider").dataset.eps);
   const text = shownText();
   const link = document.createElement("a");
@@ -341,15 +347,18 @@ function shownText() {
   if (!prepared) return "";
   const shown = [...ui.view.querySelectorAll(".text .word")];
   const at = new Map(shown.map((node) => [Number(/** @type {HTMLElement} */ (node).dataset.i), node]));
+  const { document: { tokens }, deleted, distributions, gaps, aligned } = prepared;
+  // A sampled word that is not shown is an error here: the original must not take its place.
+  const released = tokens.map((_, i) =>
+    deleted?.has(i) ? "" : distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : null);
   let out = "";
-  prepared.document.tokens.forEach((token, i) => {
-    // A drawn word that is not shown is an error here: the original must not take its place.
-    const word = prepared.deleted?.has(i) ? "" : prepared.distributions[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
-    // What stands for the empty sentence is no part of the text.
-    if (prepared.aligned) out += prepared.gaps[i] + word;
-    else if (word && word !== EMPTY) out += (out && prepared.gaps[i]) + word;
+  tokens.forEach((token, i) => {
+    const word = released[i] ?? engine.copied(prepared, i, (k) => released[k] ?? tokens[k].text);
+    // The mark for an empty sentence is not part of the text.
+    if (aligned) out += gaps[i] + word;
+    else if (word && word !== EMPTY) out += (out && gaps[i]) + word;
   });
-  return out + prepared.gaps[prepared.gaps.length - 1];
+  return out + gaps[gaps.length - 1];
 }
 
 function edit(/** @type {boolean} */ open) {
@@ -359,7 +368,7 @@ function edit(/** @type {boolean} */ open) {
   if (open) ui.text.focus();
 }
 
-// A file that is dropped takes the place of the text; a browser would show it in the place of the page. Whether it did.
+// Replaces the text by a dropped file, which a browser would open instead of the page. Returns whether it did.
 async function take(/** @type {DragEvent} */ event) {
   const [file] = event.dataTransfer?.files ?? [];
   if (!file) return false;
@@ -375,11 +384,11 @@ async function take(/** @type {DragEvent} */ event) {
   return true;
 }
 
-// What the address asks for, as that of a frame in a course page: an example, a mechanism, or a lesson.
+// The address of a frame in a course page can name an example, a mechanism or a lesson.
 const address = new URLSearchParams(location.search);
 if (window.top !== window) document.documentElement.dataset.embedded = "";
 
-/** What the address names among these; without a name, or with another one, the first, and the page says so. */
+/** What the address names among these, or the first. The page reports a name that is not there. */
 function askedFor(/** @type {string} */ what, /** @type {any[]} */ among, /** @type {(one: any) => string} */ name) {
   const wanted = address.get(what);
   const found = among.find((one) => name(one) === wanted);
@@ -391,7 +400,10 @@ async function begin() {
   get("idle").remove();
   if (address.get("lesson")) return location.replace(`lessons.html${location.search}`);
   get("whole").href = location.href;
-  engine = new Engine(await json("core.json"));
+  const core = json("core.json");
+  // An address without a query shows the first example.
+  if (!location.search) await demonstrate().catch(() => {});
+  engine = new Engine(await core);
   beliefs = new BeliefPage(engine, (sentence) => (ui.reader.textContent = sentence));
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
   ui.examples.append(...engine.core.examples.map((/** @type {any} */ e) => {
@@ -411,7 +423,7 @@ async function begin() {
   ui.again.disabled = ui.save.disabled = true;
   offer();
   const first = example === engine.core.examples[0] && ui.mechanism.value === engine.core.mechanisms[0].name;
-  if (first) demonstrate().catch(() => {});
+  if (first && location.search) await demonstrate().catch(() => {});
   rewrite();
   introduce();
   const soon = () => {
@@ -421,6 +433,7 @@ async function begin() {
   };
   ui.text.addEventListener("input", soon);
   ui.blocklist.addEventListener("input", soon);
+  ui.allowlist.addEventListener("input", soon);
   ui.mechanism.addEventListener("change", () => {
     offer();
     rewrite();
@@ -429,7 +442,7 @@ async function begin() {
   addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
   addEventListener("drop", (event) => take(event).then((taken) => taken && soon()));
   ui.again.addEventListener("click", again);
-  // An ε that was typed a moment ago is painted first.
+  // Paint an ε that was just typed first.
   ui.save.addEventListener("click", () => requestAnimationFrame(save));
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {});
 }

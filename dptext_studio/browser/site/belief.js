@@ -13,7 +13,7 @@ import { breather } from "./work_slices.js";
 /**
  * @typedef {object} Release
  * @property {number} of the text that it is a rewrite of, by its place among the alternatives
- * @property {number[]} index of what was drawn at each token, among the candidates there; −1 where a token is kept
+ * @property {number[]} index of the sampled candidate at each token; −1 where a token is kept
  */
 /** @typedef {{log: number[], ceiling: number[]}} Posterior ln of the posterior of each alternative, and its largest value */
 
@@ -37,7 +37,7 @@ export async function suggested(/** @type {Engine} */ engine, /** @type {string}
   return Array.from(near.subarray(row * n, (row + 1) * n), (j) => words[j]).filter((w) => w !== word);
 }
 
-/** Where a fact stands in a text: every run of tokens that reads like it. @returns {[number, number][]} */
+/** The places of a fact in a text: every run of tokens with the same words. @returns {[number, number][]} */
 function factSpans(/** @type {Engine} */ { language }, /** @type {string} */ text, /** @type {string} */ fact) {
   const { tokens } = language.parse(text);
   const words = tokens.map((t) => t.text.toLowerCase());
@@ -79,7 +79,7 @@ export class BeliefQuestion {
     const spans = factSpans(engine, text, fact);
     const word = text.slice(...spans[0]);
     const words = [word, ...distinct(word, others ?? (await suggested(engine, word)))];
-    const { spec, blocklist } = original;
+    const { spec, blocklist, allowlist } = original;
     /** @type {Prepared[]} */
     const texts = [original];
     for (const other of words.slice(1)) {
@@ -88,7 +88,7 @@ export class BeliefQuestion {
         exchanged += text.slice(at, start) + engine.language.written(other, isUpper(text[start]));
         at = end;
       }
-      const choice = { options: spec.options, blocklist, signal, like: original, slice: SLICE_MS };
+      const choice = { options: spec.options, blocklist, allowlist, signal, like: original, slice: SLICE_MS };
       texts.push(await engine.prepare(exchanged + text.slice(at), spec.name, choice));
     }
     if (texts.some((t) => t.flagged?.key !== original.flagged?.key)) {
@@ -266,7 +266,7 @@ export class BeliefQuestion {
     return { value: mean, standard_error: Math.sqrt(variance / values.length), draws: values.length };
   }
 
-  /** The place of the only word that differs, where each is drawn from itself alone; else null. */
+  /** The place of the only word that differs, if each word's distribution depends on that word alone; else null. */
   deciding() {
     if (!this.texts[0].table || this.fits.some((row) => row.some((f) => f !== "same"))) return null;
     const rows = this.texts.map((t) => t.document.tokens.map((token) => token.text.toLowerCase()));

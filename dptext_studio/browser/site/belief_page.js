@@ -25,11 +25,11 @@ function tell(/** @type {string} */ key, /** @type {number} */ run, /** @type {o
   document.dispatchEvent(new Event("dptext-here"));
 }
 
-/** The belief that was worked out when the page was made. */
+/** The belief that was computed when the site was built. */
 export const tellDemonstration = (/** @type {any} */ data, /** @type {object} */ belief) => tell(data.key, data.run, belief);
 
 export class BeliefPage {
-  /** @param {import("./engine.js").Engine} engine @param {(sentence: string) => void} say hears the belief in words */
+  /** @param {import("./engine.js").Engine} engine @param {(sentence: string) => void} say receives the belief in words */
   constructor(engine, say) {
     this.engine = engine;
     this.say = say;

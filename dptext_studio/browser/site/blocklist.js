@@ -1,5 +1,5 @@
 // @ts-check
-// Words that are never released, as dptext_core/mechanisms/blocklist.py compares them.
+// Lists of words, compared as in dptext_core/mechanisms/blocklist.py.
 
 import { ALNUMS, kindOf } from "./text.js";
 
@@ -32,7 +32,7 @@ export function fold(/** @type {string} */ text) {
   return out.replaceAll("’", "'");
 }
 
-/** The words that are never released. */
+/** A list of words: never released as a blocklist, always copied as an allowlist. */
 export class Blocklist {
   /** @param {string[]} words folded */
   constructor(words) {
@@ -41,6 +41,11 @@ export class Blocklist {
 
   get size() {
     return this.words.size;
+  }
+
+  /** Whether this token as a whole is a word of the list. */
+  holds(/** @type {string} */ token) {
+    return this.words.size > 0 && this.words.has(fold(token));
   }
 
   /** Whether this token may not be released. */
@@ -53,7 +58,7 @@ export class Blocklist {
     return parts.some((part) => this.words.has(part));
   }
 
-  /** Whether some word of the list may stand in a text: where not, none does. */
+  /** Whether a text may contain a word of the list. False means that it contains none. */
   touches(/** @type {string} */ text) {
     const whole = fold(text);
     return [...this.words].some((word) => whole.includes(word));
@@ -61,7 +66,7 @@ export class Blocklist {
 }
 
 /**
- * The list that was typed, its words between blanks, commas or semicolons.
+ * Read a list of words with blanks, commas or semicolons between them.
  * @param {string} text
  * @param {import("./text.js").Language} language
  */

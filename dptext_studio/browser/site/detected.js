@@ -3,28 +3,24 @@
 // the other words, as dptext_core/mechanisms/detected has it.
 
 import { constant } from "./distributions.js";
-import { flagTokens } from "./flags.js";
-import { findPii } from "./identifiers.js";
+import { flagSpans, flagTokens } from "./flags.js";
 import { uniforms } from "./sampling.js";
-import { beginsAsWord, endsAsWord, skeleton, spaced } from "./text.js";
+import { NEWLINE, beginsAsWord, endsAsWord } from "./text.js";
 
 /** @typedef {import("./blocklist.js").Blocklist} Blocklist */
 /** @typedef {import("./distributions.js").Distribution} Distribution */
-/** @typedef {import("./engine.js").Prepared} Prepared */
 /** @typedef {import("./flags.js").StandIns} StandIns */
 /** @typedef {import("./text.js").Document} Document */
 /**
  * @typedef {object} Flagged
  * @property {string} key what two texts share that are compared: places, types, shapes and repetitions of their flags
- * @property {Map<number, string>} words what was drawn for each flagged token, without looking at it
+ * @property {Map<number, string>} words the stand-in of each flagged token, sampled without looking at it
  * @property {Map<number, string>} fixed a public word for each, the same for every text with these flags
  * @property {Map<number, Distribution>} distributions
- * @property {boolean} given whether the stand-ins were named, so that they are not drawn again
+ * @property {boolean} given whether the caller named the stand-ins, so that they are not sampled again
  */
 
-const NEWLINE = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
-
-/** A distribution whose draw has been made. @returns {Distribution} */
+/** A distribution that was already sampled. @returns {Distribution} */
 function settled(/** @type {readonly string[]} */ candidates, /** @type {number} */ drawn) {
   return { ...constant(candidates), noise: () => ({ at: () => drawn, flips: (low) => [[low, drawn]] }) };
 }
@@ -35,13 +31,12 @@ function settled(/** @type {readonly string[]} */ candidates, /** @type {number}
  * @param {any} spec the mechanism with its options
  * @param {any} language "language" of core.json
  * @param {StandIns} lists
- * @param {Blocklist} blocklist
- * @param {{like?: Flagged, named?: Record<number, string>}} before like: those of another text, which are used again
- *   where its flags are the same; named: the stand-ins by their tokens
+ * @param {{blocklist: Blocklist, allowlist: Blocklist, like?: Flagged, named?: Record<number, string>}} choice like: those
+ *   of another text, which are used again where its flags are the same; named: the stand-ins by their tokens
  * @returns {Flagged}
  */
-export function standInsFor(document, spec, language, lists, blocklist, { like, named }) {
-  const flags = flagTokens(document, language, spec.options.detector);
+export function standInsFor(document, spec, language, lists, { blocklist, allowlist, like, named }) {
+  const flags = flagTokens(document, language, spec.options.detector, allowlist);
   const key = JSON.stringify(flags);
   if (like?.key === key) return like;
   /** @type {Map<string, readonly string[]>} */
@@ -79,31 +74,31 @@ export function substitute(/** @type {Document} */ document, /** @type {Map<numb
   return { ...document, text: text + document.text.slice(at), tokens };
 }
 
-/** A text whose flagged words are replaced, and all others released. @returns {Prepared} */
+/** What becomes of the words of a text whose flagged words are replaced, and all others released. */
 export function replaced(
-  /** @type {Document} */ document, /** @type {any} */ spec, /** @type {any} */ language, /** @type {Blocklist} */ blocklist,
+  /** @type {Document} */ document, /** @type {any} */ spec, /** @type {any} */ language, /** @type {Blocklist} */ allowlist,
   /** @type {Flagged | null} */ flagged,
 ) {
   const { reasons: { flagged: yes, unflagged: no }, placeholders } = language.detection;
   const n = document.tokens.length;
   /** @type {Map<number, Distribution>} */
   const distributions = flagged?.distributions ?? new Map();
+  /** @type {Set<number>} */
   const deleted = new Set();
   let key = flagged?.key ?? "";
   if (!flagged) {
-    const spans = findPii(document, language, spec.options.detector);
-    key = JSON.stringify(spans.map(({ kind, first, end }) => [kind, first, end]));
-    for (const { kind, first, end } of spans) {
+    const spans = flagSpans(document, language, spec.options.detector, allowlist);
+    key = JSON.stringify(spans);
+    for (const [kind, first, end] of spans) {
       distributions.set(first, settled([placeholders[kind]], 0));
       for (let i = first + 1; i < end; i += 1) deleted.add(i);
     }
   }
   const holes = document.tokens.map((_, i) => distributions.has(i) || deleted.has(i));
-  const frame = skeleton(document, holes);
   return {
-    spec, blocklist, document, reasons: holes.map((hole) => (hole ? yes : no)), known: Array(n).fill(false), capitals: Array(n).fill(false),
-    distributions: document.tokens.map((_, i) => distributions.get(i) ?? null), gaps: deleted.size ? closed(frame, deleted) : spaced(frame),
-    aligned: true, ms: 0, flagged: flagged ?? { key, words: new Map(), fixed: new Map(), distributions, given: true }, deleted,
+    reasons: holes.map((hole) => (hole ? yes : no)), known: Array(n).fill(false), capitals: Array(n).fill(false),
+    distributions: document.tokens.map((_, i) => distributions.get(i) ?? null), holes, deleted, ms: 0,
+    flagged: flagged ?? { key, words: new Map(), fixed: new Map(), distributions, given: true },
   };
 }
 
@@ -111,7 +106,7 @@ export function replaced(
  * The blanks where some holes are left out, as Skeleton._gaps of the core: each takes one run of blanks with it, the one
  * before it, or the one after it where it is first on its line or behind an opening bracket or quote.
  */
-function closed(/** @type {{kept: (string | null)[], gaps: string[]}} */ { kept, gaps }, /** @type {Set<number>} */ deleted) {
+export function closed(/** @type {{kept: (string | null)[], gaps: string[]}} */ { kept, gaps }, /** @type {Set<number>} */ deleted) {
   /** @type {string[]} */
   const out = [];
   let [last, lone, lineStart, asWord, edited, drop] = ["", false, true, false, false, false];

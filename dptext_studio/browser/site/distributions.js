@@ -1,7 +1,8 @@
 // @ts-check
-// What a word is drawn from at every ε, and what it becomes under noise that is locked while ε moves.
-// As dptext_core/privacy/distribution.py has it, in float64.
+// The distribution of a word at every ε, and its sample under noise that is locked while ε moves. In float64, as
+// dptext_core/privacy/distribution.py computes it.
 
+import { highest, noiseOn } from "./noise.js";
 import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
 
 /** @typedef {[number, number][]} Flips from which ε on which candidate is released, ascending */
@@ -10,15 +11,15 @@ import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
  * @typedef {object} Distribution
  * @property {readonly string[]} candidates
  * @property {number} source index of the original word, −1 where it is none
- * @property {Float64Array | null} scores the chance is ∝ exp(ε·score); null where it is not of this form
+ * @property {Float64Array | null} scores the probability is ∝ exp(ε·score); null where it has another form
  * @property {(epsilon: number) => Float64Array} logProbs
  * @property {(epsilon: number, j: number) => number} [logProb] that of one candidate, where there are no scores
- * @property {(epsilon: number, j: number) => number} [weight] ln of what the chance of a candidate is proportional to
- * @property {(epsilon: number) => number} [logZ] ln of the sum of these; missing where the chance needs no sum
- * @property {boolean} [isQuick] whether that sum takes no longer than a part of a frame
+ * @property {(epsilon: number, j: number) => number} [weight] ln of the unnormalised probability of a candidate
+ * @property {(epsilon: number) => number} [logZ] ln of the sum of these; missing where none is needed
+ * @property {boolean} [isQuick] whether that sum takes less than a frame
  * @property {Float64Array} [proposal] the public scores, where there are any
  * @property {number[]} [near] candidates worth showing, where there are no scores
- * @property {() => Noise} noise locked noise, drawn anew
+ * @property {() => Noise} noise new locked noise
  */
 
 /** ln Σ exp(x) */
@@ -59,21 +60,7 @@ function logProbs(/** @type {Float64Array} */ scores, /** @type {number} */ epsi
 export const SHOWN = 9; // candidates of a word that are shown
 const BINS = 2048;
 
-/** The indices of the n highest scores, highest first, ties in the order of candidates. */
-export function highest(/** @type {Float64Array} */ scores, /** @type {number} */ n) {
-  /** @type {number[]} */
-  const best = [];
-  for (let j = 0; j < scores.length; j += 1) {
-    if (best.length === n && scores[j] <= scores[best[n - 1]]) continue;
-    let at = best.length;
-    while (at > 0 && scores[best[at - 1]] < scores[j]) at -= 1;
-    best.splice(at, 0, j);
-    if (best.length > n) best.pop();
-  }
-  return best;
-}
-
-/** The places of numbers, the highest first, those within a narrow bin in any order: a sort takes ten times as long. */
+/** The places of numbers in descending order, those in one narrow bin in any order: sorting takes ten times as long. */
 function nearlySorted(/** @type {Float64Array} */ numbers) {
   const n = numbers.length;
   const high = numbers.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -136,13 +123,7 @@ export function scored(
     logProbs: (epsilon) => logProbs(scores, epsilon),
     weight: (/** @type {number} */ epsilon, /** @type {number} */ j) => epsilon * scores[j],
     logZ: (/** @type {number} */ epsilon) => logZOf(scores, epsilon),
-    noise() {
-      const offsets = gumbels(scores.length);
-      return {
-        at: (epsilon) => first(scores, offsets, epsilon),
-        flips: (low, high) => envelope(scores, offsets, low, high),
-      };
-    },
+    noise: noiseOn(scores),
   };
 }
 
@@ -154,47 +135,8 @@ export function clipped(/** @type {Float32Array} */ scores, /** @type {number} *
   return out;
 }
 
-function first(/** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ epsilon) {
-  let best = 0;
-  let most = -Infinity;
-  for (let j = 0; j < slopes.length; j += 1) {
-    const value = epsilon * slopes[j] + offsets[j];
-    if (value > most) {
-      best = j;
-      most = value;
-    }
-  }
-  return best;
-}
-
-/** Which of the lines ε·slope + offset is the highest, from which ε on. @returns {Flips} */
-function envelope(
-  /** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ low,
-  /** @type {number} */ high,
-) {
-  let winner = first(slopes, offsets, low);
-  /** @type {Flips} */
-  const out = [[low, winner]];
-  for (let from = low; ; ) {
-    let next = -1;
-    let cross = Infinity;
-    for (let j = 0; j < slopes.length; j += 1) {
-      if (slopes[j] <= slopes[winner]) continue;
-      const x = (offsets[winner] - offsets[j]) / (slopes[j] - slopes[winner]);
-      if (x < cross) {
-        next = j;
-        cross = x;
-      }
-    }
-    if (next < 0 || cross > high) return out;
-    winner = next;
-    from = Math.max(cross, from);
-    out.push([from, winner]);
-  }
-}
-
 /**
- * As `scored`, of candidates that stand best first, drawn by one uniform: the last rank whose tail reaches it.
+ * As `scored`, for candidates in descending order, sampled with one uniform: the last rank whose tail reaches it.
  * @returns {Distribution}
  */
 export function ranked(
@@ -226,7 +168,7 @@ function logTails(/** @type {Float64Array} */ scores, /** @type {number} */ epsi
   return tails.map((t) => t - all);
 }
 
-/** The flips of a rank that never grows as ε does. @returns {Flips} */
+/** The flips of a rank that never increases with ε. @returns {Flips} */
 function falling(/** @type {(epsilon: number) => number} */ at, /** @type {number} */ low, /** @type {number} */ high) {
   /** @type {Flips} */
   const out = [[low, at(low)]];
@@ -243,7 +185,7 @@ function falling(/** @type {(epsilon: number) => number} */ at, /** @type {numbe
   }
 }
 
-/** One of the candidates, all alike, at every ε: the word is not looked at. @returns {Distribution} */
+/** The uniform distribution at every ε: the word is not read. @returns {Distribution} */
 export function constant(/** @type {readonly string[]} */ candidates) {
   const n = candidates.length;
   return {
@@ -266,7 +208,7 @@ export function onList(/** @type {readonly string[]} */ list, /** @type {number}
   const last = list.length - 1;
   const logProb = (/** @type {number} */ epsilon, /** @type {number} */ j) => {
     const rest = Math.log1p(Math.exp(-epsilon));
-    // ln 1/(1+e^−ε) at the ends, where what goes beyond them stays, and ln tanh(ε/2) between them.
+    // ln 1/(1+e^−ε) at the ends, where what goes beyond them is cut, and ln tanh(ε/2) between them.
     const weight = j === 0 || j === last ? -rest : Math.log(-Math.expm1(-epsilon)) - rest;
     return last ? -epsilon * Math.abs(j - place) + weight : 0;
   };
@@ -302,14 +244,14 @@ export function onList(/** @type {readonly string[]} */ list, /** @type {number}
   };
 }
 
-/** The range of cosines that are told apart, as dptext_core/mechanisms/sentence has it. */
+/** The range that cosines are clipped to, as in dptext_core/mechanisms/sentence. */
 function sentenceRange(/** @type {number} */ epsilon) {
   const low = Math.min(0.2, epsilon / 50);
   return [low, Math.min(1, low + Math.min(epsilon / 100, 0.3 + epsilon / 400))];
 }
 
 /**
- * The exponential mechanism over likeness in meaning: cosines within a range that follows from ε, unless it is given.
+ * The exponential mechanism over cosine similarity, clipped to a range that follows from ε unless it is given.
  * @returns {Distribution}
  */
 export function alike(
@@ -326,7 +268,7 @@ export function alike(
   const weights = (/** @type {number} */ epsilon) => cosines.map(weighs(epsilon));
   /** @type {Float64Array | undefined} highest last */
   let sorted;
-  /** @type {number[] | undefined} the places, the most alike first */
+  /** @type {number[] | undefined} the places, the most similar first */
   let order;
   /** @type {Map<number, number>} */
   const sums = new Map();
@@ -359,7 +301,7 @@ export function alike(
     near: highest(cosines, SHOWN),
     noise() {
       const noise = gumbels(cosines.length);
-      // A sentence with less of both than another one never wins: weights never fall as cosines grow.
+      // A sentence that is lower in both than another never wins: weights never fall as cosines grow.
       order ??= Array.from(cosines.keys()).sort((a, b) => cosines[b] - cosines[a]);
       /** @type {number[]} */
       const front = [];
@@ -429,7 +371,7 @@ export function shifted(
     const z = sum(epsilon);
     return x.map((v) => v - z);
   };
-  /** Those that are among the likest somewhere, the likest first. */
+  /** Those among the likeliest at some ε, the likeliest first. */
   const likest = () => {
     /** @type {Map<number, number>} */
     const best = new Map();
@@ -455,7 +397,7 @@ export function shifted(
     },
     noise() {
       const noise = gumbels(proposal.length);
-      // A word with less of all three than another one wins at no ε: weights never fall as a score or a shift grows.
+      // A word that is lower in all three than another never wins: weights never fall as a score or a shift grows.
       order ??= nearlySorted(proposal);
       /** @type {number[]} */
       const front = [];
@@ -479,7 +421,7 @@ export function shifted(
 
 const POINTS = 160;
 
-/** Flips of any rule that names a winner at each ε: on a grid, each change then by bisection. @returns {Flips} */
+/** The flips of any rule that names a winner at each ε: found on a grid, then by bisection. @returns {Flips} */
 function searched(/** @type {(epsilon: number) => number} */ at, /** @type {number} */ low, /** @type {number} */ high) {
   const grid = Array.from({ length: POINTS }, (_, k) => low * (high / low) ** (k / (POINTS - 1)));
   const found = grid.map(at);

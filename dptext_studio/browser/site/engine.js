@@ -1,15 +1,18 @@
 // @ts-check
-// The mechanisms: from a text to what each of its words is drawn from.
+// The mechanisms: from a text to the distribution of each of its words.
 
+import { cosines, length, steps } from "./bank.js";
 import { Blocklist } from "./blocklist.js";
 import { breather } from "./work_slices.js";
-import { replaced, standInsFor, substitute } from "./detected.js";
+import { check, specOf } from "./choices.js";
+import { closed, replaced, standInsFor, substitute } from "./detected.js";
 import { content } from "./files.js";
 import { alike, clipped, constant, scored, shifted } from "./distributions.js";
 import { StandIns } from "./flags.js";
 import { Model } from "./model.js";
 import { namesAndNumbers } from "./names_and_numbers.js";
 import { guarantee as stateGuarantee } from "./guarantee.js";
+import { cleanUp, copied, tight } from "./readable.js";
 import { custext, diffractor, santext } from "./tables.js";
 import { Language, begins, skeleton, spaced } from "./text.js";
 import { WordPieces, proposals, queries } from "./wordpiece.js";
@@ -20,36 +23,39 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
  * @typedef {object} Choice
  * @property {Record<string, any>} [options] of a mechanism
  * @property {Blocklist} [blocklist] words never released
+ * @property {Blocklist} [allowlist] words that are copied, even where a detector flags them
  * @property {AbortSignal} [signal] ends the work between two passes of a model
- * @property {number} [slice] milliseconds after which the page has its turn
- * @property {Prepared} [like] another text with the same options, of which everything that is the same is used again
- * @property {Record<number, string>} [standIns] the stand-ins by their tokens; without them they are drawn
+ * @property {number} [slice] milliseconds of work before the page can react
+ * @property {Prepared} [like] another text with the same options, whose unchanged parts are reused
+ * @property {Record<number, string>} [standIns] the stand-ins by their tokens; without them they are sampled
  */
 /**
  * @typedef {object} Prepared
  * @property {any} spec the mechanism in core.json, with what the chosen options make of it
  * @property {Blocklist} blocklist
+ * @property {Blocklist} allowlist
+ * @property {number} allowed how many tokens are copied because the allowlist has them
  * @property {Document} document
- * @property {(string | null)[]} reasons why each token is kept, null where it is drawn
- * @property {(Distribution | null)[]} distributions what each drawn token is drawn from
- * @property {boolean[]} known whether a drawn token is drawn by looking at it
+ * @property {(string | null)[]} reasons why each token is kept, null where it is sampled
+ * @property {(Distribution | null)[]} distributions of the sampled tokens
+ * @property {boolean[]} known whether the sampling of a token depends on it
  * @property {boolean[]} capitals whether the word at each place begins a sentence or a line
  * @property {string[]} gaps the blanks before each token, and after the last
- * @property {boolean} aligned whether what is released answers to the tokens; where not, the tokens are sentences
+ * @property {import("./readable.js").CleanUp | null} clean which copied words are written otherwise, where that is chosen
+ * @property {boolean} aligned whether each released word replaces one token; otherwise the tokens are sentences
  * @property {(Int16Array | null)[]} [vectors] of the sentences, null for an empty one
  * @property {Table} [table] of a mechanism that draws each word from that word alone
- * @property {number[]} [rows] of the drawn words in that table, −1 for the others
- * @property {{scores: string[], proposals: string[]}} [asked] what the model was asked for each token
+ * @property {number[]} [rows] of the sampled words in that table, −1 for the others
+ * @property {{scores: string[], proposals: string[]}} [asked] the model's input for each token
  * @property {import("./detected.js").Flagged} [flagged] the flagged tokens, where a detector decides what is replaced
  * @property {Set<number>} [deleted] tokens that are left out
  * @property {number} ms what the model took
  */
 
 export const UNKNOWN = "not in the vocabulary";
-const STEPS = 2 ** 14; // of a coordinate of a sentence's vector from 0 to 1
 
 /**
- * What a word mechanism knows: its words, their places, what one of them is drawn from, and how it is made of fewer.
+ * The vocabulary of a word mechanism: its words, their places and distributions, and how to make a smaller one.
  * @typedef {object} Table
  * @property {string[]} words
  * @property {Map<string, number>} places
@@ -59,10 +65,10 @@ const STEPS = 2 ** 14; // of a coordinate of a sentence's vector from 0 to 1
  * @property {import("./tables.js").TableMaker} maker
  */
 
-/** Words that are never released are in no list here. */
+/** The empty list. */
 const NOTHING = new Blocklist([]);
 
-/** What each drawn word is drawn from; null for the others. */
+/** The distributions of the sampled words; null for the others. */
 async function each(
   /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Distribution} */ distribution,
   /** @type {Choice} */ { signal, slice },
@@ -77,7 +83,7 @@ async function each(
   return found;
 }
 
-/** What each word is drawn from, by that word alone. */
+/** The distribution of each word, from that word alone. */
 async function byTable(
   /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {Table} */ table, /** @type {number[]} */ rows,
   /** @type {Choice} */ { signal, slice, like },
@@ -95,7 +101,7 @@ async function byTable(
   return { distributions: await each(document, drawn, distribution, { signal, slice }), table, rows, ms: 0 };
 }
 
-/** What the model is asked for each token, as text. */
+/** The model's input for each token, as text. */
 function keysOf(/** @type {ReturnType<typeof queries>} */ all) {
   /** @type {string[]} */
   const keys = [];
@@ -126,13 +132,13 @@ export class Engine {
     this.pieces = null;
     /** @type {string[]} */
     this.candidates = [];
-    /** The sentences that can be drawn, with their vectors as whole numbers and the lengths of these.
+    /** The sentences of the bank, with their vectors as whole numbers and the lengths of these.
      * @type {{encoder: Model, sentences: string[], codes: Int8Array, lengths: Float64Array} | null} */
     this.bank = null;
-    /** What each word mechanism knows: its words, their places, and what one of them is drawn from.
+    /** The table of each word mechanism.
      * @type {Map<string, Table>} */
     this.tables = new Map();
-    /** The last that was made without some words, with how far words are apart there.
+    /** The last table without blocked words, with the distances in it.
      * @type {{of: Table, blocklist: Blocklist, made: Table, distances: Record<string, number>} | null} */
     this.shorter = null;
     /** @type {StandIns | null} */
@@ -145,16 +151,10 @@ export class Engine {
 
   /** A mechanism with some of its options. */
   spec(/** @type {string} */ mechanism, /** @type {Record<string, any>} */ options = {}) {
-    const found = this.core.mechanisms.find((/** @type {any} */ m) => m.name === mechanism);
-    if (!found) throw new Error(`there is no mechanism ${mechanism} here`);
-    const named = (/** @type {any} */ c) => (c.name in options ? options[c.name] : c.value);
-    const chosen = found.controls.map((/** @type {any} */ c) => (isUsed(found, c, options) ? named(c) : c.value));
-    const variant = found.variants[JSON.stringify(chosen)];
-    if (!variant) throw new Error(`${found.title} is not available with these options`);
-    return { ...found, ...variant };
+    return specOf(this.core, mechanism, options);
   }
 
-  /** What a mechanism needs, loaded once. */
+  /** Load what a mechanism needs, once. */
   async load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ onProgress = () => {}) {
     const { name, replaces, options } = spec;
     const parts = replaces ? [] : [tableOf(spec)];
@@ -229,7 +229,7 @@ export class Engine {
     return this.neighbours;
   }
 
-  /** A table without the words that are never released. */
+  /** A table without the words of the blocklist. */
   without(/** @type {Table} */ table, /** @type {Blocklist} */ blocklist) {
     if (!blocklist.size) return table;
     if (this.shorter?.of !== table || this.shorter.blocklist !== blocklist) {
@@ -242,22 +242,40 @@ export class Engine {
     return this.shorter.made;
   }
 
-  /** A text with what each of its words is drawn from, at every ε. @returns {Promise<Prepared>} */
-  async prepare(
-    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, blocklist = NOTHING, signal, slice, like, standIns } = {},
-  ) {
+  /** A text with the distribution of each of its words at every ε. @returns {Promise<Prepared>} */
+  async prepare(/** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ choice = {}) {
     if (typeof text !== "string") throw new Error("the text is a string");
-    let spec = this.spec(mechanism, options);
+    const { options, blocklist = NOTHING, allowlist = NOTHING, like, standIns } = choice;
+    const spec = this.spec(mechanism, options);
     if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} does not support a blocklist here`);
+    if (allowlist.size && !spec.takes_allowlist) throw new Error(`${spec.title} does not support an allowlist with these options`);
+    const both = [...allowlist.words].find((word) => blocklist.bans(word));
+    if (both) throw new Error(`“${both}” is on both the allowlist and the blocklist. Remove it from one of them.`);
     await this.load(spec);
-    if (mechanism === "dp-sentence") return this.bySentence(text, spec, blocklist, { signal, slice, like });
+    if (mechanism === "dp-sentence") return this.bySentence(text, spec, { ...choice, blocklist });
     const given = this.language.parse(text);
-    const { language } = this.core;
     const flagged = spec.options.surrogates || spec.name === "surrogates"
-      ? standInsFor(given, spec, language, /** @type {StandIns} */ (this.standIns), blocklist, { like: like?.flagged, named: standIns })
+      ? standInsFor(given, spec, this.core.language, /** @type {StandIns} */ (this.standIns), { blocklist, allowlist, like: like?.flagged, named: standIns })
       : null;
-    if (spec.replaces) return replaced(given, spec, language, blocklist, flagged);
-    // Which words are drawn depends on nothing that stood in a flagged place; the model reads the stand-ins.
+    const made = spec.replaces
+      ? replaced(given, spec, this.core.language, allowlist, flagged)
+      : await this.sampled(given, spec, flagged, { ...choice, blocklist, allowlist });
+    const { holes, deleted } = made;
+    const whole = skeleton(given, holes);
+    const clean = spec.options.recase === "public" ? cleanUp(whole, this.language, deleted) : null;
+    const frame = clean ? tight(whole, this.language) : whole;
+    const gaps = deleted.size ? closed(frame, deleted) : spaced(frame);
+    const allowed = given.tokens.filter((t) => allowlist.holds(t.text)).length;
+    return { spec, document: given, aligned: true, blocklist, allowlist, allowed, clean, gaps, ...made };
+  }
+
+  /** The distributions of a mechanism that samples word by word. */
+  async sampled(
+    /** @type {Document} */ given, /** @type {any} */ spec, /** @type {import("./detected.js").Flagged | null} */ flagged, /** @type {Choice} */ choice,
+  ) {
+    const { blocklist = NOTHING, allowlist = NOTHING } = choice;
+    const { flagged: isFlagged, allowed: isAllowed } = this.core.language.detection.reasons;
+    // The choice of sampled words does not depend on flagged words; the model reads the stand-ins.
     const planned = flagged ? substitute(given, flagged.fixed) : given;
     const document = flagged ? substitute(given, flagged.words) : given;
     const whole = this.tables.get(tableOf(spec));
@@ -266,9 +284,10 @@ export class Engine {
     const place = (/** @type {import("./text.js").Token} */ t) =>
       t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
     const keeps = spec.options.keep_stopwords;
-    const written = keeps ? namesAndNumbers(planned, language.clues) : new Map();
+    const written = keeps ? namesAndNumbers(planned, this.core.language.clues) : new Map();
     const reasons = planned.tokens.map((t, i) => {
-      if (flagged?.words.has(i)) return language.detection.reasons.flagged;
+      if (flagged?.words.has(i)) return isFlagged;
+      if (allowlist.holds(t.text)) return isAllowed;
       if (blocklist.bans(t.text)) return null;
       if (t.kind === "symbol") return "symbol";
       if (t.kind === "punct") return "punctuation";
@@ -276,21 +295,21 @@ export class Engine {
       return t.kind === "clitic" || this.language.has(this.stop, t.text) ? "stop word" : null;
     });
     const drawn = reasons.map((r) => r === null);
-    const frame = skeleton(document, drawn);
     const known = document.tokens.map((t, i) => drawn[i] && (!table || place(t) !== undefined));
     const made = table
-      ? await byTable(document, drawn, table, document.tokens.map((t, i) => (known[i] ? place(t) ?? -1 : -1)), { signal, slice, like })
-      : await this.byModel(document, drawn, spec, blocklist, { signal, slice, like });
-    const capitals = begins(frame, this.language).map((begin, i) => begin && !flagged?.words.has(i));
-    const gaps = spaced(flagged ? skeleton(given, drawn.map((d, i) => d || flagged.words.has(i))) : frame);
-    const prepared = { spec, blocklist, document: given, reasons, known, capitals, gaps, aligned: true, ...made };
-    if (!flagged) return prepared;
-    return { ...prepared, flagged, distributions: made.distributions.map((d, i) => flagged.distributions.get(i) ?? d) };
+      ? await byTable(document, drawn, table, document.tokens.map((t, i) => (known[i] ? place(t) ?? -1 : -1)), choice)
+      : await this.byModel(document, drawn, spec, choice);
+    const capitals = begins(skeleton(document, drawn), this.language).map(
+      (begin, i) => begin && !flagged?.words.has(i) && spec.options.recase !== "none",
+    );
+    const holes = drawn.map((d, i) => d || Boolean(flagged?.words.has(i)));
+    const distributions = made.distributions.map((d, i) => flagged?.distributions.get(i) ?? d);
+    return { spec, reasons, known, capitals, ...made, distributions, holes, deleted: new Set(), ...(flagged ? { flagged } : {}) };
   }
 
   /** Sentence bank: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
   async bySentence(
-    /** @type {string} */ given, /** @type {any} */ spec, /** @type {Blocklist} */ blocklist, /** @type {Choice} */ { signal, slice, like },
+    /** @type {string} */ given, /** @type {any} */ spec, /** @type {Choice} */ { blocklist = NOTHING, signal, like },
   ) {
     const { bank, pieces } = this;
     const { text, removed } = this.language.parse(given);
@@ -328,8 +347,9 @@ export class Engine {
         : alike([...few, ""], Float64Array.from([...kept, own ? -1 : 1]), null);
     });
     return {
-      spec, blocklist, document: { text, tokens, removed }, reasons: tokens.map(() => null), distributions, known: tokens.map(() => true),
-      capitals: [], gaps: ["", ...tokens.slice(1).map(() => " "), ""], aligned: false, vectors, ms,
+      spec, blocklist, allowlist: NOTHING, allowed: 0, document: { text, tokens, removed }, reasons: tokens.map(() => null),
+      distributions, known: tokens.map(() => true), capitals: [], clean: null, gaps: ["", ...tokens.slice(1).map(() => " "), ""],
+      aligned: false, vectors, ms,
     };
   }
 
@@ -341,11 +361,11 @@ export class Engine {
     return left;
   }
 
-  /** DP-MLM: the model's clipped scores at a query for each word, all in one pass; or how far they are above those that
-   * it gives what is public of the text, which are another pass. */
+  /** DP-MLM: the model's clipped scores for each word, all in one pass. With a public prior: how far they are above the
+   * scores for the public part of the text, which take another pass. */
   async byModel(
-    /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Blocklist} */ blocklist,
-    /** @type {Choice} */ { signal, slice, like },
+    /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec,
+    /** @type {Choice} */ { blocklist = NOTHING, signal, slice, like },
   ) {
     const { model, pieces, candidates } = this;
     if (!model || !pieces) throw new Error("the model is missing");
@@ -361,7 +381,7 @@ export class Engine {
       Boolean(like?.asked && asked[what][t] === like.asked[what][t]);
     const same = (/** @type {number} */ t) => unchanged("scores", t) && unchanged("proposals", t);
     let ms = 0;
-    /** The scores of each target, Float32Array; without a pass where all those of a sequence are known. */
+    /** The scores of each target, Float32Array. A sequence whose scores are all known needs no pass. */
     const rows = async (
       /** @type {ReturnType<typeof queries>} */ all, /** @type {number | null} */ mask, /** @type {(t: number) => boolean} */ known,
     ) => {
@@ -404,56 +424,52 @@ export class Engine {
       const of = r ?? (prepared.known[i] ? null : "unknown");
       if (of) kept[of] = (kept[of] ?? 0) + 1;
     });
-    const spent = prepared.spec.replaces && !prepared.reasons.length ? 0 : epsilon;
-    return stateGuarantee(prepared.spec, spent, prepared.known.filter(Boolean).length, kept, prepared.blocklist.size > 0);
+    const { spec, blocklist, allowlist, allowed } = prepared;
+    if (allowlist.size) kept.allowed = allowed;
+    const spent = spec.replaces && !prepared.reasons.length ? 0 : epsilon;
+    return stateGuarantee(spec, spent, prepared.known.filter(Boolean).length, kept, blocklist.size > 0);
   }
 
   /** The text with other stand-ins, where it has any. */
   async redrawn(/** @type {Prepared} */ prepared, /** @type {AbortSignal | undefined} */ signal = undefined) {
-    const { spec, blocklist, document, flagged } = prepared;
+    const { spec, blocklist, allowlist, document, flagged } = prepared;
     if (!flagged || flagged.given) return prepared;
     const like = { ...prepared, flagged: undefined };
-    return this.prepare(document.text, spec.name, { options: spec.options, blocklist, like, signal });
+    return this.prepare(document.text, spec.name, { options: spec.options, blocklist, allowlist, like, signal });
   }
 
   /** One rewrite, with fresh randomness: its text, and what became of each token. */
   rewrite(/** @type {Prepared} */ prepared, /** @type {number} */ epsilon) {
     check(prepared.spec, epsilon);
+    const { document, distributions, deleted, aligned, reasons, known } = prepared;
+    const words = distributions.map((d, i) => (deleted?.has(i) ? "" : d ? this.written(prepared, i, d.candidates[d.noise().at(epsilon)]) : null));
     let text = "";
-    const releases = prepared.document.tokens.map((token, i) => {
-      const distribution = prepared.distributions[i];
-      const deleted = prepared.deleted?.has(i);
-      const word = deleted ? "" : distribution ? this.written(prepared, i, distribution.candidates[distribution.noise().at(epsilon)]) : token.text;
-      if (prepared.aligned || (text && word)) text += prepared.gaps[i];
+    const releases = document.tokens.map((token, i) => {
+      const drawn = words[i] !== null && !deleted?.has(i);
+      const word = words[i] ?? this.copied(prepared, i, (k) => words[k] ?? document.tokens[k].text);
+      if (aligned || (text && word)) text += prepared.gaps[i];
       const start = [...text].length;
       text += word;
       return {
-        text: word, start, end: [...text].length, epsilon: distribution && prepared.known[i] ? epsilon : 0,
-        origin: deleted ? "deleted" : distribution ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
+        text: word, start, end: [...text].length, epsilon: drawn && known[i] ? epsilon : 0,
+        origin: deleted?.has(i) ? "deleted" : drawn ? "drawn" : "kept", original: aligned ? token.text : "", reason: reasons[i] ?? (known[i] ? "" : UNKNOWN),
       };
     });
     const { gaps, ms } = prepared;
     return { text: text + gaps[gaps.length - 1], releases, guarantee: this.guarantee(prepared, epsilon), ms };
   }
 
-  /** How a word is written at a place; a sentence is written as it is. */
-  written(/** @type {Prepared} */ prepared, /** @type {number} */ i, /** @type {string} */ word) {
-    if (!prepared.aligned) return word;
-    return this.language.written(word, prepared.capitals[i]);
+  /** How a sampled word is written at a place; a sentence is written as it is. */
+  written(/** @type {Prepared} */ { aligned, capitals, spec, reasons }, /** @type {number} */ i, /** @type {string} */ word) {
+    const rule = spec.options.recase;
+    if (!aligned || rule === "none" || reasons[i] !== null) return word;
+    return this.language.written(rule === "public" ? this.language.forms.get(word) ?? word : word, capitals[i]);
   }
-}
 
-/** Refuse what is no ε of a mechanism with its options, as the core does: nothing is promised there. */
-export function check(/** @type {any} */ { limits: [least, most] }, /** @type {unknown} */ epsilon) {
-  if (typeof epsilon === "number" && epsilon >= least && epsilon <= most) return;
-  throw new Error(`epsilon must be a number from ${least} to ${most} here, not ${String(epsilon)}`);
-}
-
-/** Whether an option has an effect beside the others. */
-export function isUsed(/** @type {any} */ { controls }, /** @type {any} */ { used_with: needs }, /** @type {Record<string, any>} */ options) {
-  if (!needs) return true;
-  const other = controls.find((/** @type {any} */ c) => c.name === needs[0]);
-  return (options[needs[0]] ?? other.value) === needs[1];
+  /** A copied token as it is released. wordAt: the word that is released at a token. */
+  copied(/** @type {Prepared} */ { clean, document }, /** @type {number} */ i, /** @type {(i: number) => string} */ wordAt) {
+    return copied(this.language, clean, document.tokens[i].text, i, wordAt);
+  }
 }
 
 /** What is loaded for a mechanism with its options. */
@@ -461,7 +477,7 @@ const tableOf = (/** @type {any} */ { name, options, shape }) =>
   name === "custext" ? `custext-${options.k}` : shape ? "dp-mlm" : name;
 const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 
-/** The places of the words that may be released. */
+/** The places of the words that are not on the blocklist. */
 function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
   const left = all(words).filter((j) => !blocklist.bans(words[j]));
   if (!left.length) throw new Error("the blocklist leaves no possible output");
@@ -469,31 +485,3 @@ function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklis
 }
 
 const lines = (/** @type {ArrayBuffer} */ file) => new TextDecoder().decode(file).split("\n");
-
-function length(/** @type {Int8Array | Int16Array} */ codes) {
-  let sum = 0;
-  for (let a = 0; a < codes.length; a += 1) sum += codes[a] * codes[a];
-  return Math.sqrt(sum);
-}
-
-/** A vector of any length as one of length 1, in whole steps. */
-function steps(/** @type {Float32Array} */ vector) {
-  let sum = 0;
-  for (const x of vector) sum += x * x;
-  const size = Math.sqrt(sum);
-  return Int16Array.from(vector, (x) => Math.round((x / size) * STEPS));
-}
-
-/** The cosine of a sentence with each of the bank; −1 with an empty one. Products of whole numbers are exact. */
-function cosines(
-  /** @type {{codes: Int8Array, lengths: Float64Array}} */ { codes, lengths }, /** @type {Int16Array | null} */ own,
-) {
-  if (!own) return new Float64Array(lengths.length).fill(-1);
-  const size = length(own) || 1;
-  const wide = own.length;
-  return lengths.map((other, j) => {
-    let product = 0;
-    for (let a = 0, at = j * wide; a < wide; a += 1, at += 1) product += own[a] * codes[at];
-    return product / size / other;
-  });
-}

@@ -7,7 +7,7 @@ const CONNECTION = "Check your connection and reload this page.";
 /** @typedef {{path: string, bytes: number, sha256: string}} File */
 
 async function unpacked(/** @type {Uint8Array<ArrayBuffer>} */ data) {
-  // Some servers unpack .gz files themselves.
+  // Some servers unpack .gz files.
   if (data[0] !== 0x1f || data[1] !== 0x8b) return data.buffer;
   return new Response(new Blob([data]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
@@ -15,14 +15,14 @@ async function unpacked(/** @type {Uint8Array<ArrayBuffer>} */ data) {
 /**
  * What a file holds.
  * @param {File} file bytes: its size on the wire; sha256: of what it holds
- * @param {(bytes: number) => void} [onProgress] is told how many bytes came, as they come
+ * @param {(bytes: number) => void} [onProgress] receives the number of bytes of each part
  */
 export async function content(file, onProgress = () => {}) {
   const first = !navigator.serviceWorker?.controller;
   let packed = await fetched(file.path, onProgress);
   let data = await whole(packed, file);
   if (!data) {
-    // What this device has kept may be damaged or of another version: the server is asked instead, once.
+    // The stored copy may be damaged or of another version: ask the server instead, once.
     packed = await fetched(file.path, () => {}, { cache: "reload" });
     data = await whole(packed, file);
   }
@@ -73,7 +73,7 @@ export async function json(/** @type {string} */ path) {
   }
 }
 
-/** What a packed file of JSON holds, of which no hash is known. */
+/** What a packed JSON file holds. It is not checked by a hash. */
 export async function packedJson(/** @type {string} */ path) {
   const packed = await (await asked(path)).arrayBuffer().catch(() => stopped(path));
   try {
@@ -88,7 +88,7 @@ function stopped(/** @type {string} */ path) {
   throw new Error(`${path} was not loaded completely. ${CONNECTION}`);
 }
 
-/** What a file holds, unpacked; null where it is damaged, or another one. */
+/** What a file holds, unpacked; null if it is damaged or another file. */
 async function whole(/** @type {Blob} */ packed, /** @type {File} */ file) {
   const data = await unpacked(new Uint8Array(await packed.arrayBuffer())).catch(() => null);
   // Browsers have hashes only where the address is https or this machine.
@@ -97,7 +97,7 @@ async function whole(/** @type {Blob} */ packed, /** @type {File} */ file) {
   return [...digest].map((b) => b.toString(16).padStart(2, "0")).join("") === file.sha256 ? data : null;
 }
 
-/** On a first visit files come before the service worker does, which is given what it would have kept. */
+/** On a first visit, files arrive before the service worker starts, so hand them over to it. */
 async function keep(/** @type {string} */ path, /** @type {Blob} */ packed) {
   const there = await navigator.serviceWorker?.ready;
   there?.active?.postMessage({ path, packed });

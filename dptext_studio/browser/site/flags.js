@@ -1,30 +1,54 @@
 // @ts-check
-// Which tokens a detector flags, of which type, and what of their shape a stand-in keeps, as
-// dptext_core/mechanisms/detected/flags.py has it.
+// The tokens that a detector flags, their types, and the shape that a stand-in keeps, as in
+// dptext_core/mechanisms/detected/flags.py.
 
 import { findPii, isWhole } from "./identifiers.js";
 import { cluesOf, plainForm, upper } from "./names_and_numbers.js";
 import { sha512 } from "./sha512.js";
 import { isDigit } from "./text.js";
 
+/** @typedef {import("./blocklist.js").Blocklist} Blocklist */
 /** @typedef {import("./text.js").Document} Document */
 /** @typedef {import("./identifiers.js").PiiSpan} PiiSpan */
 /** form: the list or the shape that a stand-in comes from; same: the first token with the same form and word.
  * @typedef {{token: number, kind: string, form: string, same: number}} Flag */
 
-/** @returns {Flag[]} */
-export function flagTokens(/** @type {Document} */ document, /** @type {any} */ language, /** @type {string} */ detector) {
+/** The spans that a detector flags, cut at words of the allowlist: [kind, first token, end].
+ * @returns {[string, number, number][]} */
+export function flagSpans(
+  /** @type {Document} */ document, /** @type {any} */ language, /** @type {string} */ detector, /** @type {Blocklist} */ allowlist,
+) {
+  /** @type {[string, number, number][]} */
+  const out = [];
+  for (const { kind, first, end } of findPii(document, language, detector)) {
+    let from = first;
+    for (let i = first; i <= end; i += 1) {
+      if (i < end && !allowlist.holds(document.tokens[i].text)) continue;
+      if (i > from) out.push([kind, from, i]);
+      from = i + 1;
+    }
+  }
+  return out;
+}
+
+/** The tokens that a detector flags and no allowlist has. @returns {Flag[]} */
+export function flagTokens(
+  /** @type {Document} */ document, /** @type {any} */ language, /** @type {string} */ detector, /** @type {Blocklist} */ allowlist,
+) {
   /** @type {Map<string, number>} */
   const seen = new Map();
-  return findPii(document, language, detector).flatMap((span) =>
-    span.words.map((token, place) => {
+  const out = [];
+  for (const span of findPii(document, language, detector)) {
+    for (const [place, token] of span.words.entries()) {
+      if (allowlist.holds(document.tokens[token].text)) continue;
       const form = formOf(document, language, span, token, place, detector);
       const key = `${form}\n${plainForm(document.tokens[token].text)}`;
       const same = seen.get(key) ?? token;
       seen.set(key, same);
-      return { token, kind: span.kind, form, same };
-    }),
-  );
+      out.push({ token, kind: span.kind, form, same });
+    }
+  }
+  return out;
 }
 
 function formOf(
@@ -76,7 +100,7 @@ function classOf(/** @type {string} */ c) {
   return upper(c) ? "A" : "a";
 }
 
-/** Public stand-ins by form, in a fixed order, each once, as dptext_core/mechanisms/detected/stand_ins.py has them. */
+/** Public stand-ins by form, in a fixed order, each once, as in dptext_core/mechanisms/detected/stand_ins.py. */
 export class StandIns {
   /** @param {any} language "language" of core.json @param {Record<string, string[]>} lists those of forms that are no shape */
   constructor(language, lists) {

@@ -27,14 +27,14 @@ export function number(/** @type {number} */ x) {
   return general(x, 3);
 }
 
-/** A probability for reading. What is merely very likely is never written as certain. */
+/** A probability for people. A very likely outcome is never written as certain. */
 export function percent(/** @type {number} */ p) {
   if (p === 0) return "0%";
   if (p > 0.995 && p < 1) return ">99%";
   return p >= 0.0995 ? `${(100 * p).toFixed(0)}%` : p >= 1e-4 ? `${Number((100 * p).toPrecision(2))}%` : "< 0.01%";
 }
 
-/** An upper bound of a probability for reading: close to 1 with enough digits to be below it. */
+/** An upper bound of a probability for people: near 1, with enough digits to stay below it. */
 export const limit = (/** @type {number} */ p) => (p > 0.995 && p < 1 ? `${Number((100 * p).toPrecision(5))}%` : percent(p));
 
 /** As Python's format "g" with so many digits. */
@@ -65,7 +65,7 @@ function fill(/** @type {string} */ template, /** @type {Record<string, string>}
  * @param {number} epsilon of a draw
  * @param {number} draws
  * @param {Record<string, number>} kept how many tokens are kept for each reason, and how many are "unknown"
- * @param {boolean} listed whether some words are never released
+ * @param {boolean} listed whether there is a blocklist
  */
 export function guarantee(spec, epsilon, draws, kept, listed) {
   // Added up as the core does, so that both round the same number.
@@ -83,7 +83,7 @@ export function guarantee(spec, epsilon, draws, kept, listed) {
   const exposed = [];
   for (const entry of entries) {
     const n = entry.of ? kept[entry.of] ?? 0 : 1;
-    if (n || entry.always) exposed.push(n === 1 ? entry.one : fill(entry.many, { count: integer.format(n) }));
+    if (n || (entry.always && (entry.of !== "allowed" || "allowed" in kept))) exposed.push(n === 1 ? entry.one : fill(entry.many, { count: integer.format(n) }));
   }
   if (listed) exposed.push(blocklist);
   return { notion, epsilon, unit, adjacency, draws, total, exposed, sentence: fill(sentences[which][size], values) };

@@ -12,7 +12,7 @@ import { isDigit } from "./text.js";
  * @property {string} text
  * @property {number} first its first token
  * @property {number} end the token after its last one
- * @property {number[]} words the tokens that tell something
+ * @property {number[]} words the tokens that identify
  */
 
 const alnum = (/** @type {string} */ text) => /[\p{L}\p{N}]/u.test(text);
@@ -48,7 +48,7 @@ export function findPii(document, language, detector = "rules") {
   return search.spans();
 }
 
-/** One pass over a text, as the core's class of that name. */
+/** One search of a text, as the class of that name in rules.py. */
 class Search {
   constructor(/** @type {Document} */ document, /** @type {any} */ given) {
     const { text, tokens } = document;
@@ -78,7 +78,7 @@ class Search {
     this.others();
   }
 
-  /** The words that identify whatever stands beside them. */
+  /** The words that identify in any context. */
   alone() {
     this.tokens.forEach((_, k) => {
       const kind = this.kindAlone(k);
@@ -118,7 +118,7 @@ class Search {
     this.take(kind, Math.max(0, (after < 0 ? all : after) - 1), end < 0 ? all : end);
   }
 
-  /** The kind of a token that identifies by itself; "" for any other. */
+  /** The kind of a token that identifies alone; "" for any other. */
   kindAlone(/** @type {number} */ k) {
     const { text, kind } = this.tokens[k];
     const [word, { clues }, large] = [this.words[k], this, upper(first(text))];
@@ -222,7 +222,7 @@ class Search {
     for (let k = 0; k < n; k += 1) {
       if (!(this.capital(k) && capitals && !this.begins(k)) || titles.has(this.words[k])) continue;
       const clitic = k + 1 < n && this.tokens[k + 1].kind === "clitic";
-      // k is no beginning, so that a token stands before it.
+      // A token precedes k, because k begins nothing.
       const place = before.has(this.words[k - 1]) && !firsts.has(this.words[k]) && !clitic;
       const own = !place && this.follows(k) && this.begins(k - 1) && this.capital(k - 1);
       const known = titles.has(this.words[k - 1]) || firsts.has(this.words[k]);

@@ -1,5 +1,5 @@
 // @ts-check
-// The course: a list of lessons, and one of them, whose figures and answers were worked out when the site was written.
+// The course: a list of lessons, or one lesson, whose figures and answers were computed when the site was built.
 
 import { packedJson } from "./files.js";
 
@@ -19,7 +19,7 @@ import { packedJson } from "./files.js";
  * @property {State[]} states one for each value of the control
  * @property {Reveal[]} reveals
  * @property {string} mechanism that it leads to, "" for none
- * @property {boolean} game whether it is played on a page of its own
+ * @property {boolean} game whether it has a separate page
  */
 
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
@@ -91,7 +91,7 @@ function move(/** @type {Lesson} */ lesson, /** @type {number} */ at) {
     JSON.stringify([question, answers]);
   shown = { lesson, at, chosen: same ? shown.chosen : null };
   mark("values", at);
-  get("shown").innerHTML = html; // drawn and escaped when the site was written
+  get("shown").innerHTML = html; // made and escaped when the site was built
   get("question").textContent = question;
   if (!same) {
     get("answers").replaceChildren(...answers.map((text, k) => button(`${LETTERS[k]}. ${text}`, () => choose(k))));

@@ -1,9 +1,9 @@
 // @ts-check
-// A model behind a worker, which the page asks and does not wait for.
+// A model in a worker, which the page asks asynchronously.
 
 import { AGAIN } from "./files.js";
 
-/** One that was loaded. */
+/** A loaded model. */
 export class Model {
   constructor() {
     this.worker = new Worker("model_worker.js", { type: "module" });
@@ -22,7 +22,7 @@ export class Model {
     };
   }
 
-  /** Load a graph and its weights, which it names as their file is called. @returns {Promise<any>} */
+  /** Load a graph and its weights. The graph refers to the weights by the name of their file. @returns {Promise<any>} */
   load(
     /** @type {ArrayBuffer} */ runtime, /** @type {ArrayBuffer} */ graph, /** @type {ArrayBuffer} */ weights,
     /** @type {string} */ path,

@@ -20,10 +20,10 @@ async function vector(/** @type {number[]} */ ids) {
   return made.mean.data;
 }
 
-/** Scores of all candidates at each position that is asked for, by a query, or where there is no mask to ask with, as
- * what stands there: Float32Array (positions · candidates). */
+/** Scores of all candidates at each position: of a query with a mask or, without one, of the token there.
+ * Float32Array (positions · candidates). */
 async function scores(/** @type {number[]} */ ids, /** @type {number[]} */ positions, /** @type {number | null} */ mask) {
-  // Of one row alone a product has other bits.
+  // A product of a single row would be rounded in another way.
   const places = positions.length === 1 ? [positions[0], positions[0]] : positions;
   const query = mask === null ? 0 : 1;
   const { found } = await session.run({
@@ -47,15 +47,15 @@ self.onmessage = async ({ data }) => {
         executionProviders: ["wasm"],
         logSeverityLevel: 3, // errors alone: it warns of initializers that are folded away
         externalData: [{ path: data.load.name, data: new Uint8Array(data.load.weights) }],
-        // Weights become float32 once, and are not computed with in 8 bits.
+        // Convert the weights to float32 once, instead of computing in 8 bits.
         extra: { session: { disable_quant_qdq: "1" } },
       });
       postMessage({ id: data.id });
       return;
     }
     const start = performance.now();
-    const made = data.positions ? await scores(data.ids, data.positions, data.mask) : await vector(data.ids);
-    const found = made.slice();
+    // The runtime returns a copy, so its memory can be transferred.
+    const found = data.positions ? await scores(data.ids, data.positions, data.mask) : await vector(data.ids);
     postMessage({ id: data.id, found, ms: performance.now() - start }, { transfer: [found.buffer] });
   } catch (problem) {
     postMessage({ id: data.id, error: String(/** @type {any} */ (problem)?.message ?? problem) });

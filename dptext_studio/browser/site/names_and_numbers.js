@@ -143,7 +143,7 @@ function sizeOf(/** @type {string} */ word, /** @type {any} */ clues) {
   return clues.small_numbers.has(parts[0]) ? "small" : "";
 }
 
-/** Whether a word is a number by itself. */
+/** Whether a word alone is a number. */
 export const isNumberWord = (/** @type {string} */ word, /** @type {any} */ clues) => sizeOf(word, clues) === "large";
 
 function sameNumber(/** @type {string} */ one, /** @type {string} */ other) {

@@ -1,6 +1,6 @@
 // @ts-check
 // The game "Beat the optimal reader", as dptext_studio/lessons/reader_game.py plays it: guess which of k public texts was
-// rewritten. What the words are drawn from is in game.json, so that no model is needed.
+// rewritten. The distributions of the words are in game.json, so no model is needed.
 
 import { ranked } from "./distributions.js";
 import { uniforms } from "./sampling.js";
@@ -14,7 +14,7 @@ import { begins, skeleton, spaced } from "./text.js";
  * @property {LineUp} lineUp
  * @property {number} epsilon
  * @property {number} secret which fact the text had
- * @property {[string, string, string]} release what stands before, in and after the place of the fact
+ * @property {[string, string, string]} release the text before, in and after the place of the fact
  * @property {number[]} posterior the probability of each fact, given the release
  * @property {number} expected how often the optimal reader is right in the long run
  */
@@ -40,7 +40,7 @@ export class ReaderGame {
     this.distributions = new Map();
   }
 
-  /** What a word is drawn from. @returns {Distribution} */
+  /** The distribution of a word. @returns {Distribution} */
   distribution(/** @type {string} */ word) {
     let found = this.distributions.get(word);
     if (!found) {

@@ -1,8 +1,8 @@
 // @ts-check
-// Randomness of the browser's cryptographic generator, as numbers with the full range of float64: however improbable an
-// outcome is, it can come out. As dptext_core/privacy/sampling.py, without its seeds.
+// Random numbers from the browser's cryptographic generator, with the full range of float64, so that improbable outcomes
+// remain possible. As dptext_core/privacy/sampling.py, without seeds.
 
-const MOST = 16384; // numbers of 32 bits that the generator gives at once
+const MOST = 16384; // numbers of 32 bits per call of the generator
 const MOST_BITS = 4096;
 
 /** Random whole numbers of 32 bits. Tests put another in its place. */
@@ -18,7 +18,7 @@ function randoms(/** @type {number} */ n) {
   return words;
 }
 
-/** More bits of a uniform whose first 64 are known, until 64 stand after its leading zeros: [bits, how many]. */
+/** More bits of a uniform whose first 64 are known, until 64 bits follow its leading zeros: [bits, how many]. */
 function extended(/** @type {number} */ high, /** @type {number} */ low) {
   let bits = (BigInt(high) << 32n) | BigInt(low);
   let n = 64;
@@ -58,7 +58,7 @@ export function logUniform() {
   return Math.log(Number(bits >> BigInt(shift)) || 1) + (shift - m) * Math.LN2;
 }
 
-/** 1 or −1, one as likely as the other. */
+/** 1 or −1, equally likely. */
 export const sign = () => (randoms(1)[0] & 1 ? 1 : -1);
 
 /** n Gumbel variables, −ln(−ln(1−U)): the word with the highest ln p + g is a draw from p. */

@@ -1,5 +1,5 @@
 // @ts-check
-// SHA-512, at once and on every address: a browser's own hash has to be waited for, and is there on https alone.
+// A synchronous SHA-512 for every address: the browser's own is asynchronous and needs https.
 
 const MASK = (1n << 64n) - 1n;
 

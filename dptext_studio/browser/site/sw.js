@@ -1,13 +1,13 @@
-// The site from this device's own storage, once it was loaded: it works without a network.
-// VERSION and SHELL are put in when the site is written; another version is another store.
+// Serves the site from this device's storage after the first visit, so that it works offline.
+// VERSION and SHELL are added when the site is built. Each version has a separate store.
 
 const STORE = `dptext-${VERSION}`;
-// The browser's own cache may still have a file of the version before.
-const anew = (path) => new Request(path, { cache: "no-cache" });
+// The browser's cache may still hold a file of the previous version.
+const uncached = (path) => new Request(path, { cache: "no-cache" });
 
 self.addEventListener("install", (event) => {
   // Not every server answers for the folder itself.
-  const all = (store) => Promise.all([store.addAll(SHELL.map(anew)), store.add(anew("./")).catch(() => {})]);
+  const all = (store) => Promise.all([store.addAll(SHELL.map(uncached)), store.add(uncached("./")).catch(() => {})]);
   event.waitUntil(caches.open(STORE).then(all).then(() => self.skipWaiting()));
 });
 
@@ -23,7 +23,7 @@ self.addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || url.origin !== self.location.origin) return;
   event.respondWith(
     caches.open(STORE).then(async (store) => {
-      // A page that found a file damaged asks for it anew.
+      // A page that found a damaged file asks the server again.
       const again = event.request.cache === "reload" && event.request.mode !== "navigate";
       const kept = again ? undefined : await store.match(event.request, { ignoreSearch: true });
       if (kept) return kept;
@@ -34,7 +34,7 @@ self.addEventListener("fetch", (event) => {
   );
 });
 
-// What a page had before there was this worker.
+// Files that the page fetched before this worker started.
 self.addEventListener("message", (event) => {
   const { path, packed } = event.data;
   event.waitUntil(caches.open(STORE).then((store) => store.put(path, new Response(packed))));

@@ -1,17 +1,17 @@
 // @ts-check
-// What each word mechanism draws its words from, made of the tables that the core wrote.
+// The distributions of the word mechanisms, from the tables that the builder wrote.
 
 import { onList, ranked, scored } from "./distributions.js";
 
 /** @typedef {import("./distributions.js").Distribution} Distribution */
 /**
  * @typedef {object} TableMaker
- * @property {(left: number[]) => (row: number) => Distribution} of what a word is drawn from where only the words at
- *   these places are left; rows count those
+ * @property {(left: number[]) => (row: number) => Distribution} of the distribution of a word among the words at these
+ *   places; rows count those
  * @property {(left: number[]) => (a: number, b: number) => number} apart the distance of two of those words in the unit
  *   of the guarantee; ∞ where it does not compare them
- * @property {(left: number[]) => number} [near] how far the nearest other word is then, as a rule
- * @property {(left: number[]) => number} [largest] how far two of those words are apart at most
+ * @property {(left: number[]) => number} [near] the median distance to the nearest other word
+ * @property {(left: number[]) => number} [largest] the largest distance between two of those words
  */
 
 const SPREAD = 400; // words of which the nearest are looked at

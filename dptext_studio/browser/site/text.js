@@ -1,12 +1,12 @@
 // @ts-check
-// A text as tokens with spans, as dptext_core/text/document.py cuts it, and back, as text/skeleton.py splices it.
+// A text as tokens with spans, as in dptext_core/text/document.py, and back, as in text/skeleton.py.
 // The lists of the language (core.json, "language") are the core's own. Offsets are those of JavaScript's strings, in
-// what one sees of a text: nothing else of it is read.
+// the visible part of a text: nothing else is read.
 
 import { reader } from "./visible.js";
 
 /** @typedef {{text: string, start: number, end: number, kind: string}} Token */
-/** text: what one sees of what was given; removed: how many characters one does not.
+/** text: the visible part of the input; removed: how many characters are invisible.
  * @typedef {{text: string, tokens: Token[], removed?: number}} Document */
 
 // Python's classes of characters: isalnum, \w, and isspace. A JavaScript \s and \w are others.
@@ -25,7 +25,7 @@ const ALPHA = /^\p{L}+$/u;
 const SPACE = re(`^[${S}]$`);
 const MODIFIER = /^[\p{Mn}\p{Mc}\p{Me}\p{Cf}]$/u;
 const FORMAT = /^\p{Cf}$/u;
-const NEWLINE = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+export const NEWLINE = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 const CLOSERS = "\"'”’»›)]}」』）】";
 const WIDE_ENDERS = "。！？｡";
 const APOSTROPHES = "'’ʼ＇";
@@ -60,7 +60,7 @@ function before(/** @type {string} */ text, /** @type {number} */ i) {
 /** The text with straight apostrophes, as the core's ``straight``. */
 export const straight = (/** @type {string} */ text) => text.replace(/[’ʼ＇]/g, "'");
 
-/** What a token is by its characters alone. */
+/** The kind of a token, from its characters alone. */
 export function kindOf(/** @type {string} */ text) {
   if (/\p{L}/u.test(text)) return "word";
   if (/\p{N}/u.test(text)) return "number";
@@ -132,6 +132,15 @@ export class Language {
     this.enders = new Set(lists.enders);
     this.cliticTokens = new Set([...lists.clitics.map((/** @type {string} */ c) => `'${c}`), ...lists.detached]);
     this.irregular = new Map(Object.entries(lists.irregular));
+    this.articles = lists.articles;
+    this.second = re(`^(?:${lists.articles.second})`);
+    this.spelled = re(`^(?:${lists.articles.spelled})`);
+    this.tightBefore = new Set(lists.tight_before);
+    this.tightAfter = new Set(lists.tight_after);
+    const { title, upper } = lists.capitals;
+    /** Words in lower case whose most frequent form has capitals. @type {Map<string, string>} */
+    this.forms = new Map(title.map((/** @type {string} */ w) => [w, w[0].toUpperCase() + w.slice(1)]));
+    for (const w of upper) this.forms.set(w, w.toUpperCase());
     // The closers are taken whole before what follows them is looked at.
     this.ending = re(`([${enders}]+)(?:(?=([${escaped(CLOSERS)}]*))\\2(?:(?=[${S}])|(?<=[${WIDE_ENDERS}]))()|)`, "gu");
     const curly = APOSTROPHES.slice(1);
@@ -348,7 +357,12 @@ export class Language {
     return cut > 0 && this.cliticTokens.has(word.slice(cut)) && this.hasPlain(list, word.slice(0, cut));
   }
 
-  /** How a released word is written, by its place alone. */
+  /** Whether this word takes the second form of the article, "an". */
+  takesSecond(/** @type {string} */ word) {
+    return this.spelled.test(word) ? this.articles.letters.includes(word[0]) : this.second.test(word.toLowerCase());
+  }
+
+  /** How a released word is written. It depends only on its place. */
   written(/** @type {string} */ word, /** @type {boolean} */ begins) {
     if (word[0] === "i" && (word.length === 1 || APOSTROPHES.includes(word[1]))) return `I${word.slice(1)}`;
     if (!begins) return word;
@@ -406,7 +420,7 @@ function tokenizerSpans(/** @type {string} */ sentence) {
 // ---------------------------------------------------------------- the way back
 
 /**
- * What stands besides drawn words: kept tokens (null for a hole) and gaps.
+ * What is released besides sampled words: kept tokens (null for a hole) and gaps.
  * @returns {{kept: (string | null)[], gaps: string[]}}
  */
 export function skeleton(/** @type {Document} */ { text, tokens }, /** @type {boolean[]} */ drawn) {

@@ -3,8 +3,10 @@
 
 import { UNKNOWN } from "./engine.js";
 import { breather } from "./work_slices.js";
-import { SHOWN, highest, logZs } from "./distributions.js";
+import { SHOWN, logZs } from "./distributions.js";
 import { findPii } from "./identifiers.js";
+import { highest } from "./noise.js";
+import { beginsWord } from "./readable.js";
 import { W, escaped, isDigit } from "./text.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
@@ -19,13 +21,12 @@ function chosen(/** @type {number[]} */ best, /** @type {Distribution} */ distri
 }
 
 /**
- * A row of ln p, each worked out when it is read. Without scores it takes a sum over all candidates, at each ε of each
- * word, and most words are never opened.
+ * Numbers that are computed when they are read. Each takes a pass over all candidates, and most words are never opened.
  */
-const later = (/** @type {(k: number) => number} */ value) =>
-  new Proxy(/** @type {number[]} */ ([]), { get: (_, k) => (k === "length" ? N_GRID : value(Number(k))) });
+const later = (/** @type {(k: number) => number} */ value, length = N_GRID) =>
+  new Proxy(/** @type {number[]} */ ([]), { get: (_, k) => (k === "length" ? length : value(Number(k))) });
 
-/** Numbers that are worked out together when the first of them is read. */
+/** Numbers that are computed together when the first of them is read. */
 function once(/** @type {() => number[]} */ values) {
   /** @type {number[] | null} */
   let made = null;
@@ -39,7 +40,7 @@ function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
   return n;
 }
 
-/** What rules find in a text, equal ones together, with the tokens in which it may still stand. */
+/** The identifiers that the rules find in a text, equal ones together, with the tokens that may still show them. */
 function piiOf(/** @type {import("./engine.js").Engine} */ { core }, /** @type {import("./text.js").Document} */ document) {
   /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[]}>} */
   const out = new Map();
@@ -53,8 +54,8 @@ function piiOf(/** @type {import("./engine.js").Engine} */ { core }, /** @type {
 }
 
 /**
- * The same where whole sentences are drawn: of each those candidates, among the ones that are released at some ε, in
- * which it stands, of a name or place a word of it.
+ * The same for sampled sentences: for each identifier the candidates, among those that are released at some ε, that
+ * contain it, or a word of it for a name or place.
  * @param {import("./engine.js").Engine} engine
  * @param {string} text
  * @param {{c?: string[], flips?: number[][]}[]} tokens
@@ -81,11 +82,37 @@ function piiAmong({ core, language }, text, tokens) {
 }
 
 /**
+ * Copied words as a clean-up writes them: at this ε, and an article beside a sampled word at any ε.
+ * @param {import("./engine.js").Engine} engine
+ * @param {Prepared} prepared
+ * @param {Record<string, any>[]} tokens
+ * @param {(import("./distributions.js").Flips | null)[]} flips
+ * @param {number} epsilon
+ */
+function agree(engine, prepared, tokens, flips, epsilon) {
+  const { language } = engine;
+  const { clean, document, distributions } = prepared;
+  const wordAt = (/** @type {number} */ i) => {
+    const winner = flips[i]?.findLast((f) => f[0] <= epsilon) ?? flips[i]?.[0];
+    return winner ? engine.written(prepared, i, distributions[i]?.candidates[winner[1]] ?? "") : document.tokens[i].text;
+  };
+  tokens.forEach((token, i) => {
+    if (token.a !== "keep") return;
+    const form = engine.copied(prepared, i, wordAt);
+    if (form !== token.o) token.t = form;
+    const next = tokens[i + 1];
+    if (clean?.articles.get(i) !== i + 1 || !next?.c?.every(beginsWord)) return;
+    token.forms = ["b", "a"].map((word) => engine.copied(prepared, i, () => word));
+    next.second = [...next.c.keys()].filter((k) => language.takesSecond(next.c[k]));
+  });
+}
+
+/**
  * One rewrite for the token view, and which candidate each token releases from which ε on.
  * @param {import("./engine.js").Engine} engine
  * @param {Prepared} prepared
  * @param {{run: number, draw: string, epsilon: number}} shown
- * @param {{signal?: AbortSignal, onProgress?: (share: number) => void}} [watched] what stops it; who is told how far it is
+ * @param {{signal?: AbortSignal, onProgress?: (share: number) => void}} [watched] signal stops it; onProgress receives the share that is done
  */
 export async function payload(engine, prepared, { run, draw, epsilon }, { signal, onProgress } = {}) {
   const { spec, document, reasons, distributions, known, capitals, gaps, aligned } = prepared;
@@ -128,7 +155,7 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
     return {
       ...drawn,
       s: shown.map((j) => scores[j]),
-      rank: shown.map((j) => 1 + above(scores, scores[j])),
+      rank: later((k) => 1 + above(scores, scores[shown[k]]), shown.length),
       z: once(() => logZs(scores, grid)),
     };
   };
@@ -142,6 +169,7 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
       await pause;
     }
   }
+  if (prepared.clean) agree(engine, prepared, tokens, drawnAt, epsilon);
   const data = {
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
     unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,

@@ -1,5 +1,5 @@
 // @ts-check
-// What a person can see of a text, as dptext_core/text/visible.py reads it, with its own table (core.json, "visible").
+// The visible part of a text, as in dptext_core/text/visible.py, with the same table (core.json, "visible").
 
 const COMBINING = /^\p{M}$/u;
 const ALNUM = /^[\p{L}\p{N}]$/u;
@@ -29,7 +29,7 @@ export function reader({ removed, unlisted, letter, forms }) {
     if (code > 0x1f && code < 0x7f) return c;
     return known.get(c) ?? (within(removed, code) ? "" : within(unlisted, code) ? letter : c);
   };
-  /** What one sees of a text, and how many characters one does not. */
+  /** The visible part of a text, and the number of invisible characters. */
   return (/** @type {string} */ given) => {
     let text = "";
     let gone = 0;

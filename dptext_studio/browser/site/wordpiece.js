@@ -1,6 +1,6 @@
 // @ts-check
-// The word pieces of a text, as the tokenizer of the bundled model has them (BERT's: normalised, cut at blanks and marks,
-// then the longest pieces from the left), each with the token that it belongs to.
+// The word pieces of a text, as the tokenizer of the bundled model makes them (BERT: normalise, split at blanks and
+// marks, then take the longest pieces from the left), each with its token.
 
 const LONGEST = 100; // characters of a word beyond which it is unknown
 const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
@@ -26,7 +26,7 @@ export class WordPieces {
     this.unknown = this.id("[UNK]");
     this.mask = this.id("[MASK]");
     this.frame = [this.id("[CLS]"), this.id("[SEP]")];
-    /** Pieces without a letter or digit, at which a word is not asked for. */
+    /** Pieces without a letter or digit, which are not queried. */
     this.signs = new Set(pieces.flatMap((piece, id) => (/[\p{L}\p{N}]/u.test(piece) ? [] : [id])));
   }
 
@@ -94,7 +94,7 @@ export class WordPieces {
     return out;
   }
 
-  /** What the sentence encoder reads: there a special token that is written out is one. */
+  /** The input of the sentence encoder, which reads a written-out special token as that token. */
   sequence(/** @type {string} */ text, /** @type {number} */ maxLength) {
     const parts = text.split(/(\[(?:PAD|UNK|CLS|SEP|MASK)\])/);
     const ids = parts.flatMap((part) => (SPECIAL.includes(part) ? [this.id(part)] : this.pieces(part).map((p) => p[0])));
@@ -119,7 +119,7 @@ export class WordPieces {
   }
 }
 
-/** Windows over tokens of these numbers of pieces, as models/windows.py has them. @returns {[number, number][]} */
+/** Windows over tokens with these numbers of pieces, as in models/windows.py. @returns {[number, number][]} */
 function overlapping(/** @type {number[]} */ lengths, /** @type {number} */ room) {
   const starts = [0];
   for (const n of lengths) starts.push(starts[starts.length - 1] + n);
@@ -144,9 +144,9 @@ function overlapping(/** @type {number[]} */ lengths, /** @type {number} */ room
 }
 
 /**
- * What the model is asked for tokens: sequences of ids with the positions of their queries, and where the answers go.
+ * The model's input for tokens: sequences of ids with the positions of the queries, and the tokens that they are for.
  * @param {number[][]} pieces of each token
- * @param {number[]} targets tokens that are asked for
+ * @param {number[]} targets tokens to query
  * @param {WordPieces} words
  * @param {number} maxLength positions of a sequence
  * @returns {{ids: number[], positions: number[], targets: number[]}[]}
@@ -180,12 +180,11 @@ export function queries(pieces, targets, words, maxLength) {
 }
 
 /**
- * What the model is asked for tokens of which nothing is to be read: one mask in the place of each token of `hidden`,
- * the others by themselves, in the window around each target, as models/windows.py has it. Targets that see the same
- * share a sequence.
+ * The model's input for tokens that it must not read: one mask in the place of each token of `hidden`, the others
+ * alone, in the window around each target, as in models/windows.py. Targets with the same input share a sequence.
  * @param {Document} document
  * @param {boolean[]} hidden
- * @param {number[]} targets tokens that are asked for, all of them hidden
+ * @param {number[]} targets tokens to query, all of them hidden
  * @param {WordPieces} words
  * @param {number} maxLength positions of a sequence
  * @returns {{ids: number[], positions: number[], targets: number[]}[]}

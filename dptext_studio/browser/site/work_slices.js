@@ -1,10 +1,10 @@
 // @ts-check
-// Long work in slices: between them the page paints, keys are heard, and the work can be stopped.
+// Long work in slices: between them the page paints, reacts to keys, and can stop the work.
 
 const SLICE_MS = 40;
 
 /**
- * What a loop awaits at each of its steps; it takes no time before a slice is over.
+ * Return what a loop awaits at each step. It takes no time before a slice is over.
  * @param {AbortSignal} [signal] what stops it
  * @param {number} [slice] milliseconds
  * @returns {() => Promise<void> | void}
