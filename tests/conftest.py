@@ -112,10 +112,18 @@ class _NamesTests:
         self.draws.test, self.draws.made = item.nodeid, itertools.count()
 
 
+#: The browser tests of the app that run apart from the others of the app: about half of their time.
+APART = ("test_app_", "test_tour", "test_token_strip", "test_strangers")
+#: Those of the browser edition and of other sites without a server.
+SITES = ("test_pocket", "test_files_alone")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """By files, and all browser tests of the app to one worker: they share a browser and the servers behind it, and
-    often wait. Those of the browser edition and of other sites without a server go to another."""
+    """Distribute tests by file, and browser tests in three groups that take about as long.
+
+    The files of a group share one browser and the servers behind it.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduler(LoadFileScheduling):
@@ -123,7 +131,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             scope = super()._split_scope(nodeid)
             if not scope.startswith("tests/e2e/"):
                 return scope
-            return "sites" if scope.rpartition("/")[2].startswith(("test_pocket", "test_files_alone")) else "app"
+            name = scope.rpartition("/")[2]
+            return "sites" if name.startswith(SITES) else "apart" if name.startswith(APART) else "app"
 
     return Scheduler(config, log)
 

@@ -90,6 +90,6 @@ def test_an_entry_point_that_differs_is_named(point, seed):
 
 
 @pytest.mark.parametrize("cls", [Safe, OneAtATime, Constant])
-@pytest.mark.parametrize("epsilon", [0.1, 20.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.1, marks=pytest.mark.slow), 20.0])
 def test_a_sound_one_differs_nowhere(cls, epsilon):
     assert list(differences(cls.create(epsilon=epsilon), TEXT, 1)) == []

@@ -136,6 +136,7 @@ def test_what_is_registered_has_no_keys_of_its_own(name):
     assert second_process.own_keys(dpt.get_mechanism(name)) == []
 
 
+@pytest.mark.slow
 def test_two_processes_have_noise_of_their_own_unless_it_is_counted(monkeypatch):
     for name in PROCESSES:
         check = looked(broken(name), second_process.in_two_processes)

@@ -119,6 +119,7 @@ def test_workers_end_with_their_command(tmp_path, how):
         process.wait()
 
 
+@pytest.mark.slow
 def test_a_worker_of_the_comparison_ends_with_its_command_while_it_computes(tmp_path):
     """One of the packages can wait for ever."""
     code = f"""

@@ -181,8 +181,8 @@ def turn(page, key: str, shown) -> None:
 
 def clean(seen) -> None:
     # Streamlit looks for its server below the page's address first, which fails: those two requests are its own. A
-    # request that becomes a download is aborted as a page.
-    known = re.compile(r"/_stcore/|/media/.*ERR_ABORTED")
+    # request that becomes a download is aborted as a page, and one for the page's icon when the page is left early.
+    known = re.compile(r"/_stcore/|(/media/|/favicon).*ERR_ABORTED")
     assert not [f for f in seen.failed if not known.search(f)] and not seen.external
     assert not [e for e in seen.errors if "404" not in e]
 

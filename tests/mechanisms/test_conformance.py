@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from marks import slow_but
 from small_banks import meaningless
 from small_spaces import on, random_space, words
 from tiny_generators import tiny_generator
@@ -136,6 +137,8 @@ def test_a_result_that_another_process_hands_over_says_what_it_said(made):
         assert one.draws is not None or np.array_equal(one.log_probs, two.log_probs)
 
 
+#: Conform after the longest time: two that share the code of DP-MLM, and a writer beside two others.
+LONG = ("dp-bart", "dp-mlm-plus", "dp-mlm-prior")
 #: With their bundled models test_generators rewrites.
 WRITERS = ("dp-prompt", "dp-paraphrase")
 
@@ -153,6 +156,7 @@ def test_with_the_bundled_model_it_works_too(name):
         assert len(r.distribution(drawn[0])) > 20
 
 
+@pytest.mark.parametrize("small", slow_but([name for name in NAMES if name not in LONG], NAMES), indirect=True)
 def test_it_conforms(small, monkeypatch):
     name, options = small
     for module, sizes in SHORT.items():

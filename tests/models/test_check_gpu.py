@@ -146,6 +146,7 @@ def test_parts_of_weights_join_to_the_whole(tmp_path, monkeypatch):
     assert joined == whole.read_bytes() and hashlib.sha256(joined).hexdigest() == found["sha256"]
 
 
+@pytest.mark.slow
 def test_training_begins_with_the_bundled_weights_and_is_read_back_as_a_model(tmp_path):
     """Without a step, what is written has the bits of what was read, up to a second rounding of the word embeddings."""
     from dptext_core.models.eight_bits import CODES, in_floats

@@ -329,7 +329,9 @@ for mechanism in ("dp-mlm", "dp-mlm-prior", "custext", "diffractor"):
 """
 
 
-@pytest.mark.parametrize("code", [FIRST_PAGE, COMMANDS], ids=["first page", "commands"])
+@pytest.mark.parametrize(
+    "code", [pytest.param(FIRST_PAGE, marks=pytest.mark.slow), COMMANDS], ids=["first page", "commands"]
+)
 def test_the_times_of_import_name_neither_torch_nor_transformers(code):
     argv = [sys.executable, "-X", "importtime", "-c", code]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=300)

@@ -546,6 +546,7 @@ def test_the_belief_has_the_numbers_of_the_core_at_every_point_and_where_the_sli
     assert "sister" not in str(at.query_params)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_sessions_share_the_passes_of_a_belief_about_an_example_and_nothing_that_was_typed(monkeypatch):
     made, make = [], dpt.BeliefQuestion.make

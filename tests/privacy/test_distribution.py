@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dptext_core import ConfigError, InputError, NoiseStream, ScoreTable, TokenDistribution
-from dptext_core.privacy.distribution import envelope, logsumexp, search_flips
+from dptext_core.privacy.distribution import envelope, find_word, logsumexp, search_flips
 from dptext_core.support.statistics import clopper_pearson
 
 
@@ -288,3 +288,14 @@ def test_sampling_with_a_seed_repeats_and_without_does_not():
     d = table(2000).at(1.0)
     assert d.sample(30, seed=4) == d.sample(30, seed=4)
     assert d.sample(30) != d.sample(30)
+
+
+@given(st.lists(st.text("aAßsSİiΣςσ\n ", max_size=3), max_size=8), st.text("aAßsSİiΣςσ\n ", max_size=3))
+@example(["a", "A", "b", "a"], "a")
+@example(["", "", "a"], "")
+@example(["a\nb", "b", "a"], "b")
+@example(["a", "b"], "a\nb")
+@example([], "a")
+def test_a_word_is_found_wherever_it_stands_in_any_case(candidates, word):
+    wanted = [i for i, c in enumerate(candidates) if c.casefold() == word.casefold()]
+    assert find_word(candidates, word).tolist() == wanted

@@ -42,6 +42,7 @@ def collected() -> tuple[int, list[str], list[str], list[str]]:
     return tuple(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.slow
 def test_a_run_of_unit_tests_collects_the_listed_files_alone():
     status, files, _, _ = collected()
     listed = {p.relative_to(TESTS).as_posix() for place in UNIT for p in _tests(TESTS / place)}
@@ -52,6 +53,7 @@ def _tests(place: Path) -> list[Path]:
     return sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
 
 
+@pytest.mark.slow
 def test_unit_tests_load_no_torch_no_streamlit_and_no_browser():
     _, _, loaded, refused = collected()
     assert not loaded and refused == list(FORBIDDEN)
