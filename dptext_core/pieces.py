@@ -116,6 +116,11 @@ class Step(Private):
         return self.action == "replace" and not self.reason
 
     @property
+    def is_hidden(self) -> bool:
+        """Whether attackers guess its original: what stands there was drawn by looking at it, or it was flagged."""
+        return self.action == "replace" and self.reason in ("", FLAGGED)
+
+    @property
     def is_content(self) -> bool:
         """Whether the original is a word to hide: drawn by looking at it, or unknown to the vocabulary and not left
         out. Unknown words are replaced at random, or released in clear."""
@@ -129,6 +134,8 @@ class Step(Private):
 
 #: The reason of a step whose word the mechanism's vocabulary lacks.
 NOT_IN_VOCABULARY = "not in the vocabulary"
+#: The reason of a step that replaces or leaves out a word that a detector flags. That it is flagged is public.
+FLAGGED = "flagged"
 #: The reason of a step whose copied word has another form, by what was released behind it.
 AGREEMENT = "agrees with the next word"
 #: The reason of a step that leaves a word out by chance.

@@ -167,7 +167,7 @@ def attack_words(
     quick: bool = False,
     task: Task = UNWATCHED,
 ) -> AttackedWords:
-    """Guess each sampled word of a release, by every attacker.
+    """Guess each hidden word of a release, by every attacker: the sampled ones, and those that were flagged.
 
     only: the words that begin there in the original, where not all count. There are no guesses where none was drawn.
     quick: leave out the attackers that read a text several times. Raises NoDistribution where the mechanism writes a
@@ -175,9 +175,9 @@ def attack_words(
     """
     require_alignment(mechanism, "replaces no single words")
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
-    drawn = choose_places([i for i, s in enumerate(steps) if s.by_looking and (only is None or s.span[0] in only)])
+    drawn = choose_places([i for i, s in enumerate(steps) if s.is_hidden and (only is None or s.span[0] in only)])
     # Nobody sees which of the others were drawn without looking: they are read, too.
-    places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.by_looking])}
+    places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.is_hidden])}
     words = {"same-word": [steps[i].replacement for i in drawn]}
     near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
     words["nearest-words"] = ["".join(near[i].neighbours[:1]) for i in drawn]

@@ -53,7 +53,7 @@ class MaskGuess(Private):
 class MaskInference:
     """How often the model finds the original.
 
-    top1, top10: share of the words drawn by looking at them whose original is the first guess, or one of ten. chance,
+    top1, top10: share of the hidden words whose original is the first guess, or one of ten. chance,
     chance10: what always guessing the most frequent word, or the ten most frequent, reaches by the public prior.
     sayable: how many of the originals the model could say at all. draws: None, nothing is sampled.
     """
@@ -122,14 +122,14 @@ def attack(
     """Mask each drawn word of the released text and let ``model`` guess the original.
 
     rescore: brings its first guesses into another order; those behind them stay behind them. only: the steps
-    that are attacked, in the place of those whose word was drawn by looking. Loads the model on the first call. Raises
+    that are attacked, in the place of the hidden ones. Loads the model on the first call. Raises
     ModelUnavailable, Busy or Cancelled.
     """
     from ..models import engine, load_masked_lm
 
     require_alignment(mechanism, "replaces no single words")
     released = Document.parse(result.text, mechanism.language)
-    steps = [(i, s) for i, s in enumerate(result.steps) if (s.by_looking if only is None else i in only)]
+    steps = [(i, s) for i, s in enumerate(result.steps) if (s.is_hidden if only is None else i in only)]
     guesses: list[MaskGuess] = []
     if steps:
         lm_engine = engine(model, language=mechanism.language)

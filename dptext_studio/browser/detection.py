@@ -8,7 +8,8 @@ from typing import Any
 from dptext_core.detectors import detector, rules
 from dptext_core.mechanisms.detected import flags, stand_ins
 from dptext_core.mechanisms.detected.redact import PLACEHOLDERS
-from dptext_core.mechanisms.detected.replacing import FLAGGED, UNFLAGGED
+from dptext_core.mechanisms.detected.replacing import UNFLAGGED
+from dptext_core.pieces import FLAGGED
 from dptext_core.text.language import Language
 
 from .patterns import javascript
