@@ -148,12 +148,12 @@ def attack(
         raise NoDistribution(
             f"{s.replacement} replaces an unknown word and reveals nothing else. Choose a sampled word."
         )
+    if s.reason == FLAGGED:  # which the attacker can tell: what stands there says nothing of the word
+        prior = checked_prior(mechanism, prior)
+        return _ranked(mechanism, s.replacement, epsilon or 0.0, _log(prior), prior, s.original, top)
     if s.reason:  # drawn without looking at the word, which the attacker cannot tell
         given = mechanism.config.epsilon
         epsilon = given[s.index] if isinstance(given, tuple) else given
-    if s.reason == FLAGGED:  # which the attacker can tell: what stands there says nothing of the word
-        prior = checked_prior(mechanism, prior)
-        return _ranked(mechanism, s.replacement, epsilon, _log(prior), prior, s.original, top)
     return posterior(mechanism, s.replacement, epsilon, true=s.original, prior=prior, top=top, task=task)
 
 
