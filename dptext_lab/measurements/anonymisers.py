@@ -270,7 +270,8 @@ def rows_of(lines: Iterable[Mapping[str, Any]], attacked: Iterable[Mapping[str, 
             some = [by_text[i] for i in range(n)]
             guessed = [found.get((line["name"], data, line["text"])) for line in some]
             for k, epsilon in enumerate(some[0]["epsilons"] or [None]):
-                columns: dict[str, Any] = {c: [line[c][k] for line in some] for c in (*FACTS, "cosine")}
+                columns = {c: [line[c][k] for line in some] for c in (*FACTS, "cosine")}
+                means: dict[str, Any] = {c: six_digits(float(np.mean(values))) for c, values in columns.items()}
                 row = AnonymiserRow(
                     mechanism=some[0]["mechanism"],
                     options=some[0]["options"],
@@ -279,7 +280,7 @@ def rows_of(lines: Iterable[Mapping[str, Any]], attacked: Iterable[Mapping[str, 
                     texts=n,
                     releases=max(line["releases"] for line in some),
                     seeds=len(SEEDS),
-                    **{c: six_digits(float(np.mean(values))) for c, values in columns.items()},
+                    **means,
                     identifyings=pack(columns[IDENTIFYING], short=True),
                     others=pack(columns[OTHER], short=True),
                     cosines=pack(columns["cosine"], -1, 1, short=True),
