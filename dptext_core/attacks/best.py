@@ -85,9 +85,9 @@ class StrongestAttack(Private):
             finds += f", as {'does' if len(alike) == 1 else 'do'} {' and '.join(alike)}"
         who += finds if self.success else "none finds anything"
         message = (
-            f"{who}: {percent(self.success)} of {pluralize(self.words, 'drawn word')} (95% interval, corrected for the "
-            f"choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is right "
-            f"{percent(self.chance)} of the time."
+            f"{who}: {percent(self.success)} of {pluralize(self.words, 'replaced word')} (95% interval, corrected for "
+            f"the choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is "
+            f"right {percent(self.chance)} of the time."
         )
         for name, why in self.left_out.items():
             message += f" “{title(name)}” was not asked: {why}"

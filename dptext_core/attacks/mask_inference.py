@@ -91,7 +91,7 @@ class MaskInference:
         if not n:
             return "No sampling depended on the original words, so there is nothing to guess."
         message = (
-            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} drawn "
+            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} replaced "
             f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
             f"most frequent word is right {percent(self.chance)} of the time (the ten most frequent: "
             f"{percent(self.chance10)})."
@@ -119,7 +119,7 @@ def attack(
     only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> MaskInference:
-    """Mask each drawn word of the released text and let ``model`` guess the original.
+    """Mask each hidden word of the released text and let ``model`` guess the original.
 
     rescore: brings its first guesses into another order; those behind them stay behind them. only: the steps
     that are attacked, in the place of the hidden ones. Loads the model on the first call. Raises

@@ -140,7 +140,7 @@ class ReleaseReading(Private):
         n = len(self.words)
         if not n:
             return "No sampling depended on the original words, so there is nothing to recover."
-        places = "the one drawn word" if n == 1 else f"the {n} drawn words"
+        places = "the one replaced word" if n == 1 else f"the {n} replaced words"
         seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
         message = (
             f"An attacker who knows the mechanism and reads the context recovers {percent(self.success)} of "
