@@ -116,6 +116,11 @@ class Step(Private):
         return self.action == "replace" and not self.reason
 
     @property
+    def is_hidden(self) -> bool:
+        """Return True if attackers guess its original: it was sampled from or flagged."""
+        return self.action == "replace" and self.reason in ("", FLAGGED)
+
+    @property
     def is_content(self) -> bool:
         """Return True if the original is a word to hide: sampled from, or unknown to the vocabulary and not omitted.
 
@@ -131,6 +136,8 @@ class Step(Private):
 
 #: The reason of a step whose word is not in the mechanism's vocabulary.
 NOT_IN_VOCABULARY = "not in the vocabulary"
+#: The reason of a step that replaces or deletes a word that a detector flags. That it is flagged is public.
+FLAGGED = "flagged"
 #: The reason of a step whose copied word has another form because of the released word after it.
 AGREEMENT = "agrees with the next word"
 #: The reason of a step that deletes a word at random.

@@ -30,6 +30,8 @@ from dptext_core.support.statistics import student
 from dptext_core.text.document import Document
 
 ATTACKERS = (LanguageModel(), NearestWords())
+#: By attacker, the rank of a guess that is right.
+RIGHT = {"language-model": 1, "nearest-words": 0}
 OTHERS = 3
 COLUMNS = ("ln perplexity", "cosine", *(a.name for a in ATTACKERS), "belief")
 
@@ -118,9 +120,13 @@ def judge(m: dpt.Mechanism, r: dpt.RewriteResult) -> list[float]:
     """Return all measures of a rewrite but the belief."""
     perplexity = dpt.metrics.score("perplexity", [r.original], [r.text])[0]
     cosine = dpt.metrics.score("cosine", [r.original], [r.text])[0]
-    attacked = any(s.by_looking for s in r.steps)
-    found = [a.attack(m, r).success if attacked else math.nan for a in ATTACKERS]
-    return [math.log(perplexity), cosine, *found]
+    return [math.log(perplexity), cosine, *(_recovered(a, m, r) for a in ATTACKERS)]
+
+
+def _recovered(attacker: LanguageModel | NearestWords, m: dpt.Mechanism, r: dpt.RewriteResult) -> float:
+    """Return the share of the sampled words that an attacker recovers, without stand-ins; NaN where there are none."""
+    ranks = [guess.rank for guess in attacker.attack(m, r).guesses if r.steps[guess.step].by_looking]
+    return float(np.mean([rank == RIGHT[attacker.name] for rank in ranks])) if ranks else math.nan
 
 
 def mean_and_interval(values: np.ndarray) -> str:

@@ -11,13 +11,14 @@ table of normalisers, the likeliest words are asked for exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
 from ..mechanisms.capabilities import require_alignment
+from ..pieces import FLAGGED
 from ..privacy.distribution import Channel, logsumexp
 from ..privacy.numbers import number, percent
 from ..privacy.sampling import NoiseStream
@@ -147,6 +148,9 @@ def attack(
         raise NoDistribution(
             f"{s.replacement} replaces an unknown word and reveals nothing else. Choose a sampled word."
         )
+    if s.reason == FLAGGED:  # which the attacker can tell: what stands there says nothing of the word
+        prior = checked_prior(mechanism, prior)
+        return _ranked(mechanism, s.replacement, epsilon or 0.0, _log(prior), prior, s.original, top)
     if s.reason:  # drawn without looking at the word, which the attacker cannot tell
         given = mechanism.config.epsilon
         epsilon = given[s.index] if isinstance(given, tuple) else given
@@ -171,40 +175,56 @@ def posterior(
     by_word = closed_form(mechanism)
     epsilon = _single_epsilon(mechanism.config.epsilon) if epsilon is None else float(epsilon)
     prior = checked_prior(mechanism, prior)
-    place = {w: i for i, w in enumerate(w.lower() for w in prior.words)} if true is not None else {}
-    at_true = place.get(true.lower()) if true is not None else None
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(prior.p)
+    log_prior, at_true = _log(prior), _row(prior, true)
     log_p, error = by_word.log_likelihood(released, epsilon, task)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
         raise InputError("The released word is not a possible output of this mechanism.")
+    rows = np.empty(0, np.int64)
     if error:
         more = [] if at_true is None else [at_true]
         weights, rows = sharpened(by_word, released, epsilon, log_prior, weights, max(EXACT, top), more)
-    p = np.exp(weights - logsumexp(weights))
+    found = _ranked(mechanism, released, epsilon, weights, prior, true, top)
     if error:  # of the words that are not exact, which the others feel through the sum
-        error *= float(np.delete(p, rows).sum())
+        p = np.exp(weights - logsumexp(weights))
+        found = replace(found, error=error * float(np.delete(p, rows).sum()))
+    return found
+
+
+def _log(prior: Prior) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(prior.p)
+
+
+def _row(prior: Prior, word: str | None) -> int | None:
+    """Return where a word stands among those of a prior, the last of several that differ in case."""
+    if word is None:
+        return None
+    return {w.lower(): i for i, w in enumerate(prior.words)}.get(word.lower())
+
+
+def _ranked(
+    mechanism: Mechanism, released: str, epsilon: float, weights: np.ndarray, prior: Prior, true: str | None, top: int
+) -> Posterior:
+    """Return the posterior of log-weights (V,), with the ``top`` likeliest words and the place of the true one."""
+    p, at_true = np.exp(weights - logsumexp(weights)), _row(prior, true)
     order = np.argsort(-p, kind="stable")[: max(1, top)]
-    shown = tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order if p[i] > 0)
     rank = p_true = None
     if at_true is not None:
         p_true = float(p[at_true])
-        ahead = np.flatnonzero(p > p[at_true])
         # Words that are as likely come in the order in which they are shown.
-        rank = 1 + len(ahead) + int(np.count_nonzero(p[:at_true] == p[at_true]))
+        rank = 1 + int(np.count_nonzero(p > p[at_true])) + int(np.count_nonzero(p[:at_true] == p[at_true]))
     return Posterior(
         mechanism=mechanism.title,
         epsilon=epsilon,
         released=released,
-        top=shown,
+        top=tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order if p[i] > 0),
         true=true,
         rank=rank,
         p_true=p_true,
         chance=prior.chance,
         chance_guess=prior.guess,
         words=int(np.count_nonzero(p)),
-        error=error,
     )
 
 
@@ -246,11 +266,7 @@ def answers(
     by_word = closed_form(mechanism)
     epsilon = _single_epsilon(mechanism.config.epsilon) if epsilon is None else float(epsilon)
     prior = checked_prior(mechanism, prior)
-    place = {w: i for i, w in enumerate(w.lower() for w in prior.words)}
-    at_true = None if true is None else place.get(true.lower())
-    with np.errstate(divide="ignore"):
-        weights = np.log(prior.p)
-    out = []
+    weights, out = _log(prior), []
     for word in released:
         task.check()
         log_p, error = by_word.log_likelihood(word, epsilon, task.quiet)
@@ -262,22 +278,7 @@ def answers(
         weights = weights + log_p
         if not np.isfinite(weights).any():
             raise InputError("These words cannot all come out for one word. Give words that were released for it.")
-        p = np.exp(weights - logsumexp(weights))
-        order = np.argsort(-p, kind="stable")[: max(1, top)]
-        out.append(
-            Posterior(
-                mechanism=mechanism.title,
-                epsilon=epsilon,
-                released=word,
-                top=tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order),
-                true=true,
-                rank=None if at_true is None else 1 + int(np.count_nonzero(p > p[at_true])),
-                p_true=None if at_true is None else float(p[at_true]),
-                chance=prior.chance,
-                chance_guess=prior.guess,
-                words=int(np.count_nonzero(p)),
-            )
-        )
+        out.append(_ranked(mechanism, word, epsilon, weights, prior, true, top))
     return out
 
 
@@ -289,6 +290,11 @@ def _single_epsilon(epsilon: float | tuple[float, ...]) -> float:
 
 def _by_word(mechanism: Mechanism) -> WordByWord:
     require_alignment(mechanism, "replaces no single words")
+    if not mechanism.uses_epsilon:
+        raise NoDistribution(
+            f"{mechanism.title} replaces a word without looking at it, so no released word says what it was. Use "
+            "“Language model”, which reads the context."
+        )
     if mechanism.by_word is None:
         raise NoDistribution(
             f"{mechanism.title} has no distribution for a word without its text, so the posterior is unknown. Use "

@@ -85,9 +85,9 @@ class StrongestAttack(Private):
             finds += f", as {'does' if len(alike) == 1 else 'do'} {' and '.join(alike)}"
         who += finds if self.success else "none finds anything"
         message = (
-            f"{who}: {percent(self.success)} of {pluralize(self.words, 'drawn word')} (95% interval, corrected for the "
-            f"choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is right "
-            f"{percent(self.chance)} of the time."
+            f"{who}: {percent(self.success)} of {pluralize(self.words, 'replaced word')} (95% interval, corrected for "
+            f"the choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is "
+            f"right {percent(self.chance)} of the time."
         )
         for name, why in self.left_out.items():
             message += f" “{title(name)}” was not asked: {why}"
@@ -167,7 +167,7 @@ def attack_words(
     quick: bool = False,
     task: Task = UNWATCHED,
 ) -> AttackedWords:
-    """Guess each sampled word of a release, by every attacker.
+    """Guess each hidden word of a release, by every attacker: the sampled ones, and those that were flagged.
 
     only: the words that begin there in the original, where not all count. There are no guesses where none was drawn.
     quick: leave out the attackers that read a text several times. Raises NoDistribution where the mechanism writes a
@@ -175,9 +175,9 @@ def attack_words(
     """
     require_alignment(mechanism, "replaces no single words")
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
-    drawn = choose_places([i for i, s in enumerate(steps) if s.by_looking and (only is None or s.span[0] in only)])
+    drawn = choose_places([i for i, s in enumerate(steps) if s.is_hidden and (only is None or s.span[0] in only)])
     # Nobody sees which of the others were drawn without looking: they are read, too.
-    places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.by_looking])}
+    places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.is_hidden])}
     words = {"same-word": [steps[i].replacement for i in drawn]}
     near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
     words["nearest-words"] = ["".join(near[i].neighbours[:1]) for i in drawn]

@@ -53,7 +53,7 @@ class MaskGuess(Private):
 class MaskInference:
     """How often the model finds the original.
 
-    top1, top10: share of the words drawn by looking at them whose original is the first guess, or one of ten. chance,
+    top1, top10: share of the hidden words whose original is the first guess, or one of ten. chance,
     chance10: what always guessing the most frequent word, or the ten most frequent, reaches by the public prior.
     sayable: how many of the originals the model could say at all. draws: None, nothing is sampled.
     """
@@ -91,7 +91,7 @@ class MaskInference:
         if not n:
             return "No sampling depended on the original words, so there is nothing to guess."
         message = (
-            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} drawn "
+            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} replaced "
             f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
             f"most frequent word is right {percent(self.chance)} of the time (the ten most frequent: "
             f"{percent(self.chance10)})."
@@ -119,17 +119,17 @@ def attack(
     only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> MaskInference:
-    """Mask each drawn word of the released text and let ``model`` guess the original.
+    """Mask each hidden word of the released text and let ``model`` guess the original.
 
     rescore: brings its first guesses into another order; those behind them stay behind them. only: the steps
-    that are attacked, in the place of those whose word was drawn by looking. Loads the model on the first call. Raises
+    that are attacked, in the place of the hidden ones. Loads the model on the first call. Raises
     ModelUnavailable, Busy or Cancelled.
     """
     from ..models import engine, load_masked_lm
 
     require_alignment(mechanism, "replaces no single words")
     released = Document.parse(result.text, mechanism.language)
-    steps = [(i, s) for i, s in enumerate(result.steps) if (s.by_looking if only is None else i in only)]
+    steps = [(i, s) for i, s in enumerate(result.steps) if (s.is_hidden if only is None else i in only)]
     guesses: list[MaskGuess] = []
     if steps:
         lm_engine = engine(model, language=mechanism.language)

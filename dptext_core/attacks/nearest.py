@@ -38,7 +38,7 @@ class NearestGuess(Private):
 
 @dataclass(frozen=True)
 class NearestAttack:
-    """How often the guesses are right over the words of a text that were drawn by looking at them.
+    """How often the guesses are right over the words of a text that were drawn by looking at them, or flagged.
 
     same: share of released words that are the original. nearest: share whose nearest other word is. within: share of
     originals among the released word and its nine nearest. chance, chance_within: what always guessing the most
@@ -77,7 +77,7 @@ class NearestAttack:
         if not self.guesses:
             return "No sampling depended on the original words, so there is nothing to guess."
         n = len(self.guesses)
-        whose = "the one drawn word" if n == 1 else f"the {n} drawn words"
+        whose = "the one replaced word" if n == 1 else f"the {n} replaced words"
         return (
             f"Guessing that nothing was changed is right for {percent(self.same)} of {whose}, guessing the nearest "
             f"other word for {percent(self.nearest)}; {percent(self.within)} of the originals are among the ten "
@@ -95,10 +95,10 @@ def space_of(mechanism: Mechanism) -> WordSpace:
 def attack(
     mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
-    """Guess every drawn word of a rewrite from what stands there now. space: :func:`space_of` without it."""
+    """Guess every hidden word of a rewrite from what stands there now. space: :func:`space_of` without it."""
     require_alignment(mechanism, "replaces no single words")
     space = space_of(mechanism) if space is None else space
-    steps = [(i, s) for i, s in enumerate(result.steps) if s.by_looking]
+    steps = [(i, s) for i, s in enumerate(result.steps) if s.is_hidden]
     rows = space.rows([s.replacement for _, s in steps])
     originals = space.rows([s.original for _, s in steps])
     released = np.unique(rows[rows >= 0])

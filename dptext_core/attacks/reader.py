@@ -89,7 +89,7 @@ class WordReading(Private):
 class ReleaseReading(Private):
     """A release as it is read.
 
-    words: one for each word that was drawn by looking at it; others are read, and not counted. chance: how often always
+    words: one for each hidden word; others are read, and not counted. chance: how often always
     guessing the most frequent word is right. answers: releases that were read together. readings: how often the text
     was read. rests: whether it came to rest. exact: whether p(z | w) is exact for every word; else a better attacker
     may exist.
@@ -140,7 +140,7 @@ class ReleaseReading(Private):
         n = len(self.words)
         if not n:
             return "No sampling depended on the original words, so there is nothing to recover."
-        places = "the one drawn word" if n == 1 else f"the {n} drawn words"
+        places = "the one replaced word" if n == 1 else f"the {n} replaced words"
         seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
         message = (
             f"An attacker who knows the mechanism and reads the context recovers {percent(self.success)} of "
@@ -214,7 +214,7 @@ def read_releases(
     if not 0 <= real("gamma", gamma, InputError) <= 1:
         raise InputError(f"gamma is the weight of the language, between 0 and 1, and not {gamma:g}.")
     every = _rewrites_of(mechanism, releases)
-    text = ReleasedText(every[0])
+    text = ReleasedText(every[0], flagged=True)
     if only is not None:
         text.steps = {i: s for i, s in text.steps.items() if i in only}
     aligned = [_same_places(text, every[0], other) for other in every]
@@ -224,7 +224,7 @@ def read_releases(
     alone = reader.alone(task.child(0, 1, 4))
     words, readings, rests = reader.read(task.child(1, 4, 4))
     said = text.written({w.step: w.word for w in words})[0]
-    counted = tuple(replace(w, alone=alone[w.step]) for w in words if text.steps[w.step].by_looking)
+    counted = tuple(replace(w, alone=alone[w.step]) for w in words if text.steps[w.step].is_hidden)
     return ReleaseReading(counted, said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
 
 

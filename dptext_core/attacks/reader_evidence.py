@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import Likelihood
 from ..models import MaskRequest
+from ..pieces import FLAGGED
 from ..privacy.distribution import TokenDistribution
 from ..result import RewriteResult, Step
 from ..support.task import UNWATCHED, Task
@@ -34,12 +35,16 @@ _TOGETHER = 64
 class ReleasedText:
     """A release with the places where words were drawn, which have the numbers of their steps."""
 
-    def __init__(self, result: RewriteResult, inserted: bool = False):
-        """Collect the evidence; inserted: whether words that were added by chance are places too."""
+    def __init__(self, result: RewriteResult, inserted: bool = False, flagged: bool = False):
+        """Collect the evidence. inserted, flagged: whether words that were added by chance, or flagged, are places."""
         self.text, self._language = result.text, result.language
         rules, actions = result.trace.rules, ("replace", "insert") if inserted else ("replace",)
         steps = enumerate(result.steps)
-        self.steps = {i: s for i, s in steps if s.action in actions and s.reason not in rules}
+        self.steps = {
+            i: s
+            for i, s in steps
+            if s.action in actions and (flagged if s.reason == FLAGGED else s.reason not in rules)
+        }
         #: The released words in order, with their numbers.
         self._words = {i: s.replacement for i, s in enumerate(result.steps) if s.action != "delete"}
 
@@ -68,9 +73,9 @@ class ReleasedText:
 class Evidence(ABC):
     """ln p(z | w) of the words of the prior, by place; all places are steps."""
 
-    exact: ClassVar[bool]
+    exact: bool
     #: How often a text is read at most, where each reading takes long.
-    most: ClassVar[int] = READINGS
+    most: int = READINGS
 
     @abstractmethod
     def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
@@ -293,10 +298,56 @@ class _InContext(_OfSomeWords):
         return float(sum(-np.inf if at is None else np.logaddexp.reduce(d.log_probs[at]) for at in found))
 
 
+class _BesideFlagged(Evidence):
+    """The evidence of a mechanism, with flagged places: what stands there was drawn without looking at the original."""
+
+    def __init__(self, rest: Evidence, flagged: Collection[int], exact: bool):
+        self._rest, self._flagged = rest, flagged
+        self.exact, self.most = exact, rest.most
+
+    def _beside(
+        self, places: Sequence[int], log_bases: Sequence[np.ndarray], found: Iterator[np.ndarray]
+    ) -> Iterator[np.ndarray]:
+        for i, log_base in zip(places, log_bases, strict=True):
+            yield log_base if i in self._flagged else next(found)
+
+    def _others(self, places: Sequence[int]) -> list[int]:
+        return [k for k, i in enumerate(places) if i not in self._flagged]
+
+    def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
+        return log_base if i in self._flagged else self._rest.weights(i, log_base, now, task)
+
+    def of_places(
+        self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        at = self._others(places)
+        found = self._rest.of_places([places[k] for k in at], [log_bases[k] for k in at], now, task)
+        return self._beside(places, log_bases, found)
+
+    def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
+        return weights if i in self._flagged else self._rest.sharpened(i, weights, log_base, k)
+
+    def alone(
+        self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        found = self._rest.alone([places[k] for k in self._others(places)], log_prior, now, task)
+        return self._beside(places, [log_prior] * len(places), found)
+
+
 def evidence_of(
     mechanism: Mechanism, text: ReleasedText, releases: Sequence[Mapping[int, Step]], words: Sequence[str]
 ) -> Evidence:
     """Return the evidence that releases of one text give a reader who knows the mechanism."""
+    flagged = {i for i, s in text.steps.items() if s.reason == FLAGGED}
+    found = _of_mechanism(mechanism, text, releases, words)
+    if not flagged:
+        return found
+    return _BesideFlagged(found, flagged, found.exact or len(flagged) == len(text.steps))
+
+
+def _of_mechanism(
+    mechanism: Mechanism, text: ReleasedText, releases: Sequence[Mapping[int, Step]], words: Sequence[str]
+) -> Evidence:
     if mechanism.by_word is None:
         return _InContext(mechanism, releases, text, words)
     given = mechanism.config.epsilon

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DPTextError
+from ..mechanisms.base import Mechanism
+from ..mechanisms.capabilities import by_word
 from ..privacy.guarantee import Guarantee
 from ..privacy.kinds import MetricKind
 
@@ -15,7 +17,7 @@ from ..privacy.kinds import MetricKind
 TOLERANCE = 1e-5
 
 
-def named_distances(m: Any, guarantee: Guarantee, words: Sequence[str]) -> np.ndarray | None:
+def named_distances(m: Mechanism, guarantee: Guarantee, words: Sequence[str]) -> np.ndarray | None:
     """Return distances of words (n,) in the guarantee's metric, float64 (n, n); None where its kind is unknown here.
 
     NaN for words that the vocabulary does not have.
@@ -23,7 +25,7 @@ def named_distances(m: Any, guarantee: Guarantee, words: Sequence[str]) -> np.nd
     metric, stated = guarantee.metric, guarantee.metric.parameters
     if metric.kind == MetricKind.LIST_PLACES:
         by_length = stated.get("shortest") is not None  # each list has a γ of its own
-        found = _places(m.vocabulary.lists, words, guarantee.largest if by_length else None)
+        found = _places(by_word(m).vocabulary.lists, words, guarantee.largest if by_length else None)
     elif metric.kind == MetricKind.EUCLIDEAN:
         found = _euclidean(_space(m, stated["space"]), words)
     elif metric.kind == MetricKind.MAHALANOBIS:
@@ -35,7 +37,7 @@ def named_distances(m: Any, guarantee: Guarantee, words: Sequence[str]) -> np.nd
     return found
 
 
-def _space(m: Any, name: str) -> Any:
+def _space(m: Mechanism, name: str) -> Any:
     """Return the space of this name; where no such space is known here (one made in memory), the mechanism's
     vocabulary."""
     from ..words import word_space
@@ -43,7 +45,7 @@ def _space(m: Any, name: str) -> Any:
     try:
         return word_space(name, language=m.language)
     except DPTextError:
-        return m.vocabulary
+        return by_word(m).vocabulary
 
 
 def _euclidean(space: Any, words: Sequence[str], lam: float | None = None) -> np.ndarray:

@@ -7,13 +7,15 @@ candidates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.capabilities import public_context
+from ..pieces import FLAGGED
 from ..privacy.distribution import TokenDistribution
 from .release_statistics import LEVEL, strip_word, too_many
 from .rules import OURS, Breach
@@ -53,29 +55,34 @@ def check_free_draws(st: Statement) -> str:
         ways += [(other, OTHERS) for _, other in other_options(m)]
     for way, draws in ways:
         for kind in UNKNOWN:
-            found = _free(st, way, kind, draws)
-            if len(found) > 1:
+            for found in _free(st, way, kind, draws):
                 _same_stated(found)
                 _same_drawn(found)
     return ""
 
 
-def _free(st: Statement, m: Mechanism, kind: Sequence[str], draws: int) -> list[_Free]:
-    """Those of some words that spend nothing, in one text with a word that is known."""
+def _free(st: Statement, m: Mechanism, kind: Sequence[str], draws: int) -> list[list[_Free]]:
+    """Those of some words that spend nothing, in one text with a word that is known. Each list has words that must come
+    out alike: flagged ones are compared where their flags are the same."""
     text = " ".join([*st.words[: m is st.m], *kind])
     prepared = m.prepare(text)
     at = {i: t.text for i, t in enumerate(prepared.document.tokens) if t.text in kind}
     rewriter, seeds = st.subject.rewriter, st.subject.seeds(f"free {kind[0]}")
     first = rewriter.one(m, prepared, seeds()).steps
-    free = {s.index for s in first if s.action in ("replace", "delete") and not s.epsilon and s.index in at}
-    if len(free) < 2:
+    groups: dict[Hashable, list[int]] = {}
+    for s in first:
+        if s.action in ("replace", "delete") and not s.epsilon and s.index in at:
+            context = public_context(m, prepared, s.index) if s.reason == FLAGGED else None
+            groups.setdefault((s.reason == FLAGGED, context), []).append(s.index)
+    alike = [some for some in groups.values() if len(some) > 1]
+    if not alike:
         return []
-    outputs: dict[int, list[str]] = {i: [] for i in sorted(free)}
+    outputs: dict[int, list[str]] = {i: [] for some in alike for i in some}
     for r in rewriter.fresh(m, prepared, draws, seeds()):
         for s in r.steps:
-            if s.index in free and s.action != "insert":
+            if s.index in outputs and s.action != "insert":
                 outputs[s.index].append("" if s.action == "delete" else strip_word(s.replacement))
-    return [_Free(at[i], _stated_distribution(m, prepared, i), words) for i, words in outputs.items()]
+    return [[_Free(at[i], _stated_distribution(m, prepared, i), outputs[i]) for i in some] for some in alike]
 
 
 def _stated_distribution(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | None:

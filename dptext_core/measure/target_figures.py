@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
-from ..mechanisms.capabilities import require_alignment
+from ..mechanisms.capabilities import Alignment, require_alignment
 from ..privacy.distribution import Channel
 from ..privacy.sampling import NoiseStream
 from ..support.checks import text_list
@@ -72,7 +72,7 @@ def _check(mechanism: Mechanism, kind: str) -> None:
 
     if kind == "total":
         return
-    require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target")
+    _require_sampling(mechanism, kind)
     if kind == "best":
         return
     if kind == "bayes" and not is_available(mechanism):
@@ -83,6 +83,13 @@ def _check(mechanism: Mechanism, kind: str) -> None:
     if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
         raise NoDistribution(f"{mechanism.title} has no formula for the probabilities of a word, so its N_w cannot "
                              "be measured.")
+
+
+def _require_sampling(mechanism: Mechanism, kind: str) -> Alignment[Mechanism]:
+    """Return the words that are sampled. Raises NoDistribution where a mechanism samples none by looking at it."""
+    if kind != "total" and not mechanism.uses_epsilon:
+        raise NoDistribution(f"{mechanism.title} replaces words without looking at them, so it has no {TARGETS[kind]}.")
+    return require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target")
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         prepared = mechanism.plan(text)
         if kind == "total" and mechanism.alignment is None:
             return _Inputs(prepared, (), ())
-        places = require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target").drawn(prepared)
+        places = _require_sampling(mechanism, kind).drawn(prepared)
         if not places:
             raise InputError("No word of this text is sampled, so there is nothing to measure. Add more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))

@@ -5,11 +5,13 @@ identifying word (one that the rules flag; in the notes, one that is marked) and
 public alternatives of its kind, the same for all anonymisers. The certainty is the expected success of the optimal
 reader. The meaning preserved is the cosine between the text and its rewrites, over five seeds.
 
-Lines are appended to a file, one for each text, so that a run that was stopped continues.
+Lines are appended to a file, one for each text, so that a run that was stopped continues. With ``--attackers`` a second
+file has what attackers on single words recover of the words that are replaced, in the texts of the first one.
 
     python -m dptext_core bench anonymisers --data DIR --notes tests/detectors/notes.txt --stopwords FILE \
-        --lines anonymisers.jsonl
-    python -m dptext_core bench anonymisers --lines anonymisers.jsonl --out assets/benchmarks/anonymisers.json
+        --lines anonymisers.jsonl [--attackers attackers.jsonl]
+    python -m dptext_core bench anonymisers --lines anonymisers.jsonl --attackers attackers.jsonl \
+        --out assets/benchmarks/anonymisers.json
     python -m dptext_core bench anonymisers --boards
 """
 
@@ -17,9 +19,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from dptext_core.attacks import best
 from dptext_core.attacks.alternatives import suggest_alternatives
 from dptext_core.attacks.belief import BeliefQuestion
 from dptext_core.attacks.expected_belief import DRAWS, expected_success
@@ -58,10 +58,13 @@ from ..results.rows import six_digits
 from ..runner import data_sets
 from ..runner.grid import SIZES
 from ..runner.options import named_options, options_in, parser, which_stop_words
-from .belief import BLOCK, drop_cut_line, judged_cosines, read_lines
+from .belief import judged_cosines
+from .blocks import append_blocks, read_lines
 
 SETS = ("sst2", "reviews", "notes")
 TEXTS, SEEDS = 100, (1, 2, 3, 4, 5)
+#: Of these, how many rewrites of a text the word attackers read.
+ATTACKED = 2
 #: Where a word is marked that the detector does not flag, the list of its alternatives.
 _LISTS = {"name": "first name", "place": "place", "date": "month", "number": "number word"}
 
@@ -215,8 +218,48 @@ def measure_block(
         yield line | {"cosine": [round(x, 5) for x in cosine.tolist()]}
 
 
-def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[AnonymiserRow]:
-    """Return a row for each anonymiser, data set and ε, of the first texts that all anonymisers of the set have."""
+def attack_block(
+    anonymiser: Anonymiser, m: Mechanism, data: str, texts: Sequence[AskedText]
+) -> Iterator[dict[str, Any]]:
+    """Yield the line of each text: at every ε how many replaced words are guessed, and how many each attacker names."""
+    for t in texts:
+        words, right = list[int](), dict[str, list[int]]()
+        for epsilon in anonymiser.epsilons or (m.config.epsilon,):
+            variant = m.replace(epsilon=epsilon)
+            prepared, hits = variant.prepare(t.text), dict[str, list[bool]]()
+            for seed in SEEDS[:ATTACKED]:
+                result = variant.rewrite(prepared, stream=NoiseStream(seed).at(data, t.number))
+                for attacker, found in best.guesses(variant, result)[0].items():
+                    hits.setdefault(attacker, []).extend(found)
+            words.append(max(map(len, hits.values())))
+            for attacker, found in hits.items():
+                right.setdefault(attacker, []).append(sum(found))
+        yield {"name": anonymiser.name, "data": data, "text": t.number, "words": words, "right": right}
+
+
+def recovered(lines: Sequence[Mapping[str, Any] | None], k: int) -> dict[str, Any]:
+    """Return the columns of a row on the strongest attacker, from the lines of its texts and the place of its ε.
+
+    Empty where a text has no line, or no word was replaced.
+    """
+    some = [line for line in lines if line and line["words"][k]]
+    if None in lines or not some:
+        return {}
+    hits = {
+        attacker: [[j < line["right"][attacker][k] for j in range(line["words"][k])] for line in some]
+        for attacker in some[0]["right"]
+    }
+    top = best.of_texts(hits)
+    values = {"recovered": top.success, "recovered_low": top.low, "recovered_high": top.high}
+    return {"attacker": top.name} | {column: six_digits(x) for column, x in values.items()}
+
+
+def rows_of(lines: Iterable[Mapping[str, Any]], attacked: Iterable[Mapping[str, Any]] = ()) -> list[AnonymiserRow]:
+    """Return a row for each anonymiser, data set and ε, of the first texts that all anonymisers of the set have.
+
+    attacked: the lines of attackers. A row has what they find where each of its texts has such a line.
+    """
+    found = {(line["name"], line["data"], line["text"]): line for line in attacked}
     groups: dict[str, dict[str, dict[int, Mapping[str, Any]]]] = {}
     for line in lines:
         groups.setdefault(line["data"], {}).setdefault(line["name"], {})[line["text"]] = line
@@ -225,8 +268,10 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[AnonymiserRow]:
         n = min(next(i for i in range(len(own) + 1) if i not in own) for own in by_name.values())
         for by_text in by_name.values() if n else ():
             some = [by_text[i] for i in range(n)]
+            guessed = [found.get((line["name"], data, line["text"])) for line in some]
             for k, epsilon in enumerate(some[0]["epsilons"] or [None]):
                 columns = {c: [line[c][k] for line in some] for c in (*FACTS, "cosine")}
+                means: dict[str, Any] = {c: six_digits(float(np.mean(values))) for c, values in columns.items()}
                 row = AnonymiserRow(
                     mechanism=some[0]["mechanism"],
                     options=some[0]["options"],
@@ -235,37 +280,36 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[AnonymiserRow]:
                     texts=n,
                     releases=max(line["releases"] for line in some),
                     seeds=len(SEEDS),
-                    **{c: six_digits(float(np.mean(values))) for c, values in columns.items()},
+                    **means,
                     identifyings=pack(columns[IDENTIFYING], short=True),
                     others=pack(columns[OTHER], short=True),
                     cosines=pack(columns["cosine"], -1, 1, short=True),
+                    **recovered(guessed, k),
                 )
                 rows.append(row)
     return rows
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure what the file of lines lacks, block by block, all anonymisers before more texts."""
-    done = {(x["name"], x["data"], x["text"]) for x in read_lines(args.lines)}
+    """Measure what the file of lines lacks. With a file for attackers: what that lacks of the texts in the lines."""
     planner = get_mechanism("santext", **options_in(args, "santext"))
-    loaded = {name: asked_texts(texts_of(name, args), args.texts, planner) for name in args.sets}
-    args.lines.parent.mkdir(parents=True, exist_ok=True)
-    drop_cut_line(args.lines)
-    with args.lines.open("a", encoding="utf-8") as file:
-        for start in range(0, args.texts, BLOCK):
-            for data, texts in loaded.items():
-                for name, anonymiser in ANONYMISERS.items():
-                    block = [t for t in texts[start : start + BLOCK] if (name, data, t.number) not in done]
-                    if not block:
-                        continue
-                    began = time.process_time()
-                    m = anonymiser.make(options_in(args, anonymiser.mechanism))
-                    for line in measure_block(anonymiser, m, data, block):
-                        file.write(json.dumps(line) + "\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-                    seconds = time.process_time() - began
-                    print(f"{data} {name}: texts {start} to {start + BLOCK}, {seconds:.0f} CPU s", flush=True)
+    texts = {name: asked_texts(texts_of(name, args), args.texts, planner) for name in args.sets}
+    attacked, lines = args.attackers is not None, _keys(read_lines(args.lines))
+    done = _keys(read_lines(args.attackers)) if attacked else lines
+
+    def is_done(key: tuple[str, str, int]) -> bool:
+        return key in done or (attacked and key not in lines)
+
+    def measure(name: str, data: str, block: Sequence[AskedText]) -> Iterator[dict[str, Any]]:
+        anonymiser = ANONYMISERS[name]
+        m = anonymiser.make(options_in(args, anonymiser.mechanism))
+        return (attack_block if attacked else measure_block)(anonymiser, m, data, block)
+
+    append_blocks(args.attackers or args.lines, texts, ANONYMISERS, is_done, measure)
+
+
+def _keys(lines: Iterable[Mapping[str, Any]]) -> set[tuple[str, str, int]]:
+    return {(x["name"], x["data"], x["text"]) for x in lines}
 
 
 def table(rows: Iterable[AnonymiserRow]) -> str:
@@ -277,9 +321,17 @@ def table(rows: Iterable[AnonymiserRow]) -> str:
         for column in (*FACTS, "cosine"):
             low, high = row.interval(column)
             values.append(f"{row.value(column):.2f} ({low:.2f} to {high:.2f})")
-        cells.append((row.data, row.title, shown, str(row.texts), *values))
+        cells.append((row.data, row.title, shown, str(row.texts), *values, _found(row)))
     heading = ("data", "anonymiser", "ε", "texts", "certainty, identifying word", "certainty, other word", "cosine")
-    return markdown(heading, cells)
+    return markdown((*heading, "recovered"), cells)
+
+
+def _found(row: AnonymiserRow) -> str:
+    """Return the share of replaced words that the strongest attacker recovers, and who that is; "" where unknown."""
+    if not row.attacker:
+        return ""
+    half = (row.recovered_high - row.recovered_low) / 2
+    return f"{row.recovered:.2f} ± {half:.2f} ({best.title(row.attacker)})"
 
 
 def boards() -> str:
@@ -290,12 +342,14 @@ def boards() -> str:
     for data in sets:
         own = [row for row in rows if row.data == data]
         parts.append(f"{title(data)} ({own[0].texts} texts): {' '.join(finding(own))}")
+    columns = ("identifying", "other", "cosine", *(["recovered"] if any(_found(row) for row in rows) else ()))
     cells: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for row in rows:
         shown = "–" if row.epsilon is None else f"{row.epsilon:g}"
-        cells.setdefault((row.title, shown), {})[row.data] = tuple(_with_half(row, c) for c in (*FACTS, "cosine"))
-    heading = ("anonymiser", "ε", *(f"{data}: {what}" for data in sets for what in ("identifying", "other", "cosine")))
-    lines = [(*key, *(x for data in sets for x in own.get(data, ("", "", "")))) for key, own in cells.items()]
+        values = tuple(_with_half(row, c) for c in (*FACTS, "cosine"))
+        cells.setdefault((row.title, shown), {})[row.data] = (*values, _found(row))[: len(columns)]
+    heading = ("anonymiser", "ε", *(f"{data}: {what}" for data in sets for what in columns))
+    lines = [(*key, *(x for data in sets for x in own.get(data, ("",) * len(columns)))) for key, own in cells.items()]
     return "\n\n".join([*parts, markdown(heading, lines)])
 
 
@@ -309,6 +363,9 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench anonymisers``."""
     takes = parser("anonymisers", __doc__, "data", "stopwords", "out")
     takes.add_argument("--lines", type=Path, metavar="FILE", help="what was measured, a line for a text")
+    takes.add_argument(
+        "--attackers", type=Path, metavar="FILE", help="what word attackers find in the texts of --lines, a line each"
+    )
     takes.add_argument("--notes", type=Path, metavar="FILE", help="notes whose identifying spans are marked")
     takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
     takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
@@ -321,7 +378,7 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError("Name the file of what was measured with --lines FILE.")
     if args.data is not None or args.notes is not None:
         run(args)
-    rows = rows_of(read_lines(args.lines))
+    rows = rows_of(read_lines(args.lines), () if args.attackers is None else read_lines(args.attackers))
     print(table(rows))
     MEASUREMENT.write(args.out, rows, MEASUREMENT.about(stopwords=which_stop_words(args), alternatives=ALTERNATIVES))
     return 0

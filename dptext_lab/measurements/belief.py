@@ -17,9 +17,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,13 +46,12 @@ from ..results.tasks import tasks_of
 from ..runner import data_sets, tasks
 from ..runner.grid import SIZES
 from ..runner.options import named_options, options_in, parser, which_stop_words
+from .blocks import append_blocks, read_lines
 
 SETS = ("sst2", "snips", "reviews")
 #: Alternatives to the fact, 8 with the original.
 OTHERS = 7
 TEXTS, SEEDS = 200, (1, 2, 3, 4, 5)
-#: All mechanisms finish a block of this many texts before any starts the next.
-BLOCK = 10
 #: ε of each mechanism: from near guessing to certainty, with steps around a certainty of 50%.
 EPSILONS: dict[str, tuple[float, ...]] = {
     "dp-mlm": (10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 100.0),
@@ -191,28 +187,6 @@ def measure_block(m: Mechanism, data: str, texts: Sequence[FactText], judges: Ju
         }
 
 
-# --- the file of lines
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file except an incomplete last one. A missing file has none."""
-    if not path.is_file():
-        return []
-    whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
-    try:
-        return [json.loads(line) for line in whole.splitlines()]
-    except ValueError as error:
-        raise InputError(f"{path.name} has a line that is not JSON: {error}. Name another file.") from error
-
-
-def drop_cut_line(path: Path) -> None:
-    """Remove an incomplete last line, before more lines are appended."""
-    if path.is_file():
-        content = path.read_bytes()
-        if not content.endswith(b"\n"):
-            path.write_bytes(content[: content.rfind(b"\n") + 1])
-
-
 def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[BeliefRow]:
     """Return a row for each mechanism, data set and ε, of the first texts that all mechanisms of the data set have."""
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
@@ -249,33 +223,19 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[BeliefRow]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure the missing lines, block by block."""
-    done = {(x["mechanism"], x["data"], x["text"]) for x in read_lines(args.lines)}
-    folder, n = args.data, args.texts
-    loaded = {}
+    """Measure what the file of lines lacks, block by block."""
+    texts, judges = dict[str, list[FactText]](), dict[str, Judges]()
     for name in args.sets:
         size = SIZES[name]
-        data = data_sets.load(name, folder, size.n_train, size.n_test, size.max_words)
+        data = data_sets.load(name, args.data, size.n_train, size.n_test, size.max_words)
         planner = get_mechanism("santext", **options_in(args, "santext"))
-        loaded[name] = fact_texts(data, n, planner), Judges.of(data)
-    names = args.mechanism or list(EPSILONS)
-    args.lines.parent.mkdir(parents=True, exist_ok=True)
-    drop_cut_line(args.lines)
-    with args.lines.open("a", encoding="utf-8") as file:
-        for start in range(0, n, BLOCK):
-            for name, (texts, judges) in loaded.items():
-                for mechanism in names:
-                    block = [t for t in texts[start : start + BLOCK] if (mechanism, name, t.number) not in done]
-                    if not block:
-                        continue
-                    began = time.process_time()
-                    m = get_mechanism(mechanism, **options_in(args, mechanism))
-                    for line in measure_block(m, name, block, judges):
-                        file.write(json.dumps(line) + "\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-                    seconds = time.process_time() - began
-                    print(f"{name} {mechanism}: texts {start} to {start + BLOCK}, {seconds:.0f} CPU s", flush=True)
+        texts[name], judges[name] = fact_texts(data, args.texts, planner), Judges.of(data)
+
+    def measure(mechanism: str, data: str, block: Sequence[FactText]) -> Iterator[dict[str, Any]]:
+        return measure_block(get_mechanism(mechanism, **options_in(args, mechanism)), data, block, judges[data])
+
+    done = {(x["mechanism"], x["data"], x["text"]) for x in read_lines(args.lines)}
+    append_blocks(args.lines, texts, args.mechanism or list(EPSILONS), done.__contains__, measure)
 
 
 def table(rows: Sequence[BeliefRow]) -> str:

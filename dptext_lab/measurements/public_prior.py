@@ -45,6 +45,7 @@ from ..results.measurement import markdown
 from ..results.public_prior import LOGARITHMS, MEASUREMENT, STRONGEST, PriorRow
 from ..runner import data_sets
 from ..runner.options import OutFile, options_in, parser, which_stop_words
+from .blocks import drop_cut_line
 from .clipping import ends
 
 #: The width of DP-MLM's clipping range that preserves most meaning up to an ε, in standard deviations. It was chosen on
@@ -172,7 +173,7 @@ def run(
 ) -> Iterator[dict[str, Any]]:
     """Measure the missing points and append each to the file of rows."""
     done = {_key(row) for row in read_rows(rows)}
-    _drop_cut_line(rows)
+    drop_cut_line(rows)
     for name in names:
         data = data_sets.load(name, folder, n_test=sizes.get(name), max_words=MOST_WORDS)
         texts = [data.texts[i][0] for i in data.test]
@@ -220,12 +221,6 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             continue
     return out
-
-
-def _drop_cut_line(path: Path) -> None:
-    """Remove an incomplete last line, so the next point begins a new line."""
-    if path.is_file() and (whole := path.read_bytes()) and not whole.endswith(b"\n"):
-        path.write_bytes(whole[: whole.rfind(b"\n") + 1])
 
 
 def judge_rows(

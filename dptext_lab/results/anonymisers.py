@@ -30,7 +30,8 @@ class AnonymiserRow:
     which all anonymisers share. releases: the most that estimate a certainty in a text, 0 where all were enumerated.
     seeds: rewrites of each text that are compared with it. identifying, other: expected success of the optimal reader
     who asks about an identifying word, or about another word. cosine: to the original. Each of the three is a mean; its
-    plural has what every text has, as ``paired_comparison.pack`` writes it."""
+    plural has what every text has, as ``paired_comparison.pack`` writes it. recovered: share of the replaced words that
+    the strongest attacker on single words names, with its 95% interval; attacker: its name, or empty."""
 
     mechanism: str
     options: dict[str, Any]
@@ -45,6 +46,10 @@ class AnonymiserRow:
     identifyings: str
     others: str
     cosines: str
+    attacker: str = ""
+    recovered: float = 0.0
+    recovered_low: float = 0.0
+    recovered_high: float = 1.0
 
     @property
     def surrogates(self) -> bool:

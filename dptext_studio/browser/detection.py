@@ -9,7 +9,8 @@ from dptext_core.detectors import detector, rules
 from dptext_core.mechanisms.detected import flags, stand_ins
 from dptext_core.mechanisms.detected.hybrid import ALLOWED
 from dptext_core.mechanisms.detected.redact import PLACEHOLDERS
-from dptext_core.mechanisms.detected.replacing import FLAGGED, UNFLAGGED
+from dptext_core.mechanisms.detected.replacing import UNFLAGGED
+from dptext_core.pieces import FLAGGED
 from dptext_core.text.language import Language
 
 from .patterns import javascript

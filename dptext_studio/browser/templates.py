@@ -13,8 +13,8 @@ from itertools import product
 from typing import Any
 
 from dptext_core.mechanisms.base import Mechanism
-from dptext_core.mechanisms.detected.replacing import FLAGGED
 from dptext_core.mechanisms.option_meta import SAME_AS_DEFAULT, OptionMeta, option_meta
+from dptext_core.pieces import FLAGGED
 from dptext_core.privacy import sentences
 from dptext_core.privacy.kinds import NotProtectedKind
 from dptext_core.privacy.terms import NotProtected

@@ -158,11 +158,16 @@ def _hover_text(row: AnonymiserRow, fact: str) -> str:
     (low, high), ends = row.interval(fact), row.interval("cosine")
     epsilon = "" if row.epsilon is None else f", ε = {number(row.epsilon)}"
     command = row.command.replace(" --sets", "<br>  --sets").replace(" --lines", "<br>  --lines")
+    attacked = []
+    if row.attacker:
+        shown = f"{percent(row.recovered)} ({percent(row.recovered_low)} to {percent(row.recovered_high)})"
+        attacked = [f"replaced words that the strongest<br>  attacker recovers: {shown}"]
     return "<br>".join(
         (
             f"<b>{escape(row.title)}</b>{epsilon}",
             f"certainty {percent(row.value(fact))} (95% CI {percent(low)} to {percent(high)})",
             f"meaning {row.cosine:.2f} ({ends[0]:.2f} to {ends[1]:.2f})",
+            *attacked,
             f"{pluralize(row.texts, 'text')}, {pluralize(row.seeds, 'rewrite')} of each",
             f"guarantee: {NOTIONS[mechanism_class(row.mechanism).notion]}",
             command,

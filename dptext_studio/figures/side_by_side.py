@@ -96,9 +96,10 @@ class Figures:
 
 
 def drawn_by_all(results: Sequence[RewriteResult]) -> frozenset[int]:
-    """Where the words begin in the original that all rewrites with alignment drew by looking at them."""
+    """Where the words begin in the original that all rewrites drew by looking at them, of those that drew any so."""
     each = [frozenset(s.span[0] for s in r.steps if _looked_at(s)) for r in results if "alignment" in r.can]
-    return frozenset.intersection(*each) if each else frozenset()
+    drawn = [starts for starts in each if starts]
+    return frozenset.intersection(*drawn) if drawn else frozenset()
 
 
 def _looked_at(unit: Unit) -> bool:

@@ -54,7 +54,7 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     result = m.rewrite("My doctor Halvorsen Zyxqv treated Qwertz Blorpf.", seed=1)
     assert [s.by_looking for s in result.steps if s.drawn] == [True, False, False, True, False, False]
     finding = best.ask(m, result)
-    assert (finding.success, finding.words) == (1.0, 2) and "100% of 2 drawn words" in finding.sentence()
+    assert (finding.success, finding.words) == (1.0, 2) and "100% of 2 replaced words" in finding.sentence()
     assert nearest.attack(m, result).same == reader.read_releases(m, result).success == 1.0
     named = mask_inference.attack(m, result).guesses
     assert [result.steps[g.step].original for g in named] == ["doctor", "treated"]

@@ -233,7 +233,7 @@ def test_figures_are_shares_of_the_places():
     )
     found = reader.ReleaseReading(words, "", 0.01, 0.9, "bundled", 1, 2, True, True)
     assert (found.success, found.alone, found.unchanged, found.among) == (0.5, 0.5, 0.25, 0.75)
-    assert "recovers 50% of the 4 drawn words" in found.sentence()
+    assert "recovers 50% of the 4 replaced words" in found.sentence()
     none = reader.ReleaseReading((), "", 0.01, 0.9, "bundled", 1, 1, True, True)
     assert none.success == 0 and "nothing to recover" in none.sentence()
 

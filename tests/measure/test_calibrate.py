@@ -353,3 +353,12 @@ def test_where_words_are_drawn_in_turn_n_w_is_that_of_rewrites():
     plan = m.plan(text)
     of_the_text = np.mean([m.distribution(plan, i).p_keep() for i in m.alignment.drawn(plan)])
     assert of_the_text < min(mean - 2 * error, found.interval[0]), "what the chances given the original come to"
+
+
+@pytest.mark.parametrize("kind", ["n_w", "bayes", "best"])
+def test_a_mechanism_that_looks_at_no_word_has_no_figure_and_takes_none_from_others(kind):
+    custext, removed = dpt.get_mechanism("custext"), dpt.get_mechanism("redact")
+    figure, reason = calibration.measured_together([custext, removed], kind, "Omar lost weight.")
+    assert isinstance(figure, target_figures.TargetFigure) and 0 <= figure.value <= 1
+    refused = target_figures.refusals(removed)
+    assert reason == refused[kind] != "" and not refused["total"]

@@ -74,6 +74,8 @@ def test_figures_are_the_means_over_the_drawn_words():
         result.steps[i].span[0] for i in drawn
     } & {s.span[0] for s in other.steps if s.action == "replace"}
     assert drawn_by_all([]) == frozenset()
+    removed = dpt.get_mechanism("redact").rewrite(f"{TEXT} Omar came.")
+    assert drawn_by_all([removed, result]) == drawn_by_all([result]) != frozenset(), "redaction samples no word"
     written = figures(Generator.create().rewrite(TEXT))
     assert written.n_w is None and "new text" in written.reason
     assert "No word" in figures(Swap.create().rewrite("!")).reason

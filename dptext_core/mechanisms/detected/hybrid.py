@@ -12,7 +12,7 @@ are then not compared.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -23,7 +23,7 @@ import numpy as np
 from ...detectors import detector
 from ...errors import ConfigError
 from ...models.registry import ClipRange
-from ...pieces import Step, Unit, kept_step
+from ...pieces import FLAGGED, Step, Unit, kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind
@@ -32,18 +32,18 @@ from ...privacy.terms import ComparisonScope, Condition, NotProtected
 from ...result import RewriteResult, Trace
 from ...support.cache import OwnLock
 from ...support.checks import shorten_repr
-from ...support.task import UNWATCHED, Task
+from ...support.task import Task
 from ...text.document import Document, Token
 from ...text.skeleton import Edit
 from ..audit_support import AuditSupport
 from ..base import Mechanism
-from ..capabilities import Alignment, InputCoverage, PublicPrior, public_context
+from ..capabilities import Alignment, InputCoverage, PublicPrior, WordByWord
 from ..config import finished
-from ..likelihood import Likelihood, differing_places, of_words
+from ..likelihood import Likelihood
 from ..preparing import Prepared
 from ..words.word_trace import Constant
 from .flags import Flag, allowed_shown, allowed_tokens, flag_tokens
-from .replacing import FLAGGED
+from .hybrid_facets import Contexts, Coverage, HybridAuditSupport, HybridLikelihood, Places, UnflaggedWords
 from .stand_ins import candidates
 
 #: The stream of the stand-ins below that of a text.
@@ -284,25 +284,29 @@ class HybridMechanism(Mechanism):
     # --- capabilities
 
     @property
+    def by_word(self) -> WordByWord | None:
+        return None if self.inner.by_word is None else UnflaggedWords(self)
+
+    @property
     def likelihood(self) -> Likelihood[Any] | None:
         inner = self.inner.likelihood
         return None if inner is None else HybridLikelihood(self, sweeps=inner.sweeps)
 
     @property
     def alignment(self) -> Alignment[Any] | None:
-        return None if self.inner.alignment is None else _Places(self)
+        return None if self.inner.alignment is None else Places(self)
 
     @property
     def public_prior(self) -> PublicPrior[Any]:
-        return _Contexts(self)
+        return Contexts(self)
 
     @property
     def audit_support(self) -> AuditSupport[Any]:
-        return _AuditSupport(self)
+        return HybridAuditSupport(self)
 
     @property
     def reading(self) -> InputCoverage[Any]:
-        return _Coverage(self)
+        return Coverage(self)
 
 
 def _render(config: Any, prepared: HybridPrepared, steps: Sequence[Step]) -> tuple[str, tuple[Step, ...]]:
@@ -374,102 +378,6 @@ class HybridTrace(Trace):
 
     def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
         return None if self._channel(unit) else self.inner.similarities(i, unit)
-
-
-class HybridLikelihood(Likelihood["HybridMechanism"]):
-    """Stand-ins are uniform; the other words are those of the inner mechanism, given the stand-ins that came out."""
-
-    @property
-    def missing(self) -> str:
-        return super().missing or self.m.inner.likelihood.missing
-
-    def deciding_places(self, texts: Sequence[Prepared]) -> Mapping[int, frozenset[int]] | None:
-        planned, found = [self.m.planned(text) for text in texts], {}
-        if len({(p.flags, p.plan.document.text) for p in planned}) == 1:
-            # They differ in flagged words alone, of which the plan has nothing.
-            return {len(planned[0].document.words): frozenset()}
-        if self.m.inner.by_word is None:
-            return None
-        for n, places in differing_places(texts).items():
-            flags = [p.flags for p in planned if len(p.document.words) == n]
-            tokens = {flag.token for every in flags for flag in every}
-            # Texts with the same flags draw the same stand-ins.
-            found[n] = places - tokens if all(every == flags[0] for every in flags) else places | tokens
-        return found
-
-    def in_places(
-        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
-    ) -> np.ndarray:
-        planned, out = self.m.planned(prepared), np.full(len(released), -np.inf)
-        if released and not planned.by_token.keys() & released[0].keys():
-            return self.m.inner.likelihood.in_places(planned.plan, released, task)
-        alike: dict[tuple[str, ...], list[int]] = {}
-        for j, words in enumerate(released):
-            if all(words[f.token].casefold() == words[f.same].casefold() for f in planned.flags):
-                alike.setdefault(tuple(words[f.token] for f in planned.flags), []).append(j)
-        channels = self.m.channels(planned)
-        for shown, some in alike.items():
-            stand_ins = dict(zip(planned.by_token, shown, strict=True))
-            drawn = {f.token: channels[f.token].at(0.0) for f in planned.flags if f.same == f.token}
-            chance = of_words(self.m, drawn, [stand_ins])[0]
-            rest = [{i: w for i, w in released[j].items() if i not in planned.by_token} for j in some]
-            text = planned.with_words(stand_ins)
-            out[some] = chance + self.m.inner.likelihood.in_places(text, rest, task)
-        return out
-
-    def shared_draws(self, prepared: Prepared, places: Sequence[int]) -> dict[int, int]:
-        planned = self.m.planned(prepared)
-        other = [i for i in places if i not in planned.by_token]
-        same = {i: planned.by_token[i].same for i in places if i in planned.by_token}
-        return same | self.m.inner.likelihood.shared_draws(planned.plan, other)
-
-
-class _Places(Alignment["HybridMechanism"]):
-    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
-        return self.m.inner.alignment.drawn(self.m.planned(text).plan)
-
-    def spending(self, text: str | Prepared) -> tuple[int, ...]:
-        return self.m.inner.alignment.spending(self.m.planned(text).plan)
-
-    @property
-    def added(self) -> float:
-        return self.m.inner.alignment.added
-
-    @property
-    def deleted(self) -> float:
-        return self.m.inner.alignment.deleted
-
-    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
-        return self.m.inner.alignment.told_by_total(uneven)
-
-
-class _AuditSupport(AuditSupport["HybridMechanism"]):
-    """Two texts are compared where their flags are the same, and the rest is compared by the inner mechanism."""
-
-    def distances(self, words: Sequence[str]) -> np.ndarray:
-        return self.m.inner.audit_support.distances(words)
-
-    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
-        one, other = self.m.planned(a), self.m.planned(b)
-        return one.flags == other.flags and self.m.inner.audit_support.adjacent(one.plan, other.plan)
-
-
-class _Contexts(PublicPrior["HybridMechanism"]):
-    """A draw is compared with those whose words have the same flag."""
-
-    def context(self, prepared: Prepared, index: int) -> Hashable:
-        planned = self.m.planned(prepared)
-        flag = planned.by_token.get(index)
-        inner = public_context(self.m.inner, planned.plan, index)
-        return inner if flag is None else (FLAGGED, flag.form)
-
-
-class _Coverage(InputCoverage["HybridMechanism"]):
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        return self.m.inner.reading.coverage(self.m.planned(text).plan)
-
-    def uncovered(self) -> str:
-        return self.m.inner.reading.uncovered()
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError, NoDistribution
 from ...models import word_chances
 from ...models.registry import BUNDLED
-from ...pieces import kept_step
+from ...pieces import FLAGGED, kept_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, ReasonKind, UnitKind
@@ -31,8 +31,8 @@ from ..preparing import Prepared
 from ..words.word_trace import Constant
 from .flags import allowed_shown
 
-#: The reason of a step that replaces a flagged word, and of one that keeps another.
-FLAGGED, UNFLAGGED = "flagged", "not flagged"
+#: The reason of a step that keeps a word.
+UNFLAGGED = "not flagged"
 
 
 @dataclass(frozen=True)

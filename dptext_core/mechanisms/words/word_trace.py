@@ -47,7 +47,9 @@ class WordPrepared(Prepared):
 
     def with_document(self, document: Document) -> WordPrepared:
         """Return the same plan for a document that differs in copied tokens."""
-        return replace(self, document=document)
+        other = replace(self, document=document)
+        object.__setattr__(other, "channels", self.channels)  # they depend on rows alone
+        return other
 
     @cached_property
     def skeleton(self) -> Skeleton:

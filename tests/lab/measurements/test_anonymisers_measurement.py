@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
+from dptext_core.attacks import best
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.detection import MarkedText, read_marked
 from dptext_lab.measurements import anonymisers as bench
@@ -87,6 +88,53 @@ def test_rows_are_of_the_texts_that_all_anonymisers_have(lines, tmp_path, capsys
         bench.main([])
     with pytest.raises(ConfigError, match="--notes"):
         bench.main(["--lines", str(path), "--data", str(tmp_path), "--sets", "notes"])
+
+
+def test_attackers_are_measured_in_a_file_of_their_own(lines, tmp_path, monkeypatch, capsys):
+    few = {n: dataclasses.replace(a, epsilons=a.epsilons[:2]) for n, a in bench.ANONYMISERS.items()}
+    monkeypatch.setattr(bench, "ANONYMISERS", {n: few[n] for n in ("redact", "surrogates", "custext+surrogates")})
+    known = [line for line in lines if line["name"] in bench.ANONYMISERS][:-1]
+    path, notes, attackers = tmp_path / "lines.jsonl", tmp_path / "notes.txt", tmp_path / "attackers.jsonl"
+    path.write_text("".join(json.dumps(x) + "\n" for x in known))
+    notes.write_text(NOTES)
+    arguments = ["--notes", str(notes), "--sets", "notes", "--lines", str(path), "--attackers", str(attackers)]
+    assert bench.main([*arguments, "--out", str(tmp_path / "rows.json")]) == 0
+    assert len(path.read_text().splitlines()) == len(known)
+    found = [json.loads(line) for line in attackers.read_text().splitlines()]
+    assert {(x["name"], x["text"]) for x in found} == {(x["name"], x["text"]) for x in known}
+    for line in found:
+        assert list(line["right"]) == list(best.ASKED)
+        assert all(0 <= r <= n for right in line["right"].values() for r, n in zip(right, line["words"], strict=True))
+        # Both rewrites of the first text: its name and its weekday alone, or all words but stop words.
+        n = 2 if line["name"] != "custext+surrogates" else 5
+        assert line["text"] or line["words"][0] == 2 * n
+    row = results.MEASUREMENT.read(tmp_path / "rows.json")[-1]
+    assert row.attacker in best.ASKED and 0 < row.recovered_low < row.recovered < row.recovered_high
+    assert f"{row.recovered:.2f}" in capsys.readouterr().out
+    monkeypatch.setattr(bench, "attack_block", None)  # nothing is left to measure
+    assert bench.main(arguments) == 0
+    assert results.bundled() and not any(r.attacker for r in bench.rows_of(known)), "lines without attackers are valid"
+
+
+def test_the_strongest_attacker_of_a_row_is_that_of_all_its_texts():
+    def line(words, **right):
+        return {"words": [words], "right": {name: [n] for name, n in right.items()}}
+
+    some = [line(4, reader=4, same=0), line(0, reader=0, same=0), line(8, reader=2, same=6)]
+    found = bench.recovered(some, 0)
+    assert (found["attacker"], found["recovered"]) == ("reader", 0.625)
+    assert bench.recovered([some[1]], 0) == bench.recovered([some[0], None], 0) == {}
+
+
+def test_the_boards_and_the_figure_show_what_attackers_recover_where_they_were_measured(monkeypatch):
+    rows = [row("redact", None, 0.2, 1.0, 0.9), row("custext", 1.0, 0.9, 0.4, 0.3)]
+    monkeypatch.setattr(bench, "bundled", lambda: rows)
+    assert "recovered" not in bench.boards()
+    more = {"attacker": "reader", "recovered": 0.5, "recovered_low": 0.25, "recovered_high": 0.75}
+    rows[1] = dataclasses.replace(rows[1], **more)
+    assert "sst2: recovered" in bench.boards() and "0.50 ± 0.25 (Reader)" in bench.boards()
+    hover = [t["customdata"][0][2] for t in figures.anonymisers(rows)["data"]]
+    assert ["50% (25% to 75%)" in text for text in hover] == [False, True]
 
 
 def test_the_document_has_the_bundled_rows_and_their_finding(capsys):

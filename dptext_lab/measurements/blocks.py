@@ -1,0 +1,84 @@
+"""Files of lines, one for each text, that are appended block by block, so that a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from dptext_core.errors import InputError
+
+#: Texts that are measured under every name before any name reads more.
+BLOCK = 10
+
+
+class Numbered(Protocol):
+    """A text of a data set. number: its place in the order of the set."""
+
+    @property
+    def number(self) -> int: ...
+
+
+T = TypeVar("T", bound=Numbered)
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a file, without a last one that was cut off; none where there is no file."""
+    if not path.is_file():
+        return []
+    whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
+    try:
+        return [json.loads(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise InputError(f"{path.name} holds a line that is no JSON: {error}. Name another file.") from error
+
+
+def drop_cut_line(path: Path) -> None:
+    """Remove what follows the last line end of a file, before more is appended."""
+    if path.is_file():
+        content = path.read_bytes()
+        if not content.endswith(b"\n"):
+            path.write_bytes(content[: content.rfind(b"\n") + 1])
+
+
+def append_blocks(
+    path: Path,
+    texts: Mapping[str, Sequence[T]],
+    names: Iterable[str],
+    is_done: Callable[[tuple[str, str, int]], bool],
+    measure: Callable[[str, str, Sequence[T]], Iterable[Mapping[str, Any]]],
+) -> None:
+    """Append the lines that a file lacks, block by block: all names and data sets before more texts.
+
+    Parameters
+    ----------
+    path : Path
+    texts : mapping
+        The texts of each data set.
+    names : iterable of str
+        What is measured on each text.
+    is_done : callable
+        Whether nothing is to be measured for a name, a data set and the number of a text.
+    measure : callable
+        Returns the lines of a name, a data set and some of its texts.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drop_cut_line(path)
+    every = list(names)
+    with path.open("a", encoding="utf-8") as file:
+        for start in range(0, max(map(len, texts.values()), default=0), BLOCK):
+            for data, own in texts.items():
+                for name in every:
+                    block = [t for t in own[start : start + BLOCK] if not is_done((name, data, t.number))]
+                    if not block:
+                        continue
+                    began = time.process_time()
+                    for line in measure(name, data, block):
+                        file.write(json.dumps(line) + "\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                    seconds = time.process_time() - began
+                    print(f"{data} {name}: texts {start} to {start + BLOCK}, {seconds:.0f} CPU s", flush=True)
