@@ -49,7 +49,6 @@ sbom:
 # Draw every figure of the documents from the app and the bundled results.
 figures:
 	$(PYTHON) tests/e2e/take_pictures.py
-	$(PYTHON) tests/e2e/take_pictures.py readme
 	$(PYTHON) tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 
 # Check and measure on a GPU: see docs/measurements/performance.md.
