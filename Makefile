@@ -49,8 +49,7 @@ sbom:
 # Draw every figure of the documents from the app and the bundled results.
 figures:
 	$(PYTHON) tests/e2e/take_pictures.py
-	$(PYTHON) tests/e2e/take_pictures.py readme
-	PYTHONPATH=. $(PYTHON) tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
+	$(PYTHON) tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 
 # Check and measure on a GPU: see docs/measurements/performance.md.
 gpu:

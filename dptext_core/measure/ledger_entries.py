@@ -58,7 +58,7 @@ class LedgerEntry:
     _draws: DrawCounts = field(default_factory=DrawCounts, repr=False)
     _output: int = field(default=0, repr=False)
     _batch: str = field(default="", repr=False)
-    _source: int = field(default=0, repr=False, compare=False)
+    _source: int = field(default=0, repr=False)
     _texts: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict:

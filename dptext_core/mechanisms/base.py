@@ -374,13 +374,13 @@ class Mechanism(PreparationBase):
     def adjacency(self, *more: str) -> Adjacency:
         """Return the adjacency: all that the released text is computed from besides released words, and ``more``.
 
+        A change of one word may change which stop words are kept beside it (:mod:`dptext_core.text.names_and_numbers`).
+        The two texts then have other kept tokens, and are not compared.
+
         Parameters
         ----------
         *more : Condition or str
-            Further conditions; a plain string is a custom one.
-
-        A change of one word may change which stop words are kept beside it (:mod:`dptext_core.text.names_and_numbers`).
-        The two texts then have other kept tokens, and are not compared.
+            More conditions; a plain string is a custom one.
         """
         count, kept, *others = self.adjacency_conditions
         return Adjacency(count, kept, *more, *others)

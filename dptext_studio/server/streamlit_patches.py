@@ -173,9 +173,10 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
             connected = runtime.get_instance().is_active_session
             makes = {name: 0 for name, entry in manager._deferred_callables.items() if connected(entry["session_id"])}
             loose = {file: made for file, made in (manager._file_metadata | makes).items() if file not in used}
+            shown = _still_shown(manager)
             # A file that was made again counts from then on.
             manager.loose = {
-                file: before[file] if file in before and before[file][0] is made else (made, now)
+                file: before[file] if file in before and before[file][0] is made and file not in shown else (made, now)
                 for file, made in loose.items()
             }
             held = {file: file for file, (_, since) in manager.loose.items() if now - since < FETCH}
@@ -200,6 +201,15 @@ def html_code() -> list[str]:
     """Return the addresses of Streamlit's code that shows HTML, from any page. A browser would ask for it late."""
     folder = Path(file_util.get_static_dir())
     return [f"./{path.relative_to(folder).as_posix()}" for path in folder.glob("static/js/Html.*.js")]
+
+
+def _still_shown(manager: Any) -> set[str]:
+    """Return the newest button of each place on pages that run: a run gives up its page's buttons when it begins, and
+    the browser shows them until it has others. The session that calls is at the end of its run."""
+    newest = {(e["session_id"], e["coordinates"]): name for name, e in manager._deferred_callables.items()}
+    owners = {session: session_object(session) for session, _ in newest if session != session_name()}
+    running = {session for session, owner in owners.items() if owner is not None and is_running(owner)}
+    return {name for (session, _), name in newest.items() if session in running}
 
 
 def is_serving() -> bool:

@@ -1,6 +1,6 @@
 """Draw the figure of docs/measurements/public-prior.md from the bundled measurement, with Debian's Chromium.
 
-Run:  PYTHONPATH=. python tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
+Run:  python tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 
 It is the figure of the page *Findings*, in its light theme, for one data set.
 """
@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from dptext_lab.results import public_prior
 from dptext_studio import figures

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -38,9 +39,13 @@ class Server:
         self.active: set[str] = set()
         self.closed: list[str] = []
         self.stopped = self
+        self.running: set[str] = set()
 
     def is_active_session(self, session: str) -> bool:
         return session in self.active
+
+    def get_app_session(self, session: str) -> SimpleNamespace:
+        return SimpleNamespace(_scriptrunner=session if session in self.running else None)
 
     def close_session(self, session: str) -> None:
         self.closed.append(session)
@@ -246,6 +251,27 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     clock.active.clear()
     manager.remove_orphaned_files()
     assert not manager._deferred_callables, "nobody is there to click"
+
+
+def test_a_button_works_while_its_page_takes_long_to_run(monkeypatch):
+    """The run gave up the button's id when it began, other visitors' pages end meanwhile, and the browser shows it."""
+    now = MediaFileManager.remove_orphaned_files
+    monkeypatch.setattr(MediaFileManager, "remove_orphaned_files", getattr(now, "frees", now))
+    streamlit_patches.let_files_arrive()
+    clock, manager = Clock(monkeypatch), MediaFileManager(MemoryMediaFileStorage("/media"))
+    clock.active.add("dontcare")
+    former, button = (manager.add_deferred(lambda: "a text", "text/plain", "here", "a.txt") for _ in range(2))
+    clock.running.add("dontcare")
+    manager.clear_session_refs()
+    for _ in range(5):
+        manager.remove_orphaned_files()
+        clock.turn(streamlit_patches.FETCH / 2)
+    assert manager.execute_deferred(button) and former not in manager._deferred_callables
+    again = manager.add_deferred(lambda: "a text", "text/plain", "here", "a.txt")
+    clock.running.clear()
+    manager.remove_orphaned_files()
+    clock.turn(streamlit_patches.FETCH)
+    assert [*manager._deferred_callables] == [again], "once the page has another id, the former one goes"
 
 
 def endless(task):

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dptext_core import ConfigError, InputError, NoiseStream, ScoreTable, TokenDistribution
-from dptext_core.privacy.distribution import envelope, find_word, logsumexp, search_flips
+from dptext_core.privacy.distribution import _may_win, envelope, find_word, logsumexp, search_flips
 from dptext_core.support.statistics import clopper_pearson
 
 
@@ -224,6 +224,13 @@ def test_how_many_different_words_an_estimate_gives_is_unbiased():
         expected = sum(1 - math.comb(100 - c, n) / math.comb(100, n) for c in counts.tolist())
         assert d.expected_distinct(n) == pytest.approx(expected, abs=1e-9)
     assert d.expected_distinct(500) == pytest.approx(5), "no more than there are draws"
+
+
+def test_only_lines_close_to_a_winner_may_win():
+    """The third loses to the second by 0.05 at the upper end alone; the fourth is never within 0.1 of a winner."""
+    slopes, offsets = np.array([0.0, 1.0, 2.0, 1.0]), np.array([5.0, 0.0, -10.05, -1.0])
+    assert _may_win(slopes, offsets, 0.0, 10.0, 0.1).tolist() == [0, 1, 2]
+    assert _may_win(slopes, offsets, 0.0, 10.0, 0.01).tolist() == [0, 1]
 
 
 def test_flips_that_are_searched_for_begin_with_the_winner_at_the_lower_end():

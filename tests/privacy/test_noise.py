@@ -136,6 +136,26 @@ def test_where_float64_cannot_tell_the_draw_itself_takes_more_bits(rest, size):
     assert gaussian.rounded_gaussian(OnTheEdge(0), 3, 1.0).tolist() == [size] * 3
 
 
+def test_a_draw_too_far_out_for_float64_is_solved_exactly():
+    class FarOut(dpt.NoiseStream):
+        """U = 2^-1102: eight extensions of zeros before its first bit."""
+
+        __slots__ = ()
+
+        def at(self, *path):
+            return self
+
+        def words(self, n):
+            return np.zeros(n, np.uint64)
+
+        def extensions(self, index, draw=0, level=0):
+            return np.full((len(index), 2), (1 << 50) * (level >= 8), np.uint64)
+
+    (k,) = map(int, gaussian.rounded_gaussian(FarOut(0), 1, 3.0))
+    at_least = [mpmath.erfc(mpmath.mpf(x - 0.5) / 3 / mpmath.sqrt(2)) for x in (k, k + 1)]
+    assert k > 100 and at_least[0] >= mpmath.mpf(2) ** -1102 > at_least[1]
+
+
 def test_the_normal_distribution_to_sixty_digits():
     with localcontext() as context:
         context.prec = 55

