@@ -56,7 +56,7 @@ def test_distances_in_the_shape_of_the_vectors_are_those_of_mahalanobis():
     """The covariance is scaled to a mean variance of 1, and mixed with that of round noise."""
     x = np.random.default_rng(2).normal(size=(12, 3)) * [1.0, 2.0, 0.3]
     space = SimpleNamespace(words=tuple("abcdefghijkl"), vectors=x.astype(np.float32))
-    m = SimpleNamespace(vocabulary=space, language=None)
+    m = SimpleNamespace(by_word=SimpleNamespace(vocabulary=space), language=None)
     x = space.vectors.astype(np.float64)
     centred = x - x.mean(axis=0)
     covariance = centred.T @ centred / 11

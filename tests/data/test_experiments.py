@@ -622,7 +622,7 @@ def test_a_full_disk_is_said_and_what_it_cut_off_is_done_again(tmp_path, swap, r
 def test_a_log_that_cannot_be_written_hides_no_error_and_is_said_by_itself(tmp_path):
     with RunFolder(tmp_path / "other", {"mode": "rewrite"}) as folder:
         (tmp_path / "other" / "log.txt").mkdir()
-        with pytest.raises(dpt.InputError, match=r"log\.txt in the folder other cannot be written to"):
+        with pytest.raises(dpt.InputError, match=r"log\.txt in the folder other cannot be written"):
             folder.log("begins")
         folder.stopped("with an error of its own")
 
@@ -946,7 +946,7 @@ def test_a_package_brings_a_data_set_and_a_classifier(package, tmp_path, swap, r
     assert status == 0 and "accuracy  0.500" in out
     problems = plugins.problems()
     assert len(problems) == 2 and all("'embeddings' of the package own-parts" in p for p in problems)
-    assert any("a classifier named 'embeddings' already" in p for p in problems)
+    assert any("classifier named 'embeddings' already exists" in p for p in problems)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def each_is_its_own(out: Path) -> bool:
 def test_a_file_that_changes_ends_the_run_without_a_result(tmp_path, monkeypatch, kind, change):
     path, out = save(tmp_path / f"data{kind}", TEXTS), tmp_path / "out"
     monkeypatch.setattr(Meddled, "then", lambda: change(path))
-    with pytest.raises(dpt.InputError, match=rf"data\{kind} (changed|is gone)"):
+    with pytest.raises(dpt.InputError, match=rf"data\{kind} (changed|was moved or deleted)"):
         run(path, out)
     assert not (out / "result.json").exists()
     assert each_is_its_own(out), "a row that was read from the changed file is no row of this run"
@@ -144,7 +144,7 @@ def test_a_resumed_run_watches_too(tmp_path, monkeypatch, change):
         run(path, out)
     Meddled.seen = 0
     monkeypatch.setattr(Meddled, "then", lambda: change(path))
-    with pytest.raises(dpt.InputError, match=r"changed|gone"):
+    with pytest.raises(dpt.InputError, match=r"changed|was moved or deleted"):
         run(path, out)
     assert each_is_its_own(out) and not (out / "result.json").exists()
 
@@ -154,7 +154,7 @@ def test_workers_do_not_take_rows_of_a_changed_file(tmp_path, change):
     path, out = save(tmp_path / "data.csv", TEXTS), tmp_path / "out"
     calls = iter(range(99))
     workers = Pretend(seen=lambda: change(path) if next(calls) == 3 else None)
-    with pytest.raises(dpt.InputError, match=r"changed|gone"):
+    with pytest.raises(dpt.InputError, match=r"changed|was moved or deleted"):
         blocks.rewrite_data(tables.source(path, ("text",)), Swap.create(), out, workers, block=10)
     assert each_is_its_own(out) and not (out / "result.json").exists()
 

@@ -91,7 +91,7 @@ def test_what_is_wrong_is_said_before_a_row_is_read(made):
 
 def test_a_column_that_would_be_lost_is_said():
     rewriter = dpt.BatchRewriter("custext", epsilon=3)
-    with pytest.raises(dpt.InputError, match="a column 'text_error' already"):
+    with pytest.raises(dpt.InputError, match="column 'text_error' already"):
         rewriter({"text": ["My doctor."], "text_error": [""]})
 
 

@@ -167,7 +167,7 @@ def test_what_is_wrong_is_said_before_anything_is_drawn(given, said):
 
 
 def test_a_text_that_is_none_and_one_without_words():
-    with pytest.raises(dpt.InputError, match="is a str"):
+    with pytest.raises(dpt.InputError, match="must be a str"):
         tradeoff(b"x", [SWAP])
     (p,) = tradeoff("!!!", [SWAP], (1.0,), 2, ("unchanged", "n_w"))
     assert p.texts == ("!!!", "!!!") and not p.has("n_w") and "No word" in p.reasons["n_w"]

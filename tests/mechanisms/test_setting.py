@@ -89,8 +89,8 @@ def test_unknown_and_wrong_ones_are_told_in_a_sentence(option, text):
         ({"mechanism": "tem", "seed": 1}, "is an object"),
         ({"mechanism": 1}, "must be a name"),
         ({"mechanism": "tem", "options": []}, "must be an object"),
-        ({"mechanism": "tem", "epsilon": "1"}, "epsilon is a number"),
-        ({"mechanism": "tem", "epsilon": [1.0, True]}, "epsilon is a number"),
+        ({"mechanism": "tem", "epsilon": "1"}, "epsilon must be a"),
+        ({"mechanism": "tem", "epsilon": [1.0, True]}, "epsilon must be a"),
     ],
 )
 def test_an_object_that_is_none_is_refused(found, said):

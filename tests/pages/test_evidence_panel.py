@@ -131,7 +131,7 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
         finding.of.differences,
     ):
         assert said in text
-    assert len(at.dataframe) == 2, "those of the two boards"
+    assert len(at.dataframe) == 4, "those of the two boards, and rows of other data sets"
     at.session_state["conclusion_claims_rows"] = True
     at.run()
     listed = next(d.value for d in at.dataframe if {"claim", "verdict"} <= set(d.value))

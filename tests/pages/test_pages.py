@@ -806,7 +806,7 @@ def test_draws_are_counted_as_the_ledger_counts_them():
     settle(at)
     ledger = at.session_state["session"].ledger
     assert ledger.draws(text) == 3 and len(ledger.entries) > 4
-    assert any("Drawn 3 times" in m.value for m in at.markdown)
+    assert any("rewritten 3 times" in m.value for m in at.markdown)
 
 
 def test_totals_of_the_page_are_never_rounded_down(monkeypatch):

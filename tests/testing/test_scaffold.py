@@ -46,7 +46,7 @@ def test_its_own_tests_pass_and_the_program_takes_it(quick_audits, tmp_path, mon
 
 @pytest.mark.parametrize("name", ["", "My", "my_own", "-my", "my--own", "3my", "../my", "my\n", None])
 def test_what_is_no_name_is_refused(tmp_path, name):
-    with pytest.raises(dpt.ConfigError, match="small letters"):
+    with pytest.raises(dpt.ConfigError, match="lower-case letters"):
         new_mechanism(name, tmp_path / "made")
     assert not (tmp_path / "made").exists()
 

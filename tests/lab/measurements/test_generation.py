@@ -45,7 +45,7 @@ def test_one_text_has_a_mean_and_no_interval(judged, monkeypatch, tmp_path):
     assert (line.texts, line.cosine_half, line.log_perplexity_half, line.seconds) == (1, None, None, 0.0)
     assert line.log_perplexity == (judged if math.isfinite(judged) else None)
     (said,) = generation.table(lines).splitlines()[2:]
-    assert f"| {line.cosine:.3f} (interval not known) |" in said and "nan" not in said and said.endswith("|  |")
+    assert f"| {line.cosine:.3f} (interval unknown) |" in said and "nan" not in said and said.endswith("|  |")
     generation_rows.MEASUREMENT.write(tmp_path / "one.json", lines, {})
     assert json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))["rows"][0]["cosine_half"] is None
 

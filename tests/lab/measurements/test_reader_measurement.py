@@ -173,4 +173,4 @@ def test_attackers_without_a_mechanism_are_asked_before_the_polish_and_after():
     assert row.found["same-word"] == (1.0, 1.0) and row.kept_before == row.kept_after == 1.0
     hidden = polish.measure("builtin", dpt.get_mechanism("custext", epsilon=0.1), texts)
     assert all(before < 0.5 for before, _ in hidden.found.values())
-    assert "found same-word 1.000 to 1.000" in polish.row_text(row)
+    assert "words recovered same-word 1.000 to 1.000" in polish.row_text(row)

@@ -65,7 +65,7 @@ def test_a_text_without_a_draw_is_left_out():
     test = dataclasses.replace(SAID, texts=["of the", "My doctor paid."], labels={"task": ["a", "b"]})
     rows = measure("D", dpt.get_mechanism("custext", oov="drop"), test, [5.0], seeds=[1], few=0)
     assert all(r.texts == 1 and r.half is None for r in rows) and {r.mechanism for r in rows} == {"custext"}
-    assert " (interval not known) |" in table(rows, "cosine") and "±" not in table(rows, "cosine")
+    assert " (interval unknown) |" in table(rows, "cosine") and "±" not in table(rows, "cosine")
     assert {x for trace in figures.total_budget(rows)["data"] for x in trace["x"]} == {5.0}
     endless = measure(
         "D", dpt.get_mechanism("custext", oov="drop"), test, [50.0], seeds=[1], few=1, judge=lambda texts: [np.inf]
@@ -148,7 +148,7 @@ def test_the_table_has_a_line_a_total_and_the_one_without_the_text_first():
     rows = [row("A", 0.0, 0.1), row("A", 50.0, 0.5), row("B", 50.0, 0.6), row("B", 50.0, 0.9, "task")]
     lines = table(rows, "cosine").splitlines()
     assert lines[0] == "| total ε | A | B |"
-    assert lines[2:] == ["| nothing of the text | 0.100 ± 0.100 |  |", "| 50 | 0.500 ± 0.100 | 0.600 ± 0.100 |"]
+    assert lines[2:] == ["| ≈ 0 | 0.100 ± 0.100 |  |", "| 50 | 0.500 ± 0.100 | 0.600 ± 0.100 |"]
 
 
 @pytest.mark.parametrize("measured", MEASURES)
@@ -199,8 +199,8 @@ def test_a_file_of_rows_is_gone_on_with(monkeypatch, tmp_path, capsys):
     assert measured == [("A", "builtin", 5, [4]), ("B", "builtin", 5, [4])]
     found = total_budget_rows.MEASUREMENT.read(out)
     assert [(r.system, r.total) for r in found] == [("A", 0.0), ("A", 10.0), ("B", 0.0), ("B", 10.0)]
-    assert "| nothing of the text | 0.500 ± 0.100 | 0.500 ± 0.100 |" in capsys.readouterr().out
-    with pytest.raises(dpt.ConfigError, match=r"no system 'C'\. There are A, not wanted, B"):
+    assert "| ≈ 0 | 0.500 ± 0.100 | 0.500 ± 0.100 |" in capsys.readouterr().out
+    with pytest.raises(dpt.ConfigError, match=r"no system 'C'\. Use one of A, not wanted, B"):
         total_budget.main([*call, "--system", "C"])
 
 
@@ -236,7 +236,7 @@ def test_one_sentence_says_what_a_total_buys():
     ]
     ((mechanism, said),) = total_budget_rows.sentences_by_mechanism(rows).items()
     assert mechanism == "dp-sentence"
-    assert "ε of 50" in said and "sentence keeps 48%" in said and "keep 19% (7 sentences" in said
+    assert "ε of 50" in said and "cosine of 0.48" in said and "0.19 (7 sentences" in said
     one = [dataclasses.replace(r, texts=1) for r in rows]
     assert "(1 sentence of" in total_budget_rows.sentences_by_mechanism(one)["dp-sentence"]
     assert (

@@ -94,7 +94,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_measured(command, tmp
 
 def test_a_place_that_is_lost_meanwhile_is_said_in_words(tmp_path):
     (tmp_path / "file").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r" cannot be written: .*\. Choose another file\."):
+    with pytest.raises(InputError, match=r" cannot be written: .*\. Name another file\."):
         Measurement("found", Found, "found.json").write(tmp_path / "file" / "out.json", [], {})
 
 
