@@ -278,7 +278,7 @@ def test_the_attacker_reads_several_answers():
 @pytest.mark.parametrize("gamma", ["a", None, float("nan"), True])
 def test_what_is_no_weight_is_refused(gamma):
     m = dpt.get_mechanism("custext", epsilon=5.0)
-    with pytest.raises(dpt.InputError, match="gamma is a number"):
+    with pytest.raises(dpt.InputError, match="gamma must be a"):
         reader.read_releases(m, m.rewrite("My doctor treated my sister.", seed=1), gamma=gamma)
 
 

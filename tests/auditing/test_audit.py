@@ -307,8 +307,8 @@ def test_a_report_is_plain_values():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"inputs": ["the"]}, dpt.InputError, "Nothing is drawn"),
-        ({"inputs": []}, dpt.InputError, "Nothing is drawn"),
+        ({"inputs": ["the"]}, dpt.InputError, "samples nothing"),
+        ({"inputs": []}, dpt.InputError, "is empty"),
         ({"inputs": "doctor"}, dpt.InputError, "list"),
         ({"inputs": [f"w{i}" for i in range(1001)]}, dpt.InputError, "at most 1,000"),
         ({"claim": -1.0}, dpt.ConfigError, "claim"),

@@ -105,8 +105,8 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     if leak is None:
         assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
         everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
-        assert everywhere is not None and f"one in all places where {format_share(everywhere)} do" in check.looked
-        assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5: a leak")
+        assert everywhere is not None and f"all places if {format_share(everywhere)} are" in check.looked
+        assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5. A leak")
     else:
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
@@ -142,7 +142,7 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
         late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
         assert (
             late is not None
-            and f"the last 16 tokens is seen where {format_share(late)} of their draws leak" in check.looked
+            and f"the last 16 tokens is detected if {format_share(late)} of their draws leak" in check.looked
         )
         assert check.leak == late and "anything after token 399" in check.blind
     else:
@@ -170,7 +170,7 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
         assert (
             check.status == "tested"
             and check.leak == least
-            and f"seen where {format_share(least or 1)} of them" in check.looked
+            and f"detected if {format_share(least or 1)} of them" in check.looked
         )
 
 
@@ -384,7 +384,7 @@ def test_what_parts_of_whole_outputs_come_to(given, verdict, reason, monkeypatch
     if "whole" in given and verdict == "holds":
         assert report.tested == "Pieces. Draws."
     if reason == outputs._UNDERSTATED:
-        assert report.of == "what its noise is stated to lose"
+        assert report.of == "its stated noise"
     if given.get("notion") == "metric" and verdict == "inconclusive":
         assert report.pairs == 0
 
@@ -602,7 +602,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         1.0,
     )
     message = output_events.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
-    assert f"Rewrites of “{w.first}” {message} in " in w.told and " of the draws at least" in w.told
+    assert f"Rewrites of “{w.first}” {message} in at least " in w.told and " of the draws" in w.told
     assert output_events.bounded_loss(FOUND, texts, {}, half, Meter(), level) is FOUND
 
 
@@ -791,7 +791,7 @@ def test_a_blank_stands_between_two_pieces_alone(n):
         with pytest.raises(rules.Breach) as breach:
             spelling._covered("t", SimpleNamespace(text=other), given)  # type: ignore[arg-type]
         assert breach.value.witness.told == (
-            f"Of “t” a text was released in which 1 blank characters stand {where} and in none."
+            f"A release of “t” has 1 space {where}, outside all of them."
         )
 
 
@@ -848,7 +848,7 @@ def test_coincidences_of_each_two_rewrites_are_counted_place_by_place(shared):
         lags, over = found[2 * kind + 1]
         assert (
             set(tests) == {(a, b) for a in range(n) for b in range(a + 1, n)}
-            and over == f"{said}, over all texts so far apart"
+            and over == f"{said}, over all pairs of texts at this distance"
         )
         for a, b in tests:
             hits, chance = count(a, b)[kind]
@@ -914,7 +914,7 @@ def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wa
             0.5,
             150,
             0,
-            f"tests differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%} between the two, and the stated noise",
+            f"the shares differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%}, but the stated noise",
         ),
         (None, 0.5, 150, 0, ""),
         (1.0, None, 80, 75, ""),
@@ -1029,11 +1029,11 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
     else:
         assert check.status == "tested"
         one = vocabulary._one_word(1 / 12, LEVEL / (1 + len(again[0])))
-        assert check.leak == one and f"is seen where it does in {format_share(one)} of its rewrites" in check.looked
+        assert check.leak == one and f"is detected if it occurs in {format_share(one)} of its rewrites" in check.looked
         message = (
-            "none of them stayed or came out the same."
+            "Unchanged or the same output twice: none of them."
             if not again[0]
-            else "1 of them stayed or came out the same, which was rewritten 30 times more."
+            else "Unchanged or the same output twice: 1 of them, rewritten 30 more times."
         )
         assert message in check.looked, check.looked
 

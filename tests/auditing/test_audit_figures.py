@@ -890,7 +890,7 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
     else:
         least = release_statistics.least_share(60, 0.5, 5e-8 / 10)
         assert least is not None and check.status == "tested" and check.leak == least < 1
-        assert check.looked.startswith(f"{looked}: a leak") and check.blind.startswith("a leak at the first rewrites")
+        assert check.looked.startswith(f"{looked}. A leak") and check.blind.startswith("a leak in the first rewrites")
 
 
 def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
@@ -927,7 +927,7 @@ def test_a_confidence_is_from_one_half_to_below_one(confidence):
     with pytest.raises(dpt.ConfigError, match=r"at least 0\.5 and below 1, not"):
         dpt.audit(Swap.create(), confidence=confidence)
     for least in (0.5, 0.999):
-        with pytest.raises(dpt.InputError, match="Nothing is drawn for no inputs"):
+        with pytest.raises(dpt.InputError, match="The list of inputs is empty"):
             dpt.audit(Swap.create(), [], confidence=least)
 
 
@@ -1107,7 +1107,7 @@ def test_a_blank_between_two_pieces_is_expected_between_the_same_two():
     text = "sun rainfog"
     pieces = [SimpleNamespace(span=x, text=text[slice(*x)]) for x in ((0, 3), (4, 8), (8, 11))]
     spelling._covered("t", SimpleNamespace(text=text), pieces)  # type: ignore[arg-type]
-    assert spelling.unclear.startswith("between the same two pieces a blank stands in one text and none in another")
+    assert spelling.unclear.startswith("the same two pieces are separated by a space in one text but not in another")
     other = rules.Spelling(Generator.create())
     for text, spans in (("sun rainfog", ((0, 3), (4, 8), (8, 11))), ("sun hail fog", ((0, 3), (4, 8), (9, 12)))):
         other._covered("t", SimpleNamespace(text=text), [SimpleNamespace(span=x, text=text[slice(*x)]) for x in spans])  # type: ignore[arg-type]
