@@ -136,9 +136,9 @@ A = TypeVar("A", bound=type[Attacker])
 def register(cls: A) -> A:
     """Make an attacker known under its name; a class decorator. Raises ConfigError for a name that is taken."""
     if not (isinstance(cls, type) and issubclass(cls, Attacker)):
-        raise ConfigError("An attacker is a class that derives from dptext_core.attacks.Attacker.")
+        raise ConfigError("An attacker must be a class that derives from dptext_core.attacks.Attacker.")
     if cls.scope not in SCOPES:
-        raise ConfigError(f"The scope of an attacker is one of {', '.join(SCOPES)}.")
+        raise ConfigError(f"The scope of an attacker must be one of {', '.join(SCOPES)}.")
     if cls.name in _registry:
         raise ConfigError(f"There is an attacker named {cls.name!r} already. Choose another name.")
     _registry[cls.name] = cls()

@@ -160,7 +160,7 @@ class DistinguishabilityFinding(Private):
     def rows(self) -> list[tuple[str, str]]:
         """Each classifier with its advantage."""
         return [
-            (c.title, f"{c.advantage:+.2f} (says “the first” of {percent(c.tpr)} and {percent(c.fpr)})")
+            (c.title, f"{c.advantage:+.2f} (answers “the first” for {percent(c.tpr)} and {percent(c.fpr)})")
             for c in self.classifiers
         ]
 

@@ -109,7 +109,7 @@ class Check:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            raise ConfigError(f"A check is one of {', '.join(STATUSES)}, not {self.status!r}.")
+            raise ConfigError(f"The status of a check must be one of {', '.join(STATUSES)}, not {self.status!r}.")
 
 
 @dataclass(frozen=True)

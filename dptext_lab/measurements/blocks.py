@@ -33,7 +33,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in whole.splitlines()]
     except ValueError as error:
-        raise InputError(f"{path.name} holds a line that is no JSON: {error}. Name another file.") from error
+        raise InputError(f"{path.name} contains a line that is not JSON: {error}. Name another file.") from error
 
 
 def drop_cut_line(path: Path) -> None:

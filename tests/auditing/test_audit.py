@@ -402,7 +402,7 @@ def test_the_bench_adds_to_no_table_of_another_version(change, tmp_path):
     with pytest.raises(dpt.InputError, match="Name another file"):
         bench.main(["--out", str(out)])
     out.write_text("[1]", encoding="utf-8")
-    with pytest.raises(dpt.InputError, match="is no table of audits"):
+    with pytest.raises(dpt.InputError, match="is not a table of audits"):
         bench.main(["--out", str(out)])
 
 

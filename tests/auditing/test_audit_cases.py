@@ -133,10 +133,10 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
     m = SimpleNamespace(config=SimpleNamespace(epsilon=2.0))
     check = long_texts._judge(m, "x " * 150, draws_at(hits), 4)  # type: ignore[arg-type]
     assert check is not None and check.draws == 800
-    looked = "A text of 399 tokens, 200 of them drawn, rewritten 4 times at ε = 2"
+    looked = "A text of 399 tokens, 200 of them sampled, rewritten 4 times at ε = 2"
     if tokens is None:
         assert check.status == "tested" and check.looked.startswith(
-            f"{looked}. A leak at one token would not be seen, "
+            f"{looked}. A leak at one token would not be detected, "
         )
         spans = 200 + 25 + 50
         late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
@@ -277,7 +277,7 @@ def test_what_lies_deeper_than_a_sampler_is_told_with_its_chance():
         "release",
     )
     assert (w.log_p_first, w.log_p_second, w.distance) == (-730.0, -math.inf, 0.0)
-    assert w.told.startswith("“b” is stated to have a probability of e^-730 under “v”, and the sampler reaches e^−720")
+    assert w.told.startswith("“b” is stated to have a probability of e^-730 under “v”, but the sampler only")
     estimate = Probe("two", None, "v", stated([0.0, -730.0], draws=9), None, 0, True)  # type: ignore[arg-type]
     assert exact.too_deep([estimate]) is None
     reaches = stated([0.0, -800.0], depth=1e6)
@@ -362,7 +362,7 @@ def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
         ({"notion": "metric"}, "inconclusive", "the guarantee counts distances between words"),
         ({"notion": "metric", "claim": 2.0}, "holds", ""),
         ({"pairs": False}, "inconclusive", "the guarantee covers no two of these texts"),
-        ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text the largest loss that could have been"),
+        ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text the largest detectable loss is"),
         ({"detectable": 1.9, "exact": 1.0}, "holds", ""),
         ({"detectable": 2.0}, "holds", ""),
         ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures that are rarer than 100 rewrites of a text"),
@@ -493,9 +493,9 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
         (
             [*FINE[:2], a_step(2, "replace", "y", 2.1)],
             3.0,
-            "promises a total of 3, its words spend 3.1, and the guarantee",
+            "states a total of 3, its words spend 3.1, and the guarantee",
         ),
-        (FINE, 2.9, "promises a total of 2.9, its words spend 2, and the guarantee of the text says 3."),
+        (FINE, 2.9, "states a total of 2.9, its words spend 2, and the guarantee of the text says 3."),
     ],
 )
 def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told, monkeypatch):
@@ -593,7 +593,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
     report = output_events.bounded_loss(FOUND, texts, limits, half, Meter(), level)
     assert report.measured == pytest.approx(max(0.0, most)) and (report.claimed, report.delta) == limits[a, b]
     assert report.detectable == sampled.could_show(half, alpha, delta)
-    assert report.tested.startswith("400 whole rewrites of each of 3 texts, by the events")
+    assert report.tested.startswith("400 whole rewrites of each of 3 texts, compared by features")
     w = report.witness
     assert w is not None and (w.first, w.second, w.outputs, w.distance) == (
         texts[a].prepared.text,
@@ -693,9 +693,9 @@ def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
     [
         (2.0, 2.0, None),
         (2.0 + 1e-9, 2.0, None),
-        (2.1, 2.0, "spends 2.1 in a rewrite, and promises 2"),
+        (2.1, 2.0, "spends 2.1 in a rewrite, but guarantees 2"),
         (1.0, 2.0 - 1e-9, None),
-        (1.0, 1.9, "promises 1.9 with a rewrite, and 2 for its text"),
+        (1.0, 1.9, "guarantees 1.9 with a rewrite, but 2 for its text"),
         (1.0, 2.5, None),
     ],
 )

@@ -836,7 +836,7 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
     heading = scored.splitlines()[0]
     assert heading.index("macro_f1 ") < heading.index("macro_f1, no information") and "e2/rows.jsonl" in scored
     status, _, error = run("runs", "compare", tmp_path)
-    assert status == 2 and "is no run" in error
+    assert status == 2 and "is not a run" in error
 
 
 @pytest.mark.slow
