@@ -375,7 +375,7 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     out = tmp_path / "audit.json"
     with pytest.raises(KeyboardInterrupt):
         bench.main(["--out", str(out)])
-    assert f"Stopped. What is done is in {out}" in capsys.readouterr().err
+    assert f"Stopped. Finished rows are in {out}" in capsys.readouterr().err
     before = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [r["mechanism"] for r in before] == ["custext", "custext", "diffractor"]
     measured.clear()
