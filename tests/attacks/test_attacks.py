@@ -147,7 +147,7 @@ def test_the_prior_counts_words_but_not_the_stop_words_that_are_kept():
     assert prior.chance == prior.p.max() and prior.chance_of(10) == pytest.approx(np.sort(prior.p)[-10:].sum())
     some = prior.only(["doctor", "Medicine", "xyzzy"])
     assert np.count_nonzero(some.p) == 2 and some.p.sum() == pytest.approx(1)
-    with pytest.raises(dpt.InputError, match="None of these words"):
+    with pytest.raises(dpt.InputError, match="samples none of these words"):
         prior.only(["xyzzy"])
     with pytest.raises(dpt.InputError, match="above 0"):
         attacks.public_prior(m, smoothing=0)

@@ -634,11 +634,11 @@ def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most()
     assert (report.witness.first, report.witness.second, report.witness.log_p_second) == ("one", "two", -1.5)
     assert (
         report.witness.told
-        == "The noisy vectors of “one” and “two” lie so far apart that with δ = 0.02 no ε below 1.5 holds."
+        == "The vectors of “one” and “two” are so far apart that no ε below 1.5 holds with δ = 0.02."
     )
     pure = {pair: (allowed, 0.0) for pair, (allowed, _) in limits.items()}
     told = outputs._latent(FOUND, texts, pure, stated_).witness.told  # type: ignore[union-attr]
-    assert told.startswith("The noisy vector of “one” can come out where it is e^1.5 times as likely as that of “two”")
+    assert told.startswith("Some noisy vectors are e^1.5 times as likely for “one” as for “two”")
     unlimited = limits | {(0, 2): (math.inf, 0.01)}
     assert outputs._latent(FOUND, texts, unlimited, stated_).measured == 3.0
     assert outputs._latent(FOUND, texts, limits, {}) is FOUND
