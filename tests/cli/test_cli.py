@@ -715,7 +715,7 @@ def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
         "My friend.",
     }
     status, out, _ = run("attack", *writer, "--attacker", "which-text", "--draws", "0", "--word", "doctor", text)
-    assert status == 0 and "all of the text but “doctor”" in out and "95% interval" not in out
+    assert status == 0 and "every word except “doctor”" in out and "95% interval" not in out
     assert run(*given, "--word", "doctor", text)[0] == 2
     status, _, err = run("attack", *writer, "--attacker", "which-text", "--candidates", str(tmp_path / "no"), text)
     assert status == 2 and "Cannot read" in err
