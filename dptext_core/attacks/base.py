@@ -90,7 +90,7 @@ def drawn_by_looking(unit: Unit) -> None:
     if unit.action == "insert":
         raise NoDistribution(f"“{unit.text}” was added at random, so there is no original to guess.")
     if unit.action != "replace":
-        verb = "stays as it is, for all to read" if unit.action == "keep" else "was left out"
+        verb = "is unchanged and visible to everyone" if unit.action == "keep" else "was deleted"
         raise NoDistribution(f"“{unit.original}” {verb} ({unit.reason}). Choose a replaced word.")
 
 
@@ -110,7 +110,7 @@ def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool
     if not isinstance(mechanism, Mechanism):
         raise InputError("Pass the mechanism that made the release, from get_mechanism.")
     if result.mechanism != mechanism.name:
-        raise InputError(f"{result.mechanism} made this release, not {mechanism.name}. Give the one that made it.")
+        raise InputError(f"{result.mechanism} made this release, not {mechanism.name}. Pass {result.mechanism}.")
     names = [f.name for f in dataclasses.fields(mechanism.config) if not (at_any_epsilon and f.name == "epsilon")]
     if other := [n for n in names if getattr(result.config, n) != getattr(mechanism.config, n)]:
         raise InputError(f"This release was made with another {', '.join(other)}. Give the mechanism that made it.")
@@ -136,9 +136,9 @@ A = TypeVar("A", bound=type[Attacker])
 def register(cls: A) -> A:
     """Make an attacker known under its name; a class decorator. Raises ConfigError for a name that is taken."""
     if not (isinstance(cls, type) and issubclass(cls, Attacker)):
-        raise ConfigError("An attacker is a class that derives from dptext_core.attacks.Attacker.")
+        raise ConfigError("An attacker must be a class that derives from dptext_core.attacks.Attacker.")
     if cls.scope not in SCOPES:
-        raise ConfigError(f"The scope of an attacker is one of {', '.join(SCOPES)}.")
+        raise ConfigError(f"The scope of an attacker must be one of {', '.join(SCOPES)}.")
     if cls.name in _registry:
         raise ConfigError(f"There is an attacker named {cls.name!r} already. Choose another name.")
     _registry[cls.name] = cls()

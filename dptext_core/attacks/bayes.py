@@ -107,9 +107,9 @@ class Success:
             if self.lower_bound:
                 how += "; a better attacker may exist"
         return (
-            f"At ε = {number(self.epsilon)} the best guess of a word from its replacement is right "
-            f"{percent(self.value)} of the time ({how}; {self.words:,} words), against {percent(self.chance)} without "
-            "the output."
+            f"At ε = {number(self.epsilon)} the optimal guess of a word from its replacement is right "
+            f"{percent(self.value)} of the time ({how}; {self.words:,} words). Without the output, it is right "
+            f"{percent(self.chance)} of the time."
         )
 
 
@@ -272,19 +272,19 @@ def answers(
         log_p, error = by_word.log_likelihood(word, epsilon, task.quiet)
         if error:
             raise NoDistribution(
-                f"The chances of {mechanism.title} come from a table, whose errors add up over several answers. Take a "
-                "mechanism with a formula, such as 1-Diffractor."
+                f"The probabilities of {mechanism.title} come from a table whose errors add up over several answers. "
+                "Choose a mechanism with a formula, such as 1-Diffractor."
             )
         weights = weights + log_p
         if not np.isfinite(weights).any():
-            raise InputError("These words cannot all come out for one word. Give words that were released for it.")
+            raise InputError("These words cannot all replace one word. Give words that were released for it.")
         out.append(_ranked(mechanism, word, epsilon, weights, prior, true, top))
     return out
 
 
 def _single_epsilon(epsilon: float | tuple[float, ...]) -> float:
     if isinstance(epsilon, tuple):
-        raise InputError("This mechanism has one ε a token: give the epsilon of the released word.")
+        raise InputError("This mechanism has one ε per token. Give the epsilon of the released word.")
     return epsilon
 
 
@@ -292,7 +292,7 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
     require_alignment(mechanism, "replaces no single words")
     if not mechanism.uses_epsilon:
         raise NoDistribution(
-            f"{mechanism.title} replaces a word without looking at it, so no released word says what it was. Use "
+            f"{mechanism.title} replaces a word without looking at it, so a released word reveals nothing. Use "
             "“Language model”, which reads the context."
         )
     if mechanism.by_word is None:
@@ -319,7 +319,7 @@ def checked_prior(mechanism: Mechanism, prior: Prior | None) -> Prior:
     if prior is None:
         return public_prior(mechanism)
     if tuple(prior.words) != tuple(_by_word(mechanism).vocabulary.words):
-        raise InputError("This prior is over other words. Make it with public_prior(mechanism).")
+        raise InputError("This prior covers other words. Create it with public_prior(mechanism).")
     return prior
 
 
@@ -475,7 +475,7 @@ class BestGuess(TextAttacker):
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
     ) -> Posterior:
         if unit is None:
-            raise InputError("This attacker guesses one word: say which.")
+            raise InputError("This attacker guesses one word. Choose a word.")
         self.check(mechanism)
         drawn_by_looking(result.units[unit])
         return attack(mechanism, result, unit, task=task or UNWATCHED)

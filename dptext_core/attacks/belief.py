@@ -319,12 +319,12 @@ def _other_words(word: str, mechanism: Mechanism, alternatives: Sequence[str] | 
     given = suggest_alternatives(word, mechanism) if alternatives is None else to_list(alternatives, "alternatives")
     others = [a.strip() for a in given if isinstance(a, str)]
     if len(others) != len(given) or not all(others):
-        raise InputError("An alternative is a word, or several. Leave out what is empty or no text.")
+        raise InputError("Each alternative must be one or more words. Remove all other entries.")
     distinct = {a.casefold(): a for a in reversed(others) if a.casefold() != word.casefold()}
     if not distinct:
-        raise InputError(f"Name at least one alternative to “{word}”, such as another word of its kind.")
+        raise InputError(f"Name at least one alternative to “{word}”, such as a similar word.")
     if len(distinct) >= MOST:
-        raise InputError(f"These are {len(distinct):,} alternatives. Give at most {MOST - 1}: each is read whole.")
+        raise InputError(f"There are {len(distinct):,} alternatives. Give at most {MOST - 1}.")
     return list(reversed(distinct.values()))
 
 
@@ -333,7 +333,7 @@ def _own_epsilons(result: Any, epsilons: Sequence[float] | None) -> Sequence[flo
     if not isinstance(result, Sweep):
         return epsilons
     if epsilons is not None:
-        raise ConfigError("A sweep has its own ε for each result. Give either the sweep or epsilons.")
+        raise ConfigError("A sweep already has an ε for each result. Omit epsilons.")
     return result.epsilons
 
 
@@ -346,9 +346,9 @@ def fact_spans(document: Document, fact: str | tuple[int, int]) -> list[tuple[in
         try:
             start, end = (check_whole_number("an offset of the span", at, least=0) for at in fact)
         except (TypeError, ValueError) as error:
-            raise InputError("The fact is a word of the text, or its span: two whole numbers.") from error
+            raise InputError("The fact must be a word of the text, or its span as two whole numbers.") from error
         if not start < end <= len(document.text) or not document.text[start:end].strip():
-            raise InputError(f"There is no word at {start} to {end} in this text. Give the span of one.")
+            raise InputError(f"There is no word at {start} to {end} in this text. Give the span of a word.")
         return [(start, end)]
     wanted = [w.casefold() for w in Document.parse(fact.strip(), document.language).words]
     words, n = [w.casefold() for w in document.words], len(wanted)
@@ -378,7 +378,7 @@ def _prior(prior: Sequence[float] | None, k: int) -> np.ndarray:
         return np.full(k, 1 / k)
     weights = np.array([real("a weight of the prior", w) for w in to_list(prior, "weights")])
     if len(weights) != k or (weights < 0).any() or not 0 < weights.sum() < math.inf:
-        raise ConfigError(f"The prior takes {k} weights from 0 on, the original's first, which are not all 0.")
+        raise ConfigError(f"The prior needs {k} weights of at least 0, not all 0. Put the original's weight first.")
     return weights / weights.sum()
 
 
@@ -390,7 +390,7 @@ def _ceiling(losses: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def _listed_epsilons(epsilons: Sequence[float]) -> list[float]:
     values = to_list(epsilons, "values of ε")
     if not values:
-        raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
+        raise ConfigError("epsilons must be a list of numbers. Give at least one ε.")
     return [real("ε", e) for e in values]
 
 

@@ -80,17 +80,17 @@ class StrongestAttack(Private):
         """Who finds most, in plain words."""
         who = f"Of {pluralize(len(self.shares), 'attacker')}, "
         alike = [f"“{title(k)}”" for k, share in self.shares.items() if share == self.success and k != self.name]
-        finds = f"“{self.title}” finds most"
+        finds = f"“{self.title}” recovers the most"
         if alike:
             finds += f", as {'does' if len(alike) == 1 else 'do'} {' and '.join(alike)}"
-        who += finds if self.success else "none finds anything"
+        who += finds if self.success else "none recovers anything"
         message = (
             f"{who}: {percent(self.success)} of {pluralize(self.words, 'replaced word')} (95% interval, corrected for "
             f"the choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is "
             f"right {percent(self.chance)} of the time."
         )
         for name, why in self.left_out.items():
-            message += f" “{title(name)}” was not asked: {why}"
+            message += f" “{title(name)}” was not used: {why}"
         return message
 
 
@@ -287,7 +287,7 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
             if found:
                 together.setdefault(name, []).append(found)
     if not together:
-        raise NoDistribution("No word of these texts was drawn, so there is nothing to guess. Give others.")
+        raise NoDistribution("No word of these texts was sampled, so there is nothing to guess. Give other texts.")
     return replace(of_texts(together, public_prior(mechanism).chance), left_out=left_out)
 
 
@@ -296,8 +296,8 @@ class StrongestAttacker(TextAttacker):
     """All of them on a whole text."""
 
     name = "best"
-    title = "Best of all"
-    question = "Which of the attackers on single words finds most, and how much?"
+    title = "Strongest attacker"
+    question = "Which attacker on single words recovers the most, and how much?"
     scope = "text"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
 

@@ -16,7 +16,7 @@ class StaticClassifier(DataAttacker):
 
     name = "static"
     title = "Static classifier"
-    question = "Who wrote it, by a classifier that was trained on original texts?"
+    question = "Can a classifier trained on original texts tell who wrote it?"
 
     def training_texts(self, originals: Any, rewrites: Any) -> Any:
         return originals
@@ -28,7 +28,7 @@ class AdaptiveClassifier(DataAttacker):
 
     name = "adaptive"
     title = "Adaptive classifier"
-    question = "Who wrote it, by a classifier that was trained on texts which the attacker rewrote alike?"
+    question = "Can a classifier trained on rewritten texts tell who wrote it?"
 
     def training_texts(self, originals: Any, rewrites: Any) -> Any:
         return rewrites

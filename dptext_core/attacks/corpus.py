@@ -78,12 +78,12 @@ class LinkageResult(Private):
         """Who links most, in plain words."""
         how = ", all matched one to one," if self.together else ""
         message = (
-            f"Whoever has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of the "
-            f"rewrites to their texts by “{LINK_SCORES[self.name]}”{how} (95% interval, corrected for the choice: "
+            f"An attacker who has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of "
+            f"the rewrites to their texts by “{LINK_SCORES[self.name]}”{how} (95% interval, corrected for the choice: "
             f"{percent(self.low)} to {percent(self.high)}). One guess is right {percent(self.chance)} of the time."
         )
         return " ".join(
-            [message, *(f"“{LINK_SCORES[name]}” was not asked: {why}" for name, why in self.left_out.items())]
+            [message, *(f"“{LINK_SCORES[name]}” was not used: {why}" for name, why in self.left_out.items())]
         )
 
 
@@ -130,9 +130,9 @@ def attack(
     own = {r.original: r for r in reversed(results)}
     texts = list(dict.fromkeys(r.original for r in results))
     if len(texts) < 2:
-        raise InputError("Give at least two texts that differ, one a line: with one, there is nothing to link.")
+        raise InputError("One text leaves nothing to link. Give at least two different texts, one per line.")
     if len(texts) > MOST:
-        raise InputError(f"There are {len(texts):,} texts. Give at most {MOST:,}: each rewrite is held against each.")
+        raise InputError(f"There are {len(texts):,} texts. Give at most {MOST:,}.")
     likeness, left_out = link_scores(mechanism, [own[t] for t in texts], task=task)
     # The order of the texts tells whose rewrite it is, which an attacker does not know.
     order = np.argsort(NoiseStream(seed).uniforms(len(texts)))
@@ -167,7 +167,7 @@ def link_scores(
     task.check()
     left_out: dict[str, str] = {}
     if len(texts) > MOST_CHANCES:
-        left_out["chances"] = f"it is worked out for {MOST_CHANCES} texts at most, and these are {len(texts):,}."
+        left_out["chances"] = f"it supports at most {MOST_CHANCES} texts, and there are {len(texts):,}."
     else:
         try:
             chances = require_likelihood(mechanism)
@@ -237,7 +237,7 @@ class StrongestTextAttacker(CorpusAttacker):
 
     name = "best-of-texts"
     title = "Strongest attacker over texts"
-    question = "Which of the attackers on single words finds most in these texts, and how much?"
+    question = "Which attacker on single words recovers the most in these texts, and how much?"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
 
     def check(self, mechanism: Mechanism) -> None:

@@ -66,8 +66,8 @@ class LikelyText(mask_inference.LanguageModel):
     question = "Which fitting word makes the whole text most likely?"
     needs = ("masked language model", "added language model")
     how = (
-        "Asks the bundled language model what stood in each replaced place, and a larger one, which was added, which "
-        "of the answers makes the text most likely."
+        "The bundled language model proposes originals for each replaced word. A larger model, which you added, "
+        "chooses those that make the text most likely."
     )
 
     def attack(

@@ -46,7 +46,7 @@ class Prior:
         wanted = {w.lower() for w in text_list(words, "words")}
         p = np.where([w.lower() in wanted for w in self.words], self.p, 0.0)
         if not p.sum() > 0:
-            raise InputError("None of these words is drawn by this mechanism. Give words of its vocabulary.")
+            raise InputError("This mechanism samples none of these words. Give words of its vocabulary.")
         return Prior(self.words, p / p.sum())
 
 
@@ -58,7 +58,7 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     number are replaced.
     """
     if not smoothing > 0:
-        raise InputError(f"The smoothing must be above 0, so that no word is ruled out, and is {smoothing:g}.")
+        raise InputError(f"The smoothing must be above 0, so that every word remains possible; it is {smoothing:g}.")
     config = mechanism.config
     by_word = mechanism.by_word
     vocabulary = word_space() if by_word is None else by_word.vocabulary

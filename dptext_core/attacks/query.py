@@ -73,9 +73,9 @@ class QueryNumber(Private):
                 f"After about {self.n:,.0f} answers to the same text with fresh noise, the most frequent word is "
                 f"“{self.original}” with 95% certainty."
             )
-        message += f" Guessing among all possible outputs alike is right once in {1 / self.chance:,.0f}."
+        message += f" A random guess among all possible outputs is right once in {1 / self.chance:,.0f}."
         if self.draws is not None:
-            message += f" Estimated: the chances come from {self.draws:,} draws."
+            message += f" The probabilities are estimated from {self.draws:,} draws."
         return message
 
 
@@ -108,9 +108,9 @@ def query_number(
 ) -> QueryNumber:
     """Return the number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
     if d.source is None:
-        raise InputError("This word was added, so that there is no original to find. Choose a replaced word.")
+        raise InputError("This word was added, so there is no original to find. Choose a replaced word.")
     if repeats < 1:
-        raise ConfigError(f"The number of repeats must be 1 or more, and is {repeats}.")
+        raise ConfigError(f"The number of repeats must be 1 or more, not {repeats}.")
     own = d.index(d.source)
     p0 = float(d.probs[own].sum())
     others = np.delete(d.probs, own)
@@ -124,11 +124,11 @@ def query_number(
         return QueryNumber(n, d.source or "", d.epsilon, p0, p1, rival, success, chance, reason, repeats, d.draws)
 
     if p0 == 0:
-        return made(math.inf, 0.0, "it never comes out.")
+        return made(math.inf, 0.0, "it is never released.")
     if p0 < p1:
-        return made(math.inf, 0.0, f"“{rival}” comes out more often.")
+        return made(math.inf, 0.0, f"“{rival}” is released more often.")
     if p0 - p1 <= 1e-12 * p0:
-        return made(math.inf, 0.5, f"“{rival}” comes out as often.")
+        return made(math.inf, 0.5, f"“{rival}” is released as often.")
     return made(*_search(p0, np.sort(others[others > 0])[::-1], repeats, seed, task))
 
 
@@ -293,7 +293,7 @@ class RepeatedAnswers(TextAttacker):
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
     ) -> QueryNumber:
         if unit is None:
-            raise InputError("This attacker asks for one word: say which.")
+            raise InputError("This attacker guesses one word. Choose a word.")
         self.check(mechanism)
         step = result.units[unit]
         drawn_by_looking(step)

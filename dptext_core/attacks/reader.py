@@ -212,7 +212,7 @@ def read_releases(
     """
     check(mechanism)
     if not 0 <= real("gamma", gamma, InputError) <= 1:
-        raise InputError(f"gamma is the weight of the language, between 0 and 1, and not {gamma:g}.")
+        raise InputError(f"gamma, the weight of the language model, must be between 0 and 1, not {gamma:g}.")
     every = _rewrites_of(mechanism, releases)
     text = ReleasedText(every[0], flagged=True)
     if only is not None:
@@ -249,11 +249,11 @@ def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult)
     if other is first:
         return text.steps
     if other.original != first.original:
-        raise InputError("These are releases of different texts. Give those of one text.")
+        raise InputError("These releases come from different texts. Give releases of one text.")
     if any(s.action == "insert" or deleted_by_chance(s) for r in (first, other) for s in r.steps):
         raise InputError(
-            "Words of these releases were added or left out by chance, so that it is not seen which answer to each "
-            "other. Give one release."
+            "Words of these releases were added or deleted at random, so their words cannot be matched. Give one "
+            "release."
         )
     return {i: other.steps[i] for i in text.steps}
 

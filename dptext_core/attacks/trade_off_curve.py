@@ -194,7 +194,7 @@ def trade_off_curve(
     prepared = _checked(mechanism, text_a, text_b, task)
     wanted = None if epsilons is None else [real("ε", e) for e in to_list(epsilons, "values of ε")]
     if wanted is not None and not wanted:
-        raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
+        raise ConfigError("epsilons must be a list of numbers. Give at least one ε.")
     variants = [mechanism] if wanted is None else [mechanism.replace(epsilon=e) for e in wanted]
     places = _sampled_places(mechanism, prepared, require_likelihood(mechanism).frames(prepared, task))
     found, sizes = [], [0]
@@ -240,8 +240,8 @@ def _sampled_places(
         return None
     if any(a.action != b.action for a, b in pairs):
         raise NoDistribution(
-            "One of the two texts keeps a word where the other samples one, so their releases are not compared place "
-            "by place. Exchange words that the mechanism treats alike."
+            "One of the two texts keeps a word where the other samples one, so their releases cannot be compared word "
+            "by word. Exchange words that the mechanism treats alike."
         )
     sampled = [i for i, (a, _) in enumerate(pairs) if a.action == "replace"]
     if one.skeleton != other.skeleton or any(pairs[i][0].capital != pairs[i][1].capital for i in sampled):

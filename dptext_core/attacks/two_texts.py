@@ -160,7 +160,7 @@ class DistinguishabilityFinding(Private):
     def rows(self) -> list[tuple[str, str]]:
         """Each classifier with its advantage."""
         return [
-            (c.title, f"{c.advantage:+.2f} (says “the first” of {percent(c.tpr)} and {percent(c.fpr)})")
+            (c.title, f"{c.advantage:+.2f} (answers “the first” for {percent(c.tpr)} and {percent(c.fpr)})")
             for c in self.classifiers
         ]
 
@@ -169,26 +169,26 @@ class DistinguishabilityFinding(Private):
         low, high = self.interval
         sure = f"{self.confidence:.0%}"
         message = (
-            f"Whoever has seen {self.draws - self.tested:,} rewrites of each of two texts says of a fresh one which "
-            f"text it is of, and is right {percent(self.success)} of the time, a coin 50%. The advantage is "
+            f"An attacker trains on {self.draws - self.tested:,} rewrites of each text and names the source of a fresh "
+            f"rewrite. The answer is right {percent(self.success)} of the time (guessing: 50%). The advantage is "
             f"{self.advantage:.2f} ({sure} interval {low:.2f} to {high:.2f}; {self.best.title}). "
         )
         if self.epsilon > 0:
             how = "at least " + at_least(self.epsilon)
-            message += f"So ε between these two texts is {how} ({sure} sure; {self.proven_by}). "
+            message += f"So ε between these two texts is {how} ({sure} confidence; {self.proven_by}). "
         else:
-            message += "No ε above 0 follows from it. "
-        message += f"So many draws could have shown {at_least(self.most)}. "
+            message += "This does not prove any ε above 0. "
+        message += f"This number of draws can prove at most {at_least(self.most)}. "
         if self.exceeds:
             message += (
-                f"That is more than the {bound(self.promised)} that is promised between them: the promise is broken."
+                f"That exceeds the guaranteed ε = {bound(self.promised)} between them: the guarantee is violated."
             )
         elif math.isfinite(self.promised):
-            message += f"Promised between them is {bound(self.promised)} at most. "
+            message += f"The guarantee between them is at most ε = {bound(self.promised)}. "
         else:
-            message += "Nothing is promised between them. "
+            message += "There is no guarantee between them. "
         if not self.exceeds:
-            message += "This is a measured lower bound, and no promise: others may find more."
+            message += "This is a measured lower bound, not a guarantee: other attackers may find more."
         return message if self.curve is None else f"{message.rstrip()} {self.curve.sentence()}"
 
 
@@ -266,10 +266,10 @@ def measure(
     one, other = _checked_pair(pair)
     n = _checked_number(draws, mechanism)
     if not 0.5 <= real("confidence", confidence) < 1:
-        raise InputError(f"confidence is at least 0.5 and below 1, and is {confidence:g}.")
+        raise InputError(f"confidence must be at least 0.5 and below 1, not {confidence:g}.")
     wanted = to_list(classifiers, "classifiers")
     if not wanted or not set(wanted) <= set(CLASSIFIERS):
-        raise InputError(f"Name classifiers, each one of {', '.join(CLASSIFIERS)}.")
+        raise InputError(f"Choose classifiers from {', '.join(CLASSIFIERS)}.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
     results = _rewrites(mechanism, prepared, n, stream or NoiseStream(), task)
     found = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)
@@ -315,10 +315,10 @@ def _checked_pair(pair: Pair | tuple[str, str]) -> tuple[str, str]:
     """Return two different texts, or raise InputError."""
     texts = [pair.one, pair.other] if isinstance(pair, Pair) else to_list(pair)
     if len(texts) != 2 or not all(isinstance(t, str) for t in texts):
-        raise InputError("Two texts are told apart: give a pair of them.")
+        raise InputError("This attack compares two texts. Give a pair of texts.")
     one, other = texts
     if one == other:
-        raise InputError("The two texts are the same, so that nothing tells them apart. Give another one.")
+        raise InputError("The two texts are the same, so nothing distinguishes them. Give another one.")
     return one, other
 
 
@@ -328,7 +328,7 @@ def _checked_number(draws: int | None, mechanism: Mechanism) -> int:
         "The number of rewrites of each text", default_rewrites(mechanism) if draws is None else draws, least=FEWEST
     )
     if n > MOST:
-        raise InputError(f"Each text is rewritten {MOST:,} times at most, not {n:,}. Choose fewer.")
+        raise InputError(f"Each text can be rewritten at most {MOST:,} times, not {n:,}. Choose fewer.")
     return n
 
 
@@ -340,7 +340,7 @@ def _rewrites(
     for k, p in enumerate(prepared):
         results.append(mechanism.rewrites(p, n, stream=stream.at(k), task=task.child(0.4 * k, 0.4 * (k + 1))))
         if len({r.noise_id for r in results[k]}) < n:
-            raise InputError(f"{mechanism.title} gives rewrites of one text the same noise: they are no fresh draws.")
+            raise InputError(f"{mechanism.title} gives rewrites of one text the same noise, so they are not fresh.")
     return results
 
 
@@ -375,7 +375,7 @@ class TwoTextsAttacker(TextAttacker):
 
     name = "two-texts"
     title = "Two texts"
-    question = "How well is a text told from another one by its rewrites, and which ε does that prove?"
+    question = "How well do rewrites distinguish two texts, and which ε does that prove?"
     scope = "text"
     needs: ClassVar[tuple[str, ...]] = ("sentence encoder",)
     takes = ("word", "candidates", "draws")
@@ -397,13 +397,13 @@ class TwoTextsAttacker(TextAttacker):
         """word: the one that the other text has another in the place of, a word near it; the rarest content word
         without it. candidates: the other text, in a list of one. draws: rewrites of each text."""
         if word is not None and candidates is not None:
-            raise InputError("Give the word that is exchanged, or the other text, and not both.")
+            raise InputError("Give either the word to exchange or the other text, not both.")
         if candidates is None:
             one, other = which_text.lineup(mechanism, result.original, word, 2).texts
         else:
             one, *others = which_text.listed_lineup(result.original, candidates).texts
             if len(others) > 1:
-                raise InputError(f"Two texts are told apart: give one other text, not {len(others):,}.")
+                raise InputError(f"This attack compares two texts. Give one other text, not {len(others):,}.")
             (other,) = others
         task = task or UNWATCHED
         return with_curve(measure(mechanism, (one, other), draws, task=task), mechanism, task)

@@ -109,10 +109,9 @@ class GuessAccuracy:
         low, high = self.interval
         made = "one fresh rewrite" if self.answers == 1 else f"{self.answers} fresh rewrites of one text"
         return (
-            f"Measured, with each of the texts as the original equally often: from {made} the best guess is right "
-            f"{percent(self.value)} of the time ({self.trials:,} guesses, 95% interval {percent(low)} to "
-            f"{percent(high)}), against {percent(self.chance)} without the output. Where it was your text, it was "
-            f"right {percent(self.own)} of the time."
+            f"Each text was the original equally often. From {made}, the optimal guess was right {percent(self.value)} "
+            f"of the time ({self.trials:,} guesses, 95% interval {percent(low)} to {percent(high)}). Without the "
+            f"output, it is right {percent(self.chance)} of the time. For your text: {percent(self.own)}."
         )
 
 
@@ -159,17 +158,17 @@ class WhichText(Private):
         rewrites = "this rewrite" if self.answers == 1 else f"{self.answers} rewrites of the same text"
         labels, word = self.lineup.labels, self.lineup.word
         best = self.order[0]
-        knew = f"knows all of the text but “{word}”, and that it" if word else "knows that the original"
-        known = f"{knew} is one of {len(self.p)} {'words' if word else 'texts'}"
+        known = f"every word except “{word}”" if word else "which texts are possible"
         message = (
-            f"Whoever sees {rewrites}, knows the mechanism and its ε, and {known}, would guess "
-            f"“{labels[best]}”. Such a guess is right {percent(self.success)} of the time. Without the output, any "
-            f"guess is right {percent(self.chance)} of the time."
+            f"An attacker sees {rewrites} and knows the mechanism, its ε and {known}. This attacker chooses among "
+            f"{len(self.p)} {'words' if word else 'texts'} and guesses “{labels[best]}”. Such a guess is right "
+            f"{percent(self.success)} of the time. Without the output, any guess is right {percent(self.chance)} of "
+            "the time."
         )
         yours = (
             "Here it is right."
             if best == self.lineup.true
-            else (f"Yours is guess number {self.rank}, with {percent(self.p[self.lineup.true])}.")
+            else (f"Your text is guess number {self.rank}, with {percent(self.p[self.lineup.true])}.")
         )
         message = f"{message} {yours} {self.limit.sentence()}"
         return " ".join([message, *(m.sentence() for m in self.measured)])
@@ -208,16 +207,16 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
     places = [t for t in document.tokens if t.text.casefold() == wanted]
     if not places:
         which = (
-            "The text has no content word that the word space knows"
+            "The word space knows no content word of the text"
             if word is None
             else (f"The text has no word “{word}”")
         )
-        raise InputError(f"{which}, so that no other texts can be made from it. Give a list of texts, one a line.")
+        raise InputError(f"{which}, so no other texts can be made from it. Give a list of texts, one per line.")
     space = space_of(mechanism)
     row = space.index(wanted)
     if row is None:
         raise InputError(
-            f"The word space does not know “{word}”, so that nothing is near it. Give a list of texts, one a line."
+            f"The word space does not know “{word}”, so it has no similar words. Give a list of texts, one per line."
         )
     stop = stop_words(stop_list(mechanism.config), mechanism.language)
     near, _ = space.nearest([row], min(_NEAR + n, len(space)))
@@ -230,7 +229,7 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
         if len(others) == n - 1:
             break
     if not others:
-        raise InputError(f"Nothing stands near “{wanted}” in the word space. Give a list of texts, one a line.")
+        raise InputError(f"No other word is near “{wanted}” in the word space. Give a list of texts, one per line.")
     texts = (text, *(_exchange_words(text, places, other, mechanism) for other in others))
     return Lineup(texts, 0, wanted, (wanted, *others))
 
@@ -240,9 +239,9 @@ def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
     one."""
     distinct = list(dict.fromkeys([text.strip(), *(t.strip() for t in text_list(others) if t.strip())]))
     if len(distinct) < 2:
-        raise InputError("The list has no text besides yours. Give at least one other, one a line.")
+        raise InputError("The list has no other text than yours. Add at least one other, one per line.")
     if len(distinct) > MOST:
-        raise InputError(f"The list has {len(distinct):,} texts. Give at most {MOST}: each is read by the mechanism.")
+        raise InputError(f"The list has {len(distinct):,} texts. Give at most {MOST}.")
     return Lineup((text, *distinct[1:]), 0)
 
 
@@ -268,14 +267,14 @@ def attack(
     """
     check(mechanism)
     if draws < 0:
-        raise InputError(f"The number of draws that measure success must be 0 or more, and is {draws}.")
+        raise InputError(f"The number of draws that measure success must be 0 or more, not {draws}.")
     if not results:
         raise InputError("Give at least one rewrite.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in texts.texts]
     share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
     log_p = require_likelihood(mechanism).log(prepared, results, task=task.child(0, share)).sum(axis=1)
     if not np.isfinite(log_p).any():
-        raise InputError("None of these texts can have given this rewrite. Put the original among them.")
+        raise InputError("None of these texts can have produced this rewrite. Add the original to them.")
     p = np.exp(log_p - logsumexp(log_p))
     found: tuple[GuessAccuracy, ...] = ()
     if draws:
@@ -369,14 +368,14 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     statements."""
     promises = [mechanism.guarantee(p) for p in prepared]
     if broken := next((g.reason for g in promises if g.notion == "none"), ""):
-        return Limit(1.0, f"Nothing limits such a guess, since nothing is guaranteed: {broken}")
+        return Limit(1.0, f"Nothing limits such a guess, because there is no guarantee: {broken}")
     n, delta = len(prepared), max(g.total_delta for g in promises) * answers
     losses = guaranteed_losses(mechanism, prepared, promises) * answers
     if not np.isfinite(losses[~np.eye(n, dtype=bool)]).any():
         return Limit(
             1.0,
-            "The promise does not compare these texts with each other, so that it limits no such guess: it holds for "
-            f"{promises[0].adjacency}.",
+            "The guarantee does not compare these texts with each other, so it does not limit such a guess. It holds "
+            f"for {promises[0].adjacency}.",
         )
     weights = np.exp(-losses) - np.eye(n)
     least = 1 + weights.sum(axis=1).min()
@@ -385,16 +384,16 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     times = "" if answers == 1 else f" for {answers} rewrites together"
     plus = f", except with probability δ = {scientific(delta)}" if delta else ""
     if not math.isfinite(largest):
-        source = f"Between some of these texts nothing is guaranteed{times}"
+        source = f"The guarantee does not cover some pairs of these texts{times}"
     else:
         noise = mechanism.audit_support.latent_loss(prepared[0], prepared[1]) is not None
         by = odds_text(largest) if largest >= 0.05 else f"{_round_up(math.expm1(largest))}"
-        what = "noise that is added" if noise else "guarantee"
+        what = "added noise" if noise else "guarantee"
         limit = f"a limit of {by} on" if largest <= math.log(MOST_ODDS) else "no practical limit on"
-        source = f"The {what} sets {limit} the change of the odds of two of these texts{times}{plus}"
+        source = f"The {what} sets {limit} the change in the odds between two of these texts{times}{plus}"
     if value > 0.9995:
-        return Limit(value, f"{source}: that rules no guess out.")
-    return Limit(value, f"{source}: no guess of anyone is right more than {_round_up(value)} of the time.")
+        return Limit(value, f"{source}. It does not limit any guess.")
+    return Limit(value, f"{source}. No guess is right more than {_round_up(value)} of the time.")
 
 
 def guaranteed_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
@@ -452,7 +451,7 @@ class WhichTextAttacker(TextAttacker):
 
     name = "which-text"
     title = "Optimal reader"
-    question = "Which fact, or which text of a few that it could have been, was rewritten?"
+    question = "Which fact, or which of a few possible texts, was rewritten?"
     scope = "text"
     takes = ("word", "candidates", "answers", "draws")
 
@@ -477,7 +476,7 @@ class WhichTextAttacker(TextAttacker):
         task = task or UNWATCHED
         self.check(mechanism)
         if word is not None and candidates is not None:
-            raise InputError("Give the word that is not known, or a list of texts, and not both.")
+            raise InputError("Give either the unknown word or a list of texts, not both.")
         texts = (
             lineup(mechanism, result.original, word)
             if candidates is None

@@ -105,7 +105,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
         batch = [texts[((i + shift) % BATCH) * DIFFERENT // BATCH] for i in range(BATCH)]
         results = _rewrite_batch(subject, m, batch, stream, call, other=call == CALLS)
         if not m.shares_draws and len({r.noise_id for r in results}) < BATCH:
-            message = f"Of {BATCH} texts of one call, some have noise of the same name."
+            message = f"Some of the {BATCH} texts of one call have noise with the same name."
             return _refuted_check(
                 "texts of one call share noise that should be separate.", texts[0], message
             )
@@ -158,7 +158,7 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
             a, b = (rows[k] for k in worst)
             where = "one call" if a.call == b.call else "two calls"
             message = (
-                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {said} (a chance of "
+                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {said} (probability "
                 f"{found[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
             )
             witness = Witness.of_rule(message, a.result.original, b.result.original)
@@ -171,12 +171,12 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     leak = once_in(CALLS) if one_text else least_share(each, mean, LEVEL / tests)
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
-        f": a leak in one place is seen from {format_share(leak or 1.0)} of its texts on, one in all places from "
-        f"{format_share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a "
-        "mirror, at the same place"
+        f". A leak in one place is detected if it affects {format_share(leak or 1.0)} of its texts, and a leak in all "
+        f"places if it affects {format_share(everywhere)} of the words. The draws of each two texts at the same place "
+        "are tested for similar and mirrored quantiles"
     )
     blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak or 1.0)} of the calls"
-    blind += f"{NOR}noise that texts share in another way than place by place, or a leak in longer lists alone"
+    blind += f"{NOR}noise that texts share at different places, or a leak only in longer lists"
     return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
 
 
@@ -259,7 +259,7 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
             at = np.arange(n - lag)
             value = too_many(int(found[at, at + lag].sum()), chance[at, at + lag].ravel())
             lags[n - lag - 1, n - 1] = float(value)
-        out.append((lags, f"{said}, over all texts so far apart"))
+        out.append((lags, f"{said}, over all pairs of texts at this distance"))
     return out
 
 
@@ -289,8 +289,8 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     leak = least_share(n, p, LEVEL / tests) or 1.0
     everywhere = least_share(hits.size, p, LEVEL / tests) or 1.0
     looked += (
-        f": a leak in one place is seen where {format_share(leak)} of its texts come through, one in all places where "
-        f"{format_share(everywhere)} do"
+        f". A leak in one place is detected if {format_share(leak)} of its texts are recognised, and a leak in all "
+        f"places if {format_share(everywhere)} are"
     )
     blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak)} of the calls"
     return Check(NAME, "tested", f"{looked}.", leak=leak, blind=blind, draws=hits.size)

@@ -351,7 +351,7 @@ def difference(pair: Pair) -> str:
     if pair.options and own.guarantee != wanted.guarantee:
         return "the guarantee of the result"
     if own.can != wanted.can:
-        return "what is known of the result"
+        return "the capabilities of the result"
     drawn = [i for i, u in enumerate(own.units) if u.drawn] if "distribution" in own.can else []
     for i in drawn[:DISTRIBUTIONS]:
         if not _same_distribution(own.distribution(i), wanted.distribution(i)):
@@ -378,9 +378,9 @@ def stated_difference(m: Mechanism, result: RewriteResult) -> str:
         try:
             stated = m.distribution(result.original, i)
         except NoDistribution:
-            return f"the distribution of “{result.steps[k].original}”, which a result has and the mechanism has not"
+            return f"the distribution of “{result.steps[k].original}”, which only the result states"
         if not _same_distribution(result.distribution(k), stated):
-            return f"the stated distribution of “{result.steps[k].original}” in a result and by the mechanism"
+            return f"the distribution of “{result.steps[k].original}”, which the mechanism states differently"
     return ""
 
 
@@ -393,7 +393,7 @@ def repeated_difference(m: Mechanism, result: RewriteResult) -> str:
     alone = {_rewrite_one(low, prepared, NoiseStream(k)).text for k in range(FRESH)}
     if len(alone) < DIFFERENT or len({r.text for r in low.rewrites(prepared, FRESH, stream=NoiseStream(0))}) > 1:
         return ""
-    return "the released texts, which are all the same"
+    return "the released texts, which are all equal"
 
 
 def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> str:
@@ -409,8 +409,8 @@ def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHE
     except DPTextError:
         raise
     except Exception as error:  # it asked for what is private
-        return f"the polish, which cannot be made without the original ({type(error).__name__})"
-    return "the polish, which reads the original" if result.polished(m, task=task).text != other else ""
+        return f"the clean-up, which fails without the original ({type(error).__name__})"
+    return "the clean-up, which reads the original" if result.polished(m, task=task).text != other else ""
 
 
 #: What is compared of one result, by its name.
@@ -479,11 +479,11 @@ def through_entry_points(subject: Subject) -> Check | None:
         points = [f.point for f in found]
         again = [d for k, t in enumerate(texts[1:]) for d in differences(m, t, 2 + k, points, seeded=False)]
         found = [f for f in found if 1 + sum(d.point == f.point for d in again) >= MOST]
-    looked = f"{len(ENTRY_POINTS)} ways to a rewrite, each beside a rewrite of the text by itself with the same noise."
+    looked = f"{len(ENTRY_POINTS)} ways to rewrite, each compared with rewriting the text alone with the same noise."
     if not found:
-        return Check(NAME, "tested", looked, blind="an entry point that differs at some texts only")
+        return Check(NAME, "tested", looked, blind="an entry point that differs for some texts only")
     first = found[0]
-    message = f"Of “{flat(first.text)}” with the same noise, not the same for {first.point}: {first.what}."
+    message = f"For “{flat(first.text)}” with the same noise, {first.point} differs: {first.what}."
     reason = (
         f"not all entry points release the same text with the same noise ({', '.join(d.point for d in found)}), so "
         "results for one entry point do not apply to another."

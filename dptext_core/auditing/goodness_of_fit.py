@@ -373,7 +373,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
     spent = sum(s.epsilon for s in result.steps)
     if spent > told_of.total * (1 + 1e-9) or _guarantees_more(told_of, text.guarantee):
         message = (
-            f"A rewrite of “{flat(text.text)}” promises a total of {number(told_of.total)}, its words spend "
+            f"A rewrite of “{flat(text.text)}” states a total of {number(told_of.total)}, its words spend "
             f"{number(spent)}, and the guarantee of the text says {number(text.guarantee.total)}."
         )
         raise Breach(text.text, message, "the guarantee of a result is stronger than that of its text.")

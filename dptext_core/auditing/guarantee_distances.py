@@ -28,10 +28,10 @@ def check_metric(st: Statement) -> str:
     at = np.argwhere((np.abs(d - d.T) > slack) | (np.isnan(d) != np.isnan(d.T)) | (d < -slack))
     if len(at):
         a, b = at[0]
-        message = f"From {name(words[a])} to {name(words[b])} it is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
+        message = f"From {name(words[a])} to {name(words[b])} the distance is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
         raise _field_breach("metric", message, words[a], words[b])
     if (own := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
-        message = f"{name(words[own[0]])} is {d[own[0], own[0]]:.6g} from itself."
+        message = f"The distance of {name(words[own[0]])} from itself is {d[own[0], own[0]]:.6g}."
         raise _field_breach("metric", message, words[own[0]])
     finite = np.where(np.isfinite(d), d, np.inf)
     for b in range(len(words)):
@@ -40,20 +40,20 @@ def check_metric(st: Statement) -> str:
         if len(at):
             a, c = at[0]
             message = (
-                f"From {name(words[a])} to {name(words[c])} it is {d[a, c]:.6g}, and by way of {name(words[b])} "
-                f"{detour[a, c]:.6g}."
+                f"From {name(words[a])} to {name(words[c])} the distance is {d[a, c]:.6g}, but through "
+                f"{name(words[b])} it is {detour[a, c]:.6g}."
             )
             raise _field_breach("metric", message, words[a], words[c])
     pair = np.asarray(st.m.audit_support.distances([words[0], words[-1]]), np.float64)[0, 1]
     if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
-        message = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, and {d[0, -1]:.6g} among others."
+        message = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, but {d[0, -1]:.6g} in a list."
         raise _field_breach("metric", message, words[0], words[-1])
     if named_distances(st.m, st.guarantee, list(words)) is not None:
         return ""
     if st.guarantee.near is None or st.guarantee.largest is None:
-        return f"“{metric}” is a distance that is not known here, and the guarantee states no near or no largest one."
+        return f"the audit does not know the distance “{metric}”, and the guarantee lacks a nearest or largest one."
     if not st.columns:
-        return f"“{metric}” is a distance that is not known here, and no distribution has a formula to check it on."
+        return f"the audit does not know the distance “{metric}”, and no distribution has a formula to check it."
     return ""
 
 
@@ -66,11 +66,11 @@ def check_distance(st: Statement) -> str:
 
     whole = named_distances(st.m, replace(g, metric=g.distance), list(st.words))
     if whole is None:
-        return f"totals are counted in “{g.distance}”, a distance that is not known here."
+        return f"totals are counted in “{g.distance}”, a distance that the audit does not know."
     at = np.argwhere(st.apart > whole * (1 + TOLERANCE) + TOLERANCE)
     if len(at):
         a, b = (st.words[i] for i in at[0])
-        message = f"{name(a)} and {name(b)} are farther apart than in “{g.distance}”, in which totals are counted."
+        message = f"{name(a)} and {name(b)} are farther apart than “{g.distance}” states, which counts the totals."
         raise _field_breach("distance", message, a, b)
     return ""
 
@@ -88,13 +88,13 @@ def check_near(st: Statement) -> str:
     nearest = rows.min(axis=1) if rows.size else np.empty(0)
     nearest = nearest[np.isfinite(nearest)]
     if not len(nearest):
-        return "no two words are compared, so that the typical distance could not be checked."
+        return "no two words are compared, so the typical distance could not be checked."
     # Among a few words the nearest one is farther than in a whole vocabulary, and no bound from below.
     few = st.m.by_word is None and near <= float(nearest.max())
     if not few and (found := _typical(nearest, near)) is not None:
         message = (
-            f"Of {len(nearest)} words the nearest other one is {found[0]:.3g} to {found[1]:.3g} away (the middle two "
-            f"thirds), and {near:.3g} is stated."
+            f"For the middle two thirds of {len(nearest)} words, the nearest word is {found[0]:.3g} to {found[1]:.3g} "
+            f"away, but {near:.3g} is stated."
         )
         raise _field_breach("near", message, st.words[0] if st.words else "")
     return ""
@@ -114,14 +114,14 @@ def check_largest(st: Statement) -> str:
         return ""
     some = np.concatenate([x[np.isfinite(x)] for x in (st.wide, st.apart)])
     if not len(some):
-        return "no two words are compared, so that the largest distance could not be checked."
+        return "no two words are compared, so the largest distance could not be checked."
     found, text = float(some.max()), st.words[0] if st.words else ""
     if found > largest * (1 + TOLERANCE) + TOLERANCE:
-        message = f"Two words are {found:.6g} apart, and {largest:.6g} is stated to be the largest distance."
+        message = f"Two words are {found:.6g} apart, but the stated largest distance is {largest:.6g}."
         raise _field_breach("largest", message, text)
     # Of a large vocabulary a bound may be stated, which is at most twice the distance.
     if st.m.by_word is not None and len(st.wide) == len(st.every) and largest > 2 * found * (1 + TOLERANCE) + TOLERANCE:
-        message = f"No two words are more than {found:.6g} apart, and {largest:.6g} is stated."
+        message = f"No two words are more than {found:.6g} apart, but {largest:.6g} is stated."
         raise _field_breach("largest", message, text)
     return ""
 
@@ -136,8 +136,8 @@ def check_group(st: Statement) -> str:
         if not np.array_equal(alike[a], alike[b]):
             c = int(np.flatnonzero(alike[a] != alike[b])[0])
             message = (
-                f"{name(st.words[a])} and {name(st.words[b])} are in one group, and only one of them is in that of "
-                f"{name(st.words[c])}."
+                f"{name(st.words[a])} and {name(st.words[b])} are in one group, but only one of them is "
+                f"in the group of {name(st.words[c])}."
             )
             raise _field_breach("group", message, st.words[a], st.words[b])
     if st.m.by_word is None:
@@ -149,7 +149,7 @@ def check_group(st: Statement) -> str:
     if stated and stated not in possible:
         least, most = int(sizes.min()), int(sizes.max())
         return (
-            f"“{st.guarantee.group}” names {number(stated)}, and the groups of {len(sizes)} words have "
+            f"“{st.guarantee.group}” names {number(stated)}, but the groups of {len(sizes)} words have "
             f"{least if least == most else f'{least} to {most}'} words."
         )
     return ""
@@ -163,6 +163,6 @@ def check_among(st: Statement) -> str:
     probes = [p for c in st.columns for p in c.probes]
     contexts = [public_context(m, p.prepared, p.index) for p in probes]
     if any(c is not None for c in contexts):
-        message = "A draw depends on what is public of its text, and the guarantee compares any two texts."
+        message = "A draw depends on the public part of its text, but the guarantee compares any two texts."
         raise _field_breach("among", message, probes[0].text)
     return ""

@@ -108,7 +108,7 @@ def check_notion(st: Statement) -> str:
         left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
         if len(left_out):
             a, b = (st.words[i] for i in left_out[0])
-            message = f"The guarantee is said to hold between any two words, and {name(a)} and {name(b)} are left out."
+            message = f"The guarantee claims any two words, but does not cover {name(a)} and {name(b)}."
             raise _field_breach("notion", a, message, b)
     return ""
 
@@ -121,7 +121,7 @@ def check_epsilon(st: Statement) -> str:
         more = t.guarantee.draws - sum(u.drawn for u in r.units) if t.guarantee.expected is None else 0
         most = t.guarantee.epsilon * (1 + max(0, more))
         if (spent := max((u.epsilon for u in r.units), default=0.0)) > most * (1 + TOLERANCE):
-            message = f"A piece of a rewrite of {name(t.text)} spends {spent:g}, and ε is {t.guarantee.epsilon:g}."
+            message = f"A piece of a rewrite of {name(t.text)} spends {spent:g}, but ε is {t.guarantee.epsilon:g}."
             raise _field_breach("epsilon", t.text, message)
     if g.notion != "approx":
         for column in st.columns:
@@ -129,7 +129,7 @@ def check_epsilon(st: Statement) -> str:
             a, b = divmod(int(np.argmax(loss)), len(loss))
             if _exceeds(float(loss[a, b]), g.epsilon):
                 one, other = column.probes[a].text, column.probes[b].text
-                message = f"{name(one)} and {name(other)} lose {loss[a, b]:.6g}, and ε is said to be {g.epsilon:g}."
+                message = f"The loss between {name(one)} and {name(other)} is {loss[a, b]:.6g}, but ε is {g.epsilon:g}."
                 raise _field_breach("epsilon", one, message, other)
     return ""
 
@@ -162,12 +162,12 @@ def check_bounded_range(st: Statement) -> str:
         if _exceeds(float(width[a, b]), g.epsilon):
             one, other = column.probes[a].text, column.probes[b].text
             message = (
-                f"Between {name(one)} and {name(other)} the log-ratios span {width[a, b]:.6g}, and a bounded range "
-                f"allows {g.epsilon:g}: composition by it would state too small a total."
+                f"Between {name(one)} and {name(other)} the log-ratios span {width[a, b]:.6g}, but a bounded range "
+                f"allows {g.epsilon:g}, so the composed total would be too small."
             )
             raise _field_breach("bounded_range", one, message, other)
     if not st.columns:
-        return "a bounded range is stated, and no distribution is stated that it could be checked on."
+        return "a bounded range is stated, but without a distribution it cannot be checked."
     return ""
 
 
@@ -191,8 +191,8 @@ def check_unit(st: Statement) -> str:
         released = {s.replacement.casefold() for s in r.steps if s.index in places}
         if len(released) > 1:
             message = (
-                f"{name(text)} has {len(places)} drawn words and became {name(r.text)}: they are drawn one by one, and "
-                f"{low.guarantee(text).draws} draws are counted."
+                f"{name(text)} has {len(places)} sampled words and became {name(r.text)}. They are sampled separately, "
+                f"but the guarantee counts {low.guarantee(text).draws} draws."
             )
             raise _field_breach("draws", text, message)
     return ""
@@ -203,7 +203,7 @@ def check_draws(st: Statement) -> str:
     for t in st.texts:
         pieces = max((sum(u.drawn and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
         if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
-            message = f"{name(t.text)} takes {need} draws, and {t.guarantee.draws} are counted."
+            message = f"{name(t.text)} takes {need} draws, but the guarantee counts {t.guarantee.draws}."
             raise _field_breach("draws", t.text, message)
     return ""
 
@@ -216,7 +216,7 @@ def check_total(st: Statement) -> str:
         spent += [("the pieces of a rewrite", math.fsum(u.epsilon for u in r.units if u.drawn)) for r in t.results]
         for what, together in spent:
             if _exceeds(together, g.total):
-                message = f"Of {name(t.text)} {what} spend {number(together)}, and the total is {number(g.total)}."
+                message = f"For {name(t.text)}, {what} spend {number(together)}, but the total is {number(g.total)}."
                 raise _field_breach("total", t.text, message)
     return ""
 
@@ -228,7 +228,7 @@ def check_expected(st: Statement) -> str:
         if g.expected is None:
             continue
         if not g.expected >= 0 or _exceeds(g.expected, g.total):
-            message = f"Of {name(t.text)} {g.expected:g} is expected, and the worst case is {g.total:g}."
+            message = f"For {name(t.text)}, the expected total is {g.expected:g}, but the worst case is {g.total:g}."
             raise _field_breach("expected", t.text, message)
         if t.results and st.m.alignment is not None:
             results = st.subject.rewriter.fresh(st.m, t.text, 8 * len(t.results), st.subject.seeds("expected")())
@@ -236,7 +236,7 @@ def check_expected(st: Statement) -> str:
             # Hoeffding's bound for numbers in [0, total].
             off = g.total * math.sqrt(math.log(2 / LEVEL) / (2 * len(results)))
             if abs(mean - g.expected) > off:
-                message = f"Rewrites of {name(t.text)} spend {mean:.3g} on average, and {g.expected:.3g} is expected."
+                message = f"Rewrites of {name(t.text)} spend {mean:.3g} on average, but {g.expected:.3g} is expected."
                 raise _field_breach("expected", t.text, message)
     return ""
 
@@ -249,8 +249,8 @@ def check_spent(st: Statement) -> str:
             continue
         if len(g.spent) != g.draws or _exceeds(max(g.spent), g.epsilon) or _exceeds(g.epsilon, max(g.spent)):
             message = (
-                f"Of {name(t.text)} {len(g.spent)} draws spend {max(g.spent):g} at most, and the guarantee counts "
-                f"{g.draws} of {g.epsilon:g}."
+                f"For {name(t.text)}, {len(g.spent)} draws spend at most {max(g.spent):g}, but the guarantee counts "
+                f"{g.draws} draws of {g.epsilon:g}."
             )
             raise _field_breach("spent", t.text, message)
     if st.guarantee.notion != "approx":
@@ -269,7 +269,7 @@ def _losses_are_spent(st: Statement) -> None:
         lost = sorted((loss[k] for k in keys if k in loss), reverse=True)
         for value, spent in zip(lost, sorted(_each(t.guarantee), reverse=True), strict=False):
             if _exceeds(value, spent):
-                message = f"Of {name(t.text)} a draw is said to spend {spent:g}, and loses {value:.6g}."
+                message = f"For {name(t.text)}, a draw should spend {spent:g}, but loses {value:.6g}."
                 raise _field_breach("spent", t.text, message)
 
 
@@ -294,7 +294,7 @@ def check_reason(st: Statement) -> str:
     g = st.guarantee
     if (g.notion == "none") != bool(g.reason):
         text = st.texts[0].text if st.texts else ""
-        raise _field_breach("reason", text, f"The notion is {g.notion!r}, and the reason is {g.reason!r}.")
+        raise _field_breach("reason", text, f"The notion is {g.notion!r}, but the reason is {g.reason!r}.")
     return ""
 
 

@@ -124,7 +124,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     """
     by_word = m.by_word
     if by_word is None:
-        raise InputError(f"{m.title} does not draw words one by one, so there are no words to audit it on: give texts.")
+        raise InputError(f"{m.title} does not sample words one by one. Give texts instead of words.")
     spread = _by_frequency(by_word)
     if n is None:
         n = NOISY_WORDS if m.distribution(m.prepare(_first_drawn(m, spread)), 0).draws is not None else WORDS
@@ -164,7 +164,7 @@ def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
         prepared = m.prepare(word)
         if prepared.document.tokens and not isinstance(_look(m, prepared, 0), str):
             return word
-    raise InputError("This mechanism draws no word of its vocabulary.")
+    raise InputError("This mechanism samples no word of its vocabulary. Give words that it replaces.")
 
 
 def _by_frequency(by_word: WordByWord) -> list[str]:
@@ -272,14 +272,14 @@ def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
         return (
             str(reason)
             if row is None
-            else MissingDistribution(f"it is drawn, and no chances are stated of it ({reason})")
+            else MissingDistribution(f"it is sampled, but has no stated probabilities ({reason})")
         )
     except OURS:
         raise
     except Exception as error:  # the mechanism's, at this word alone
         if row is None:
             raise
-        return MissingDistribution(f"what is stated of it cannot be had ({type(error).__name__}: {flat(str(error))})")
+        return MissingDistribution(f"it has no usable distribution ({type(error).__name__}: {flat(str(error))})")
     if m.by_word is not None and row is None:
         return "not in the vocabulary"
     return distribution

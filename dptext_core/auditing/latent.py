@@ -78,9 +78,9 @@ def behind_a_text(subject: Subject) -> Check | None:
         if loss is None:
             continue
         if shown > loss * (1 + 1e-9) + 1e-9:
-            message = f"their loss is at least {at_least(shown)}, and the stated noise allows {bound(loss)}"
+            message = f"their loss is at least {at_least(shown)}, but the stated noise allows {bound(loss)}"
         elif advantage is not None and gap > advantage + 1e-9:
-            message = f"tests differ by at least {gap:.0%} between the two, and the stated noise allows {advantage:.0%}"
+            message = f"the shares differ by at least {gap:.0%}, but the stated noise allows {advantage:.0%}"
         else:
             continue
         message = (
@@ -94,8 +94,8 @@ def behind_a_text(subject: Subject) -> Check | None:
         return Check(NAME, "refuted", f"{'; '.join(looked)}.", reason, witness, draws=draws)
     leak = min(least)
     message = (
-        f"“{one.text}” and “{other.text}”, which the stated noise makes most different: {'; '.join(looked)}. Seen "
-        f"where {format_share(leak)} of the rewrites identify the text with certainty"
+        f"“{one.text}” and “{other.text}”, which the stated noise distinguishes most: {'; '.join(looked)}. A leak is "
+        f"detected if {format_share(leak)} of the rewrites identify the text with certainty"
     )
     blind = (
         f"noise that is smaller than stated, as long as fewer than {format_share(leak)} of the rewrites identify "

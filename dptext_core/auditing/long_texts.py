@@ -154,7 +154,7 @@ def _judge(
     level = LEVEL / (tests + len(others))
     epsilon = float(m.config.epsilon)
     drawn = len(set(places.tolist()))
-    looked = f"A text of {last + 1} tokens, {drawn} of them drawn, rewritten {times} times at ε = {epsilon:.3g}"
+    looked = f"A text of {last + 1} tokens, {drawn} of them sampled, rewritten {times} times at ε = {epsilon:.3g}"
     if best[0] < level:
         _, a, b = best
         inside = (places >= a) & (places < b)
@@ -189,14 +189,14 @@ def _judge(
         given = len(others) - len(LENGTHS)
         looked += f". Texts of {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]} tokens"
         looked += f", and {pluralize(given, 'given text')}" * bool(given) + f", {TIMES} times each"
-        blind += f"{NOR}what shows only at lengths between these"
+        blind += f"{NOR}a leak only at lengths between these"
     n = len(seen) + sum(len(some) for _, some in others)
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)
 
 
 def _seen_from(x: float | None) -> str:
     """From which share of draws on a leak is seen, as a verb."""
-    return "would not be seen" if x is None else f"is seen where {format_share(x)} of their draws leak"
+    return "would not be detected" if x is None else f"is detected if {format_share(x)} of their draws leak"
 
 
 def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -215,7 +215,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
             if loss > guarantee.epsilon * (1 + TOLERANCE) + TOLERANCE and witness is not None:
                 message = (
                     f"Of two texts of {LONG} tokens that differ in their last 20, piece {i + 1} is stated to be "
-                    f"“{witness.output}” with a chance of {witness.p_first:.2g} and of {witness.p_second:.2g}, at ε = "
+                    f"“{witness.output}” with probability {witness.p_first:.2g} and {witness.p_second:.2g}, at ε = "
                     f"{guarantee.epsilon:.3g}."
                 )
                 return Check(
@@ -270,12 +270,12 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         reason = "long texts are recognised more often than the guarantee allows."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=n)
     leak = least_share(n, p, LEVEL) or 1.0
-    message = f"{looked}: seen where {format_share(leak)} of them come through."
+    message = f"{looked}: a leak is detected if {format_share(leak)} of them are recognised."
     return Check(
         NAME,
         "tested",
         message,
         leak=leak,
-        blind=f"fewer than {format_share(leak)} of long texts that come through",
+        blind=f"fewer than {format_share(leak)} of long texts being recognised",
         draws=n,
     )

@@ -69,11 +69,11 @@ def check_metadata(subject: Subject) -> Check | None:
         return Check(NAME, "not looked at", "", reason, needed=False)
     notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
-        f"The guarantee, what it names as exposed{notes} and errors of {texts:,} texts, which the guarantee of "
+        f"The guarantee, what it lists as not protected{notes} and errors of {texts:,} texts, which the guarantee of "
         f"{m.title} covers, in {compared:,} pairs: they are the same."
     )
     if not notes:
-        looked += " Notes, which say how much of a text was read, are for its author and were not compared."
+        looked += " Notes on how much of a text was read are for its author and were not compared."
     return Check(NAME, "not looked at" if unclear else "tested", looked, unclear)
 
 
@@ -94,7 +94,7 @@ def _compare(subject: Subject) -> tuple[int, int, str]:
             if (found := said[first].differs(said[other])) is None:
                 continue
             name, a, b = found
-            where = f"Of “{flat(first)}” it is {a}, of “{flat(other)}” {b}."
+            where = f"For “{flat(first)}” it is {a}, for “{flat(other)}” {b}."
             if name == "note":
                 unclear = (
                     "the note on how a text is read differs between two short texts that the guarantee covers. It is "
@@ -197,10 +197,10 @@ def said_of_words(subject: Subject) -> Check | None:
         return None
     some = "each" if len(alone) == len(words) else f"{len(alone):,} of them"
     looked = (
-        f"The guarantee, what it names as exposed and errors of all {len(words):,} words of the vocabulary that are "
-        f"drawn, in texts of up to {BLOCK}, and of {some} alone: they are the same."
+        f"The guarantee, what it lists as not protected and errors of all {len(words):,} sampled words of the "
+        f"vocabulary, in texts of up to {BLOCK}, and of {some} alone: they are the same."
     )
-    blind = f"metadata of a text only where two words stand in it together, or beyond {LONG} tokens"
+    blind = f"metadata that depend on two words together, or on words beyond {LONG} tokens"
     return Check(WORDS, "tested", looked, blind=blind)
 
 
@@ -269,7 +269,7 @@ def _of_words(subject: Subject, texts: Sequence[tuple[Sequence[str], str]]) -> i
             name, a, b = said.differs(own) or ("", "", "")
             refused = name == "error"
             if name != "note" and (_alike_by_words(m, others, words) if refused else _are_compared(m, other, text, {})):
-                where = f"Of “{flat(other)}” it is {a}, of “{flat(text)}” {b}."
+                where = f"For “{flat(other)}” it is {a}, for “{flat(text)}” {b}."
                 raise dependence_breach(name, other, where, text)
         classes.append((own, words, text))
     return len(texts)
@@ -303,7 +303,7 @@ def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]
         if known[1] != own and _are_compared(m, known[0], text, said):
             a, b = (_shorten(x) for x in _first_apart(known[1], own))
             what = "error" if isinstance(own, str) or isinstance(known[1], str) else "guarantee of a result"
-            where = f"Of “{flat(known[0])}” it is {a}, of “{flat(text)}” {b}."
+            where = f"For “{flat(known[0])}” it is {a}, for “{flat(text)}” {b}."
             raise dependence_breach(what, known[0], where, text)
 
 
@@ -323,8 +323,8 @@ def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
         for b in said:
             if said[b] != said[a] and _are_compared(m, a, b, said):
                 other = said[b].values[0][1]
-                where = f"“{flat(b)}” is rewritten" if not other else f"that of “{flat(b)}” is {_shorten(other)}"
-                where = f"The error of “{flat(a)}” is {_shorten(said[a].values[0][1])}, and {where}."
+                where = f"“{flat(b)}” is rewritten" if not other else f"the error of “{flat(b)}” is {_shorten(other)}"
+                where = f"The error of “{flat(a)}” is {_shorten(said[a].values[0][1])}, but {where}."
                 return dependence_breach("error", a, where, b)
     return None
 

@@ -121,10 +121,10 @@ class _Releases:
             return check
         if m.by_word is not None and (check := self._own(prepared)) is not None:
             return check
-        looked = f"Rewrites of {own} whose random numbers were exchanged, wholly and in part."
-        blind = "noise that comes from a weak generator which is seeded by more bits than its draws need"
+        looked = f"Rewrites of {own} with some or all random numbers exchanged."
+        blind = "a weak generator that is seeded with more bits than its draws need"
         if costly:
-            blind = "uniforms of few bits, where each draw takes a pass of a model; nor " + blind
+            blind = "uniforms of few bits, if each draw needs a pass of a model; nor " + blind
         return Check(NAME, "tested", looked, blind=blind, draws=self.draws)
 
     def rewrite(self, text: str | Prepared, stream: NoiseStream, exchange: Exchange | None = None) -> RewriteResult:
@@ -145,14 +145,14 @@ class _Releases:
             ways = {
                 "a second time": (self.m, seeded),
                 "by another instance": (new_instance(self.m), seeded),
-                "without saying that it has a seed": (self.m, unseeded(seeded)),
+                "with an undeclared seed": (self.m, unseeded(seeded)),
                 "without a seed, by another instance": (new_instance(self.m), unseeded(seeded)),
             }
             for way, (m, stream) in ways.items():
                 self.draws += 1
                 if m.rewrite(text, stream=stream).text != first:
-                    message = f" (the generator of {' and '.join(read)} was read meanwhile)" if read else ""
-                    message = f"“{flat(text)}” was rewritten otherwise {way}, with the same random numbers{message}."
+                    message = f" (the generator of {' and '.join(read)} was also read)" if read else ""
+                    message = f"“{flat(text)}” was rewritten differently {way}, with the same random numbers{message}."
                     where = f" ({', '.join(read)})" if read else ""
                     return self._refuted(text, message, f"{REPLAY}{where}.")
         return None
@@ -244,7 +244,7 @@ class _Releases:
             return None
         widest = max(found)
         few = f"{widest} bits or fewer"
-        message = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” came at a number of {few}."
+        message = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” is at a number of {few}."
         reason = f"the uniforms of its draws have {few}, so rarer outputs never occur, and no finite ε holds."
         try:
             d = self.m.distribution(prepared, 0) if has_alignment(self.m) else None
@@ -256,7 +256,7 @@ class _Releases:
                 return None  # so many bits are enough
             return self._refuted(prepared.text, message, reason)
         doubt = (
-            f"its random numbers are read to {few}, and without stated probabilities, it is unknown whether that "
+            f"only {few} of each random number are used. Without stated probabilities, it is unknown whether that "
             "is enough."
         )
         return Check(NAME, "not looked at", "", doubt, draws=self.draws)
@@ -374,8 +374,8 @@ class _Releases:
         others = sorted(set().union(*(p for p in moves.values() if i in p)) - {i})
         named = ", ".join(f"“{base.steps[j].original}”" for j in others)
         reason = (
-            f"the draw of “{base.steps[i].original}” has no noise of its own: all of it moves the draws of {named} "
-            "too, so it is unknown whether they are independent."
+            f"the draw of “{base.steps[i].original}” shares all its noise with the draws of {named}, so it is unknown "
+            "whether they are independent."
         )
         return Check(NAME, "not looked at", "", reason, draws=self.draws)
 

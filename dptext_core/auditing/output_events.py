@@ -29,16 +29,16 @@ _BLOCK = 100
 _LOOKED = 5
 _WORD = re.compile(r"\w+")
 EVENTS = {
-    "text": "are the very text",
+    "text": "are the text",
     "first": "begin with",
     "last": "end with",
-    "pieces": "have so many pieces:",
-    "word": "hold the word",
-    "blanks": "end with so many blanks:",
-    "inner": "have so many blanks:",
-    "length": "have so many characters:",
-    "capitals": "have so many capital letters:",
-    "marks": "have so many marks:",
+    "pieces": "have this number of pieces:",
+    "word": "contain the word",
+    "blanks": "end with this number of spaces:",
+    "inner": "have this number of spaces:",
+    "length": "have this number of characters:",
+    "capitals": "have this number of capital letters:",
+    "marks": "have this number of marks:",
 }
 
 
@@ -108,10 +108,10 @@ def check_totals(m: Mechanism, r: RewriteResult, guarantee: Guarantee) -> None:
     check_pieces(r.text, r.releases, m.title)
     spent = math.fsum(p.epsilon for p in r.releases)
     if spent > guarantee.total * (1 + 1e-9):
-        raise InputError(f"{m.title} spends {spent:g} in a rewrite, and promises {guarantee.total:g} for its text.")
+        raise InputError(f"{m.title} spends {spent:g} in a rewrite, but guarantees {guarantee.total:g} for its text.")
     if r.guarantee.total < guarantee.total * (1 - 1e-9):
         raise InputError(
-            f"{m.title} promises {r.guarantee.total:g} with a rewrite, and {guarantee.total:g} for its text: the "
+            f"{m.title} guarantees {r.guarantee.total:g} with a rewrite, but {guarantee.total:g} for its text: the "
             "smaller total is not a guarantee."
         )
 
@@ -177,17 +177,16 @@ def bounded_loss(
                 what += f" or one of {len(found) - 1:,} others"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
             message = (
-                f"Rewrites of “{texts[a].prepared.text}” {what} in {format_probability(log_low)} of the draws at "
-                f"least, those of "
-                f"“{texts[b].prepared.text}” in {format_probability(log_high)} at most."
+                f"Rewrites of “{texts[a].prepared.text}” {what} in at least {format_probability(log_low)} of the "
+                f"draws, and those of “{texts[b].prepared.text}” in at most {format_probability(log_high)}."
             )
             witness = Witness(
                 texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=message
             )
     limit = could_show(half, level, of_delta)
     tested = (
-        f"{2 * half:,} whole rewrites of each of {len(texts)} texts, by the events that anyone who reads them "
-        "could look for."
+        f"{2 * half:,} whole rewrites of each of {len(texts)} texts, compared by features that any reader could "
+        "count."
     )
     return replace(
         report, measured=best, claimed=claimed, delta=of_delta, witness=witness, detectable=limit, tested=tested

@@ -122,7 +122,7 @@ def _compare(
     stated = _latent_limits(m, texts, limits)
     against = bounded_loss(report, texts, stated, half, meter, LEVEL / (2 * TESTED))
     if stated and against.measured > against.claimed * (1 + TOLERANCE) + TOLERANCE:
-        return replace(against, verdict="refuted", reason=_UNDERSTATED, of="what its noise is stated to lose"), None
+        return replace(against, verdict="refuted", reason=_UNDERSTATED, of="its stated noise"), None
     report = _latent(report, texts, limits, stated)
     if report.exact and report.measured > report.claimed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted"), None
@@ -154,7 +154,7 @@ def _lacking(
         )
     if report.detectable < claimed and not report.exact and not states_pieces:
         return (
-            f"with {2 * half:,} rewrites of each text the largest loss that could have been found is "
+            f"with {2 * half:,} rewrites of each text the largest detectable loss is "
             f"{at_least(report.detectable)}, less than the claimed {bound(claimed)}."
         )
     return ""
@@ -169,9 +169,9 @@ def of_outputs(report: AuditReport) -> tuple[Check, ...]:
     if report.verdict == "inconclusive":
         return (*out, Check(name, "not looked at", "", *found, report.detectable, draws=report.draws))
     rare = min(1.0, 6 / max(1, report.draws // max(1, report.inputs)))
-    blind = f"what shows in fewer than {format_share(rare)} of the rewrites of a text"
+    blind = f"a fault in fewer than {format_share(rare)} of the rewrites of a text"
     if report.detectable < report.claimed < math.inf:
-        blind = f"by themselves a loss above {at_least(report.detectable)}{NOR}{blind}"
+        blind = f"a loss above {at_least(report.detectable)}, from draws alone{NOR}{blind}"
     tested = Check(
         "whole outputs", "tested", report.tested, "", report.witness, report.detectable, rare, blind, draws=report.draws
     )
@@ -218,13 +218,13 @@ def _latent(
     _, loss, a, b = worst
     one, other = (texts[i].prepared.text for i in (a, b))
     message = (
-        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of "
-        f"“{other}”: in all of its numbers beyond those of both."
+        f"Some noisy vectors are e^{at_least(loss)} times as likely for “{one}” as for “{other}”: those that exceed "
+        "both in every coordinate."
     )
     if delta := limits[a, b][1]:
         message = (
-            f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
-            f"{at_least(loss)} holds."
+            f"The vectors of “{one}” and “{other}” are so far apart that no ε below {at_least(loss)} holds with "
+            f"δ = {scientific(delta)}."
         )
     proven = "From the stated noise, for these texts and all possible outputs."
     return replace(

@@ -109,7 +109,7 @@ class Check:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            raise ConfigError(f"A check is one of {', '.join(STATUSES)}, not {self.status!r}.")
+            raise ConfigError(f"The status of a check must be one of {', '.join(STATUSES)}, not {self.status!r}.")
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class AuditReport:
             return f"{self.line}: {over}, and {allowed}. Inputs that were not tried may lose more."
         if self.verdict == "inconclusive":
             said = f"{over}, and {allowed}" if self.pairs else "nothing could be compared"
-            return f"{self.line}: {said}. The details say why this decides nothing."
+            return f"{self.line}: {said}. The details explain why the result is inconclusive."
         failed = next((c.name for c in self.checks if c.status == "refuted"), "the release")
         said = f"the check “{failed}” failed" if self.reason else f"{over}, where {allowed}"
         return f"{self.line}: {said}. The details name what shows it."

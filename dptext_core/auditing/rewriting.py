@@ -120,7 +120,7 @@ class Rewriter:
             asked = self._of(m)
             for other in () if more else [*asked.guarantees][-_BEFORE:]:
                 if other != text and _are_adjacent(asked.other, text, other):
-                    message = f"The error of “{flat(text)}” is “{flat(str(error))}”, and “{flat(other)}” is rewritten."
+                    message = f"The error of “{flat(text)}” is “{flat(str(error))}”, but “{flat(other)}” is rewritten."
                     raise dependence_breach("error", text, message, other) from error
             raise
 
@@ -182,7 +182,7 @@ class Rewriter:
         }
         for name, value in stated.items():
             if own[name] is not value and own[name] != value:
-                message = f"With a rewrite of “{flat(text)}” ({way}) the {name} is {own[name]!r}, and not {value!r}."
+                message = f"For a rewrite of “{flat(text)}” ({way}), the {name} is {own[name]!r}, not {value!r}."
                 raise Breach(text, message, f"the {name} released with a result differs from that of the mechanism.")
 
     def _named(
@@ -206,7 +206,7 @@ class Rewriter:
             return
         again = _repeat_rewrites(m, way, other, len(texts), stream, self.task)
         if again[i].noise_id != result.noise_id:
-            message = f"With the same noise, rewrites of “{flat(texts[i])}” and of “{flat(other)}” give it two names."
+            message = f"The same noise has different names in rewrites of “{flat(texts[i])}” and “{flat(other)}”."
             reason = "the name of the noise, which is released, depends on the text."
             raise Breach(texts[i], message, reason, other=other)
 

@@ -18,6 +18,7 @@ from ..mechanisms.config import finished
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee
 from ..result import Release, RewriteResult, releases_of
+from ..support.checks import pluralize
 from ..text.document import Document
 from ..text.skeleton import Edit
 from .report import Witness
@@ -78,7 +79,7 @@ def same_guarantee(result: RewriteResult, stated: Guarantee) -> None:
         if a != b and not (a != a and b != b):
             name = f"“{flat(result.original)}”"
             message = (
-                f"With a rewrite of {name} the {f.name} of the guarantee is {a!r}; of the text itself it is {b!r}."
+                f"For a rewrite of {name}, the {f.name} of the guarantee is {a!r}; for the text itself it is {b!r}."
             )
             raise Breach(result.original, message, "the guarantee of a result differs from that of its text.")
 
@@ -95,14 +96,14 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
     after = {s.index: s for s in result.steps if s.action == "insert"}
     known = result.original == text and len(steps) + len(after) == len(result.steps)
     if not known or sorted(steps) != list(range(len(tokens))) or not after.keys() <= steps.keys():
-        message = f"The steps of a rewrite of {name} are not those of its {len(tokens)} tokens."
+        message = f"The steps of a rewrite of {name} do not match its {len(tokens)} tokens."
         raise Breach(text, message, reason)
     edits = []
     for i, token in enumerate(tokens):
         step = steps[i]
         same = step.original == token.text and step.span == (token.start, token.end)
         if not same or step.action not in ("keep", "replace", "delete"):
-            raise Breach(text, f"Step {i} of a rewrite of {name} is not about its token “{token.text}”.", reason)
+            raise Breach(text, f"Step {i} of a rewrite of {name} does not match its token “{token.text}”.", reason)
         word = None if step.action == "keep" else step.replacement if step.action == "replace" else ""
         edits.append(Edit(word, after[i].replacement if i in after else None))
     texts = [edit.text for edit in edits]
@@ -110,21 +111,21 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
     skeleton, written = finished(result.config, skeleton, texts, [edit.after for edit in edits])
     for i, token in enumerate(tokens):
         if texts[i] is None and steps[i].replacement != written.get(i, token.text):
-            message = f"“{token.text}” in {name} is said to be kept, and “{steps[i].replacement}” was released for it."
+            message = f"“{token.text}” in {name} should be kept, but “{steps[i].replacement}” was released for it."
             raise Breach(text, message, reason)
     spliced = skeleton.render(edits)
     if result.text != spliced.text:
         own, rule = apart_at(result.text, spliced.text)
-        message = f"“{own}” was released of {name}, where its released words and what is kept give “{rule}”."
+        message = f"“{own}” was released for {name}, but its steps give “{rule}”."
         raise Breach(text, message, reason)
     for step in result.steps:
         if step.action != "delete" and result.text[slice(*step.out)] != step.replacement:
-            message = f"A step of a rewrite of {name} says “{step.replacement}” where another piece of the text stands."
+            message = f"A step of a rewrite of {name} states “{step.replacement}”, but its span in the text differs."
             raise Breach(text, message, reason)
     if result.pieces is not None:
         stated = releases_of(result.steps, result.trace.rules)
         if [(p.span, p.text, p.origin) for p in result.pieces] != [(p.span, p.text, p.origin) for p in stated]:
-            raise Breach(text, f"The pieces of a rewrite of {name} are not those of its steps.", reason)
+            raise Breach(text, f"The pieces of a rewrite of {name} do not match its steps.", reason)
 
 
 @dataclass
@@ -156,7 +157,7 @@ class Spelling:
         if (known := self._spelled(result)) is not None:
             if result.text != known:
                 own, rule = apart_at(result.text, known)
-                message = f"“{own}” was released of {name}, where the tokens that were drawn are written “{rule}”."
+                message = f"“{own}” was released for {name}, but its sampled tokens spell “{rule}”."
                 raise Breach(original, message, PIECES)
             return
         self._covered(original, result, pieces)
@@ -168,7 +169,7 @@ class Spelling:
         if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
             own, other = apart_at(result.text, text)
             message = (
-                f"The same pieces were drawn for two texts, and of one “{own}” was released, of the other “{other}”."
+                f"The same pieces were sampled for two texts, but “{own}” and “{other}” were released."
             )
             raise Breach(original, message, "the text around sampled pieces depends on the private text.", other=whose)
         others = [p for p in pieces if not p.drawn]
@@ -181,7 +182,7 @@ class Spelling:
 
     def _lacks(self, what: str) -> None:
         method = "Mechanism.audit_support.spelled"
-        self.unclear = f"{what}, and the mechanism does not say what a text is made of ({method})."
+        self.unclear = f"{what}, and the mechanism does not state how pieces are written ({method})."
 
     def _spelled(self, result: RewriteResult) -> str | None:
         """Return what the mechanism says is written where these candidates were drawn; None where it does not say."""
@@ -198,22 +199,22 @@ class Spelling:
             gap, inside = result.text[a:b], 0 < k < len(pieces)
             if gap and (not inside or gap != " "):
                 where = "after the last piece" if k == len(pieces) else "between pieces" if k else "before all pieces"
-                what = f"“{flat(gap)}” stands" if gap.strip() else f"{len(gap)} blank characters stand"
-                message = f"Of {name} a text was released in which {what} {where} and in none."
+                what = f"has “{flat(gap)}”" if gap.strip() else f"has {pluralize(len(gap), 'space')}"
+                message = f"A release of {name} {what} {where}, outside all of them."
                 raise Breach(original, message, PIECES)
             if inside and self._gaps.setdefault((pieces[k - 1].text, pieces[k].text), gap) != gap:
-                self._lacks("between the same two pieces a blank stands in one text and none in another")
+                self._lacks("the same two pieces are separated by a space in one text but not in another")
 
     def _listed(self, original: str, result: RewriteResult, i: int, piece: Release, d: TokenDistribution) -> None:
         known, text = result.candidate(i), piece.text.casefold()
         if known is not None:
             if d.candidates[known].strip().casefold() != text:
-                self._lacks("pieces are written otherwise than their candidates are listed")
+                self._lacks("pieces are spelled differently from their listed candidates")
             return
         at = [k for k, c in enumerate(d.candidates) if c.strip().casefold() == text]
         if not any(d.log_probs[k] > -float("inf") for k in at) and not (d.draws is not None and at):
             message = (
-                f"“{piece.text}” is piece {i} of a rewrite of “{flat(original)}”, and none of the {len(d):,} "
+                f"“{piece.text}” is piece {i} of a rewrite of “{flat(original)}”, but not one of the {len(d):,} "
                 "candidates that are stated to be possible there."
             )
             raise Breach(original, message, PIECES)

@@ -54,7 +54,7 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         seeds = st.subject.seeds("adjacency")
         one, other = (st.subject.rewriter.one(m, t, seeds()).text for t in (a, b))
         message = (
-            f"The guarantee says {name(g.adjacency)}, and {name(a)} became {name(one)}, {name(b)} became "
+            f"The guarantee states {name(g.adjacency)}, but {name(a)} became {name(one)}, {name(b)} became "
             f"{name(other)}: the unchanged parts identify the text."
         )
         raise Breach(a, message, _REASON, other=b)
@@ -63,13 +63,13 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         if g.among and (g.adjacency.custom or set(g.among.conditions) <= set(g.adjacency.conditions)):
             return ""
         return (
-            f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}: the guarantee must "
+            f"{name(a)} and {name(b)} are not compared, but the guarantee states {name(g.adjacency)}. It must "
             "state in “among” what both texts share."
         )
     missing = [part for part in m.adjacency_conditions if part not in g.adjacency.conditions]
     if missing:
         return (
-            f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}, which does not name "
+            f"{name(a)} and {name(b)} are not compared, but the guarantee states {name(g.adjacency)} without "
             f"“{missing[0]}”."
         )
     if g.adjacency == m.adjacency() and len(st.words) > 1 and m.by_word is not None:
@@ -78,8 +78,8 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         drawn = [s for s in steps if s.original == "qzxv" and s.action in ("replace", "delete") and not s.epsilon]
         if drawn and are_adjacent(m, known, unknown) is False:
             message = (
-                f"The guarantee says {name(g.adjacency)}, which compares {name(known)} with {name(unknown)}, and an "
-                "unknown word is not drawn as a known one is."
+                f"The guarantee states {name(g.adjacency)}, which compares {name(known)} with {name(unknown)}. But an "
+                "unknown word is sampled differently from a known one."
             )
             raise Breach(known, message, _REASON, other=unknown)
     return ""

@@ -49,7 +49,7 @@ def find_misstatement(texts: Sequence[OutputSample]) -> tuple[Witness, str] | No
         for word, times in t.drawn_first.items():
             at = word if isinstance(word, int) else place.get(word.strip())
             if at is None or not np.isfinite(log_p[at]):
-                message = f"“{word}” began a rewrite of “{t.prepared.text}”, and is stated to be impossible there."
+                message = f"“{word}” began a rewrite of “{t.prepared.text}”, but is stated to be impossible there."
                 reason = "a release is impossible under the stated distribution."
                 return Witness(t.prepared.text, t.prepared.text, (word,), 0.0, -math.inf, 0.0, told=message), reason
             counts[at] += times
@@ -90,8 +90,8 @@ def first_pieces(
             report, verdict="refuted", measured=loss, claimed=allowed, exact=True, witness=witness, of="the first piece"
         )
     message = (
-        f"For the first piece, from its stated distributions: it loses {bound(loss)} at most, and may lose "
-        f"{bound(allowed)}."
+        f"The stated distributions of the first piece: the loss is at most {bound(loss)}, and {bound(allowed)} is "
+        "allowed."
     )
     return replace(report, proven=message), None
 
@@ -205,8 +205,8 @@ def every_piece(
         f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
     )
     tested = (
-        f"{len(found.ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow what is stated of them, by how "
-        f"likely each was (p = {p:.2g})."
+        f"{len(found.ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow their stated distributions "
+        f"(p = {p:.2g})."
     )
     report = replace(
         report,

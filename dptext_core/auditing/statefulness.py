@@ -145,7 +145,7 @@ def _by_chances(
         )
         text = groups[best[1]][0][2]
         witness = Witness.of_rule(message, text)
-        reason = "the first rewrites of a text come through more often than is stated."
+        reason = "the first rewrites of a text leave words unchanged more often than stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     mean = float(np.mean([s.chance for *_, some in seen for s in some]))
     of_text = max(1, draws // len(seen))
@@ -155,8 +155,8 @@ def _by_chances(
         once_in(occasions) if enough is not None else least_share(of_text * occasions, mean, LEVEL / len(groups)) or 1.0
     )
     seen_from = format_share(leak)
-    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {seen_from} of the texts"
-    blind = f"a leak at the first rewrites of fewer than {format_share(leak)} of the texts"
+    message = f". A leak at the first or second rewrite is detected if it occurs for {seen_from} of the texts"
+    blind = f"a leak in the first rewrites of fewer than {format_share(leak)} of the texts"
     return Check(NAME, "tested", f"{looked}{message}.", leak=leak, blind=blind, draws=draws)
 
 
@@ -189,9 +189,9 @@ def _by_guesses(
                     f"{epsilon:.3g})."
                 )
                 witness = Witness.of_rule(message, texts[0], texts[1])
-                reason = "the first rewrites of a text come through more often than is promised."
+                reason = "the first rewrites of a text are recognised more often than the guarantee allows."
                 return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(released))
     seen_from = format_share(least)
-    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {seen_from} of the texts"
-    blind = f"a leak at the first rewrites of fewer than {format_share(least)} of the texts"
+    message = f". A leak at the first or second rewrite is detected if it occurs for {seen_from} of the texts"
+    blind = f"a leak in the first rewrites of fewer than {format_share(least)} of the texts"
     return Check(NAME, "tested", f"{looked}{message}.", leak=least, blind=blind, draws=len(released))

@@ -126,18 +126,18 @@ def _judge(m: Mechanism, text: str, tables: dict[str, np.ndarray]) -> Check | No
             name = max(means, key=lambda one: abs(means[one]))
             if (p := chance_of(means[name], n)) * tests < LEVEL:
                 message = (
-                    f"Of the {what} (“{flat(text)}”, ε = {epsilon:.3g}) numbers {i + 1}, {j + 1} and {k + 1} go "
-                    f"together: a product of where they lay has a mean of {means[name]:.2f} over {n} rewrites (a "
-                    f"chance of {p:.1g} for independent draws)."
+                    f"For the {what} (“{flat(text)}”, ε = {epsilon:.3g}), numbers {i + 1}, {j + 1} and {k + 1} depend "
+                    f"on each other: the mean product of their quantiles is {means[name]:.2f} over {n} rewrites "
+                    f"(probability {p:.1g} for independent draws)."
                 )
-                reason = "three draws depend on each other, so that what is stated of each does not add up."
+                reason = "three draws depend on each other, so their stated losses do not simply add up."
                 return Check(NAME, "refuted", "", reason, Witness.of_rule(message, text), draws=lies.size)
     if not compared:
         return None
     draws = sum(t.size for t in tables.values())
     looked = (
-        f"{compared} times three draws, in {min(CALLS, TIMES)} rewrites and more, at ε = {epsilon:.3g}: sums and XORs "
-        "of where they lay."
+        f"{compared} triples of draws, each in at least {min(CALLS, TIMES)} rewrites, at ε = {epsilon:.3g}: sums and "
+        "XORs of their quantiles."
     )
-    blind = f"three draws that go together by less than {least:.2f} of 1, or otherwise than by a sum or an XOR"
+    blind = f"three draws with a dependence below {least:.2f} of 1, or other than a sum or an XOR"
     return Check(NAME, "tested", looked, blind=blind, draws=draws)

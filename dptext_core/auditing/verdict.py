@@ -62,7 +62,7 @@ LATER: tuple[Look, ...] = (
     in_two_processes,
 )
 #: The checks of the loss of one draw, and of drawn words against what is stated of them.
-LOSS, DRAWN, CHANCES = "loss", "drawn words", "stated chances"
+LOSS, DRAWN, CHANCES = "loss", "replaced words", "stated probabilities"
 MOST_DRAWS = 10_000_000
 
 
@@ -151,13 +151,13 @@ def _has_whole_outputs_only(m: Mechanism) -> bool:
 def _checked_options(claim: float | None, draws: int | None, confidence: float) -> tuple[float | None, int | None]:
     """Return the claim and the draws, which are numbers that an audit can use. Raises ConfigError."""
     if claim is not None and (claim := real("claim", claim)) < 0:
-        raise ConfigError(f"claim is an ε of 0 or more, not {claim:g}.")
+        raise ConfigError(f"claim must be an ε of at least 0, not {claim:g}.")
     if draws is not None:
         draws = check_whole_number("draws", draws, 100)
         if draws > MOST_DRAWS:
-            raise ConfigError(f"draws is at most {MOST_DRAWS:,}. Give a smaller number.")
+            raise ConfigError(f"draws must be at most {MOST_DRAWS:,}. Give a smaller number.")
     if not 0.5 <= real("confidence", confidence) < 1:
-        raise ConfigError(f"confidence is at least 0.5 and below 1, not {shorten_repr(confidence)}.")
+        raise ConfigError(f"confidence must be at least 0.5 and below 1, not {shorten_repr(confidence)}.")
     return claim, draws
 
 
@@ -166,15 +166,15 @@ def _checked_inputs(m: Mechanism, inputs: Sequence[str | Prepared] | None) -> li
     if inputs is None:
         inputs = list(TEXTS[:4]) if _has_whole_outputs_only(m) else default_inputs(m)
     if isinstance(inputs, str):
-        raise InputError("inputs is a list of words or of texts. Put the text into a list.")
+        raise InputError("inputs must be a list of words or texts. Put the text into a list.")
     inputs = to_list(inputs, "words or texts")
     if not all(isinstance(one, str | Prepared) for one in inputs):
-        raise InputError("inputs is a list of words or of texts. Each of them is a str, or what prepare() made.")
+        raise InputError("inputs must be a list of words or texts: each a str or a result of prepare().")
     inputs = list(dict.fromkeys(inputs))
     if len(inputs) > MAX_INPUTS:
-        raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
+        raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Use a sample.")
     if not inputs:
-        raise InputError("Nothing is drawn for no inputs. Give words that the mechanism replaces.")
+        raise InputError("The list of inputs is empty. Give words that the mechanism replaces.")
     return inputs
 
 
@@ -219,15 +219,15 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
     probes, skipped = probes_of(m, subject.inputs, meter)
     if untold := inputs_without_statement(skipped):
         word, why = untold[0]
-        unstated = Check(CHANCES, "not looked at", "", f"of “{word}”: {why}.")
+        unstated = Check(CHANCES, "not looked at", "", f"for “{word}”: {why}.")
         report = replace(report, checks=(*report.checks, unstated))
         if not probes:
             return with_verdict(replace(report, skipped=tuple(skipped)))
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
-        raise InputError(f"Nothing is drawn for these inputs{why}. Give words that the mechanism replaces.")
+        raise InputError(f"The mechanism samples nothing for these inputs{why}. Give words that it replaces.")
     if len(probes) > MAX_INPUTS:
-        raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
+        raise InputError(f"These texts have {len(probes):,} replaced words; an audit takes {MAX_INPUTS:,}. Give fewer.")
     later = probes_after(m, probes, stream.at("before"), meter)[: MAX_INPUTS - len(probes)]
     subject = replace(subject, guarantee=m.guarantee(probes[0].prepared), probes=probes)
     first, began = report.checks, time.perf_counter()
@@ -332,7 +332,7 @@ def _loss(
             measured, witness = loss_beyond(probes, guarantee.delta, meter)
             report = replace(report, measured=measured, witness=witness)
         if (deep := too_deep(probes)) is not None:
-            reason = "an output is stated to be possible that the sampler cannot reach, so that no finite ε holds."
+            reason = "the sampler cannot reach an output that is stated to be possible, so no finite ε holds."
             return replace(report, measured=math.inf), Check(LOSS, "refuted", report.proven, reason, deep), count
     if report.pairs and _exceeds(report) and not (claim is None and guarantee.notion == "none"):
         return report, Check(LOSS, "refuted", report.proven, "", report.witness, draws=report.draws), count
@@ -387,13 +387,13 @@ def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
 def _describe_proof(report: AuditReport, guarantee: Guarantee, known: bool, exempt: int) -> str:
     if not report.pairs:
         return ""
-    left_out = f" {exempt:,} pairs are not compared, since the mechanism does not promise them." if exempt else ""
+    left_out = f" {exempt:,} pairs are not compared because the guarantee does not cover them." if exempt else ""
     if report.delta:
         return (
             "From the stated distributions, for these inputs and all outputs: no two of them differ by more "
             f"than δ = {scientific(report.delta)} at ε = {bound(report.claimed)}."
         )
-    where = "" if known else f" (its distances are taken from the mechanism: “{guarantee.metric}” is not known here)"
+    where = "" if known else f" (with the mechanism's own distances: the audit does not know “{guarantee.metric}”)"
     return f"From the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
@@ -401,16 +401,16 @@ def _describe_releases(tested: ReleaseFindings, own: float) -> str:
     if not tested.draws:
         return ""
     message = (
-        f"In {tested.draws:,} words drawn by whole rewrites ({tested.texts} texts, each of the inputs at least "
-        f"{tested.each} times) nothing departed from what is stated"
+        f"{tested.draws:,} words that whole rewrites sampled follow their stated distributions ({tested.texts} texts, "
+        f"each input at least {tested.each} times)"
     )
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
         epsilon = number(tested.leak_epsilon)
         fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
-        message += f"; words that stay in {fresh} of fresh draws too many, or in {each_way} of those of each way to "
-        message += "rewrite, would have been seen"
+        message += f". Words that are unchanged in {fresh} too many of the fresh draws would have been detected, or in "
+        message += f"{each_way} too many for each way to rewrite"
         if tested.leak_epsilon < own:
-            message += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
+            message += f" (at ε = {epsilon}, where almost no word is unchanged, so a leak shows best)"
     return message + "."
 
 
@@ -419,13 +419,13 @@ def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
     if tested.breach is not None:
         return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)
     if not tested.draws:
-        reason = "no word was drawn in the texts that were rewritten, so that what is stated could not be tested."
+        reason = "no word of the rewritten texts was sampled, so the stated distributions could not be tested."
         return Check(DRAWN, "not looked at", "", reason)
     blind = []
     if tested.leak_fresh is not None:
-        blind.append(f"a word that stays in fewer than {format_share(tested.leak_fresh)} of the draws too many")
+        blind.append(f"a word unchanged too often in fewer than {format_share(tested.leak_fresh)} of the draws")
     if report.exact and report.detectable < report.claimed < math.inf:
-        blind.append(f"by themselves a loss above {at_least(report.detectable)}")
+        blind.append(f"a loss above {at_least(report.detectable)}, from draws alone")
     detectable = report.detectable if report.exact else None
     return Check(
         DRAWN, "tested", report.tested, "", None, detectable, tested.leak_fresh, NOR.join(blind), draws=tested.draws
@@ -448,14 +448,14 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
         )
     elif not report.exact and report.detectable < report.claimed:
         missed = (
-            f"with {behind:,} draws the largest loss that could have been found is "
+            f"with {behind:,} draws the largest detectable loss is "
             f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
     if missed:
         return Check(LOSS, "not looked at", "", missed, report.witness, report.detectable, draws=behind)
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
-    message = f"In {behind:,} draws no set of outputs tells two inputs apart by more than is claimed."
+    message = f"In {behind:,} draws no set of outputs distinguishes two inputs by more than is claimed."
     blind = f"a loss in outputs that are rarer than {format_share(rarest)} of the draws"
     return Check(LOSS, "tested", message, "", report.witness, report.detectable, None, blind, draws=behind)
 

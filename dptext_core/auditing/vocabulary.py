@@ -97,13 +97,13 @@ def stated_words(subject: Subject) -> Check | None:
     part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
     blind = "" if whole else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
     looked = (
-        f"The stated distributions of {part} words of the vocabulary over all outputs, {pairs:,} pairs of near ones"
+        f"The stated distributions of {part} words of the vocabulary over all outputs, in {pairs:,} pairs of near words"
     )
     if worst > guarantee.epsilon * (1 + TOLERANCE) + TOLERANCE:
-        reason = "the stated distributions of two words differ by more than the promise allows."
+        reason = "the stated distributions of two words differ by more than the guarantee allows."
         return Check(STATED, "refuted", f"{looked}.", reason, witness, blind=blind)
     if unstated:
-        return _unstated_check(unstated, f"The stated distributions of {part} words, as far as there are any.")
+        return _unstated_check(unstated, f"The stated distributions of {part} words that have one.")
     return Check(STATED, "proven", f"{looked}.", blind=blind)
 
 
@@ -118,8 +118,12 @@ def _widest_gap(names: Sequence[str], top: np.ndarray, low: np.ndarray) -> tuple
 
 def _unstated_check(words: Mapping[str, None], looked: str) -> Check:
     n, first = len(words), next(iter(words))
-    many = f"“{first}”" if n == 1 else f"{n:,} words of the vocabulary, “{first}” among them,"
-    return Check(STATED, "not looked at", looked, f"no chances are stated of {many} though they are drawn.")
+    missing = (
+        f"“{first}” has no stated probabilities, although it is sampled."
+        if n == 1
+        else f"{n:,} words, such as “{first}”, have no stated probabilities, although they are sampled."
+    )
+    return Check(STATED, "not looked at", looked, missing)
 
 
 def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
@@ -261,16 +265,16 @@ def released_words(subject: Subject) -> Check | None:
             draws += 1
             hits[word, wanted[word]] += strip_word(became) == wanted[word]
     if (witness := _least_likely(m, reader, hits, tests)) is not None:
-        reason = "what is released for one word of the vocabulary does not follow what is stated of it."
+        reason = "the releases of one word of the vocabulary do not follow its stated distribution."
         return Check(RELEASED, "refuted", f"{looked}.", reason, witness, draws=draws)
-    blind = "" if whole else f"leaks of one word among {len(words) - len(chosen):,} that were not rewritten"
+    blind = "" if whole else f"a leak of one of the {len(words) - len(chosen):,} words that were not rewritten"
     usual = float(np.median(bounds(first)))
     leak = _one_word(usual, LEVEL / tests)
-    same = f"one word that comes out the same in fewer than {format_share(leak)} of its rewrites"
+    same = f"a word that has the same output in fewer than {format_share(leak)} of its rewrites"
     blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
-        f"; {_count(len(suspects))} stayed or came out the same{_repeat_note(len(suspects))}. One word that leaks, "
-        f"among those that were rewritten, is seen where it does in {format_share(leak)} of its rewrites"
+        f". Unchanged or the same output twice: {_count(len(suspects))}{_repeat_note(len(suspects))}. A leak of "
+        f"one rewritten word is detected if it occurs in {format_share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
 
@@ -313,7 +317,7 @@ def _count(n: int) -> str:
 
 
 def _repeat_note(n: int) -> str:
-    return f", which {'was' if n == 1 else 'were'} rewritten {AGAIN} times more" if n else ""
+    return f", rewritten {AGAIN} more times" if n else ""
 
 
 def _one_word(p: float, level: float) -> float:

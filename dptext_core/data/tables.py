@@ -355,13 +355,15 @@ def _load_source(name: str, loader: components.Loader, columns: tuple[str, ...],
                                      "loader.")
                 for column in columns:
                     if column not in row:
-                        raise InputError(f"Row {number} of the data set {called} has no column {shorten_repr(column)}.")
+                        raise InputError(f"Row {number} of the data set {called} has no column {shorten_repr(column)}. "
+                                         "Choose another column.")
                 yield {column: row[column] for column in columns}
         except DPTextError:
             raise
         except Exception as error:  # a user's code
             raise InputError(
-                f"The data set {called} could not be loaded: its loader stopped with {type(error).__name__}."
+                f"The data set {called} could not be loaded: its loader stopped with {type(error).__name__}. "
+                "Correct the loader."
             ) from error
 
     digest, count = hashlib.sha256(), 0
@@ -369,5 +371,5 @@ def _load_source(name: str, loader: components.Loader, columns: tuple[str, ...],
         task.check()
         digest.update(row_bytes(row))
     if not count:
-        raise InputError(f"The data set {called} has no rows.")
+        raise InputError(f"The data set {called} has no rows. Choose another one.")
     return Source(called, digest.hexdigest(), count, same_rows(rows, digest.hexdigest(), called))

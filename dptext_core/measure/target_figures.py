@@ -89,7 +89,7 @@ def _require_sampling(mechanism: Mechanism, kind: str) -> Alignment[Mechanism]:
     """Return the words that are sampled. Raises NoDistribution where a mechanism samples none by looking at it."""
     if kind != "total" and not mechanism.uses_epsilon:
         raise NoDistribution(f"{mechanism.title} replaces words without looking at them, so it has no {TARGETS[kind]}.")
-    return require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target")
+    return require_alignment(mechanism, f"has no {TARGETS[kind]}. Use the total as the target")
 
 
 @dataclass(frozen=True)

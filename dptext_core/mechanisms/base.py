@@ -242,7 +242,7 @@ class Mechanism(PreparationBase):
         """
         task = task or UNWATCHED
         if not isinstance(epsilons, Sequence | np.ndarray) or isinstance(epsilons, str | bytes) or not len(epsilons):
-            raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
+            raise ConfigError("epsilons must be a list of numbers. Give at least one ε.")
         variants = [self.replace(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
             raise ConfigError("A sweep takes one ε for each point, not a list.")
@@ -465,7 +465,7 @@ def _one_stream(seed: Any, stream: Any) -> NoiseStream:
     if seed is not None:
         raise ConfigError("Give a seed or a noise stream, not both.")
     if not isinstance(stream, NoiseStream):
-        raise ConfigError(f"stream is a dptext_core.NoiseStream, not {shorten_repr(stream)}.")
+        raise ConfigError(f"stream must be a dptext_core.NoiseStream, not {shorten_repr(stream)}.")
     return stream
 
 

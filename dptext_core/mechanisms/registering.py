@@ -58,9 +58,9 @@ def _check_class(cls: type[Mechanism]) -> None:
     if not cls.name.strip():
         raise ConfigError(f"{cls.__name__}.name is empty. Give the mechanism a name.")
     if cls.notion not in NOTIONS:
-        raise ConfigError(f"{cls.__name__}.notion is one of {', '.join(NOTIONS)}, not {cls.notion!r}.")
+        raise ConfigError(f"{cls.__name__}.notion must be one of {', '.join(NOTIONS)}, not {cls.notion!r}.")
     if not (isinstance(cls.config_cls, type) and dataclasses.is_dataclass(cls.config_cls)):
-        raise ConfigError(f"{cls.__name__}.config_cls is a class made with @dataclasses.dataclass(frozen=True).")
+        raise ConfigError(f"{cls.__name__}.config_cls must be a class made with @dataclasses.dataclass(frozen=True).")
     fields = {f.name: f for f in dataclasses.fields(cls.config_cls)}
     for name, field in fields.items():
         if not is_option(field):

@@ -278,7 +278,9 @@ def trunk_embeddings() -> np.ndarray:
             names = set(file.keys())
             x = file.get_tensor(key if key in names else f"bert.{key}").astype(np.float32)
     except (SafetensorError, OSError, KeyError) as error:
-        raise ModelUnavailable(f"The word embeddings of all-MiniLM-L6-v2 cannot be read ({error}).") from error
+        raise ModelUnavailable(
+            f"The word embeddings of all-MiniLM-L6-v2 cannot be read ({error}). Install its package again."
+        ) from error
     x -= x.mean(axis=0)
     x -= x.mean(axis=1, keepdims=True)
     x /= x.std(axis=1, keepdims=True) + 1e-6

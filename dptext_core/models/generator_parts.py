@@ -44,7 +44,7 @@ def _writable_ids(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:
     end = tokenizer.eos_token_id if end is None else end
     if end is None:
         raise ConfigError(
-            "The model names no token that ends a text (eos_token_id), so it cannot be used to write one."
+            "The model names no token that ends a text (eos_token_id), so it cannot write one. Choose another model."
         )
     special = set(tokenizer.all_special_ids)
     names = tokenizer.convert_ids_to_tokens(list(range(n)))
@@ -62,7 +62,7 @@ def _start_id(model: Any, tokenizer: Any) -> int:
     ):
         if found is not None:
             return int(found)
-    raise ConfigError("The model names no token that its decoder starts with (decoder_start_token_id).")
+    raise ConfigError("The model has no decoder_start_token_id, so it cannot write. Choose another model.")
 
 
 _CLOSING, _OPENING, _TIGHT = set(".,;:!?)]}%…"), set("([{$#"), set("-–—/@_")
@@ -214,5 +214,5 @@ def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
             f"{spec.id!r} has no tokenizer that can be read: get it again ({first_line(error)})."
         ) from error
     if not tokenizer.is_fast:
-        raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed.")
+        raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json). Choose another model.")
     return model, tokenizer

@@ -142,11 +142,11 @@ class Guarantee:
                 raise ConfigError("δ of a guarantee must be at least 0 and below 1, and 0 unless its notion is "
                                   "'approx'.")
         for notion, stated, what in (
-            (Notion.GROUP, self.group, "which words are a group"),
-            (Notion.METRIC, self.metric, "what the distance is"),
+            (Notion.GROUP, self.group, "the words of a group"),
+            (Notion.METRIC, self.metric, "a distance"),
         ):
             if self.notion is notion and not stated:
-                raise ConfigError(f"A guarantee of the notion '{notion}' states {what}: Guarantee(…, {notion}=…).")
+                raise ConfigError(f"A guarantee of the notion '{notion}' must state {what}: Guarantee(…, {notion}=…).")
 
     @property
     def total_delta(self) -> float:

@@ -200,7 +200,7 @@ def count_templates(kind: StrEnum, parameters: Mapping[str, Any]) -> tuple[str, 
 _REASONS = {
     ReasonKind.NO_NOISE: "the option “no noise” is on, so the new text is written from the exact vector of yours.",
     ReasonKind.MISMATCHED_NORMS: "the vector is clipped in one norm and the noise is calibrated to another. In "
-    "{dimensions} numbers, two texts can be √{dimensions} = {factor} times as far apart as the noise allows for, so "
+    "{dimensions} dimensions, two texts can be √{dimensions} = {factor} times as far apart as the noise allows for, so "
     "the nominal ε = {nominal} is really {real}.",
     ReasonKind.FEW_OUTPUTS: "a word can only become one of its few nearest words, whose number is sampled without "
     "looking at ε. So some outputs are practically impossible under one word and likely under another.{paper}",
@@ -327,8 +327,7 @@ def _template(g: Guarantee, draws: int, epsilon: float) -> list[str]:
 def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     if draws == 0:
         return [
-            "No word of your text was replaced by looking at it, so this guarantee protects nothing: everyone can read "
-            "what was kept."
+            "No sampling depended on your words, so this guarantee protects nothing: everyone can read what was kept."
         ]
     most = "At most {draws}" if g.expected is not None or not g.unit.is_word else "{draws}"
     drawn = f"{most} {_count_phrase(g, draws)}"

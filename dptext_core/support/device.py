@@ -89,8 +89,8 @@ def enough_memory(device: str) -> Iterator[None]:
             raise
         what = "This machine" if device == "cpu" else f"The device {device!r}"
         raise Busy(
-            f"{what} has not enough memory for a pass of the language model. Close other programs, or use a shorter "
-            "text."
+            f"{what} does not have enough memory for a pass of the language model. Close other programs, or use a "
+            "shorter text."
         ) from None
 
 

@@ -266,7 +266,7 @@ def samples_are_in_their_distribution(make: Make) -> None:
         _require(abs(d.probs.sum() - 1) <= 1e-9, f"the probabilities at {u.text!r} add up to {d.probs.sum()}")
         _require(np.array_equal(together.pop(i).probs, d.probs), f"the probabilities at {u.text!r} differ if computed "
                                                                  "separately")
-        _equal((d.probs.dtype, len(d.probs)), (np.dtype("float64"), len(d.candidates)), f"the chances at {u.text!r}")
+        _equal((d.probs.dtype, len(d.probs)), (np.dtype("float64"), len(d.candidates)), f"probabilities at {u.text!r}")
         known = r.candidate(i)
         seen.append((d.p(u.text) if known is None else d.probs[known]) > 0)
         # An estimate from draws may miss some possible words, but contains most samples.
@@ -432,7 +432,7 @@ def no_audit_check_finds_a_violation(make: Make) -> None:
         if look in MADE_ELSEWHERE:
             continue
         check = look(subject)
-        _require(check is None or check.status != "refuted", f"{look.__name__} refutes the promise: {check}")
+        _require(check is None or check.status != "refuted", f"{look.__name__} shows a violated guarantee: {check}")
 
 
 def _subject(make: Make) -> Subject:

@@ -67,11 +67,11 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
         REPLICATED if rise > 0.5 else CONTRADICTED,
         f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
         tuple(numbers),
-        "Words whose scores are above the upper end are tied, and no ε distinguishes them: among them is mostly the "
-        "word that was there. A wider range unties them, and spreads the same ε over more"
-        + (f": on this model it keeps more meaning from ε {better[0]:g} on." if better else ".")
-        + " At equal N_w the tied words are near in meaning, so that the narrow range may keep more of it; it needs a "
-        "larger ε for that.",
+        "All words with scores above the upper end are equally likely at any ε, and the original is usually one of "
+        "them. A wider range separates them, but spreads the same ε over more scores."
+        + (f" With this model, it preserves more meaning from ε {better[0]:g} on." if better else "")
+        + " The words above the upper end have similar meanings. At equal N_w, the narrow range may therefore preserve "
+        "more meaning, at a larger ε.",
         figure="clipping",
         drawn=rows,
     )

@@ -362,9 +362,9 @@ def _with_half(row: AnonymiserRow, column: str) -> str:
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench anonymisers``."""
     takes = parser("anonymisers", __doc__, "data", "stopwords", "out")
-    takes.add_argument("--lines", type=Path, metavar="FILE", help="what was measured, a line for a text")
+    takes.add_argument("--lines", type=Path, metavar="FILE", help="file of measurements, one line per text")
     takes.add_argument(
-        "--attackers", type=Path, metavar="FILE", help="what word attackers find in the texts of --lines, a line each"
+        "--attackers", type=Path, metavar="FILE", help="results of word attackers on --lines, one line per text"
     )
     takes.add_argument("--notes", type=Path, metavar="FILE", help="notes whose identifying spans are marked")
     takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
@@ -375,7 +375,7 @@ def main(argv: Sequence[str] = ()) -> int:
         print(boards())
         return 0
     if args.lines is None:
-        raise ConfigError("Name the file of what was measured with --lines FILE.")
+        raise ConfigError("Name the file of measurements with --lines FILE.")
     if args.data is not None or args.notes is not None:
         run(args)
     rows = rows_of(read_lines(args.lines), () if args.attackers is None else read_lines(args.attackers))

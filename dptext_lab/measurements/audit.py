@@ -118,7 +118,7 @@ def main(argv: Sequence[str] = ()) -> int:
         _measure(missing, places, there, args.out, say)
     except KeyboardInterrupt:
         if args.out:
-            say(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
+            say(f"Stopped. Finished rows are in {args.out}. Repeat the command to continue.")
         raise
     rows = [there[places[s]] for s in todo]
     print(_table(rows))
@@ -168,7 +168,7 @@ def _finished_rows(out: Path | None, places: Mapping[Setting, int]) -> dict[int,
         about, rows = content["about"], {setting_of(r): r for r in content["rows"]}
         origin = {k: about[k] for k in ("command", "version", "seed")}
     except (KeyError, TypeError) as error:
-        raise InputError(f"{out.name} exists and is no table of audits. Name another file with --out.") from error
+        raise InputError(f"{out.name} is not a table of audits. Name another file with --out.") from error
     if origin != {k: ABOUT[k] for k in origin}:
         raise InputError(
             f"{out.name} comes from {origin['command']}, version {origin['version']}, seed {origin['seed']}. Its rows "

@@ -58,7 +58,7 @@ def _table(rows: Sequence[tuple[dict[str, str], dict[str, str]]]) -> list[list[s
 def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     """Return a run's mode, settings and results."""
     if not (folder / CONFIG).is_file():
-        raise InputError(f"{shorten_repr(str(folder))} is no run: it has no {CONFIG}. Name the folder of a run.")
+        raise InputError(f"{shorten_repr(str(folder))} is not a run: it has no {CONFIG}. Name the folder of a run.")
     config = read_json(folder / CONFIG)
     if isinstance(config, dict) and config.get("kind") == autoencoder.KIND and (folder / LOG).is_file():
         return _pretraining_run(folder)
@@ -130,7 +130,7 @@ def _pretraining_run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]
                 "word piece accuracy": f"{best[0]['accuracy']:.3f}",
             }
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{LOG} in {folder.name} is no log of a pre-training. Name another folder.") from None
+        raise InputError(f"{LOG} in {folder.name} is not a pre-training log. Name another folder.") from None
     return "pretrain", asked, results
 
 

@@ -101,6 +101,6 @@ def notes(study: Mapping[str, Any]) -> list[str]:
         "without noise or at a large ε.",
         f"{'All' if n is None else f'At most {n:,}'} training sentences of each set were rewritten, with "
         f"{seeds} seed{'s' * (seeds > 1)}. “Word for word” is the share of rewrites that are a sentence of the "
-        "pre-training set; “nearest training text” and “own original” are the words in common, as a share of all "
-        "words, with the nearest such sentence and with the sentence that was rewritten.",
+        "pre-training set; “nearest training text” and “own original” are the share of words in common "
+        "with the nearest such sentence and with the rewritten sentence.",
     ]

@@ -241,10 +241,10 @@ EXPONENTIAL = (10.0, 14.0, 17.0, 25.0)
 CUT = (
     "Texts: the first 40 words of a text (25 of speeches). Data: everything runs on SST-2; Snips, ATIS, reviews and "
     "speeches have DP-MLM (not ATIS), 1-Diffractor (geometric, L2) and CusText's main line, Snips and ATIS ADePT too; "
-    "the tuned range and the public prior stand on SST-2, Snips and reviews, generators on SST-2. RTE and WNLI have "
+    "the tuned range and the public prior run on SST-2, Snips and reviews, generators on SST-2. RTE and WNLI have "
     "unprotected text only: no classifier beats guessing there; CoLA and MRPC are in the grid tuned. QNLI, QQP, MNLI, "
-    "STS-B, Yelp and Trustpilot are not there. Seeds: five; three on reviews, with one draw a sentence and with "
-    "ADePT; one with DP-MLM±, DP-Prompt, DP-Paraphrase and DP-BART, whose intervals are of texts and not of noise. "
+    "STS-B, Yelp and Trustpilot are excluded. Seeds: five; three on reviews, with the sentence bank and with ADePT; "
+    "one with DP-MLM±, DP-Prompt, DP-Paraphrase and DP-BART, whose intervals cover texts but not noise. "
     "With a public prior: parallel order only; `bench prior` compares the orders. DP-Prompt, DP-Paraphrase, DP-BART: "
     "the bundled models at a few ε; `bench generators` has more of them, and Gemma. CusText: one factor at a time "
     "around K = 50, balanced, record. Lists and noises of 1-Diffractor: around geometric noise and one list. MVC and "

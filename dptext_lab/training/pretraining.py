@@ -257,7 +257,7 @@ class _Run:
             same = known["settings"] == asdict(self.settings) and known["data"] == t.data
             t.ended = known["ended"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{log} is no log of a run ({type(error).__name__}). Name another folder.") from error
+            raise ConfigError(f"{log} is not a log of a run ({type(error).__name__}). Name another folder.") from error
         if not same:
             raise ConfigError(
                 f"The folder {self.out} has a run with other settings or other data. Name another folder, or repeat "

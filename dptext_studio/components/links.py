@@ -211,8 +211,10 @@ def _check_offered(field: dataclasses.Field, value: Any) -> None:
     meta, name = option_meta(field), field.name
     offered = public_hosting.offered_values(meta, field.default)
     if offered is not None and value not in offered:
-        raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shorten_repr(value)}.")
+        raise dpt.ConfigError(
+            f"{name} must be one of {', '.join(offered)} on this machine, not {shorten_repr(value)}."
+        )
     if meta.word_lists and not (len(value) == 1 and value[0] in CONFIGURATIONS):
         known = words.word_lists()
         if not 0 < len(value) <= MAX_LISTS or any(v not in known for v in value) or len(set(value)) < len(value):
-            raise dpt.ConfigError(f"{name} is L0, L1, L2, or up to {MAX_LISTS} of {', '.join(known)}, each once.")
+            raise dpt.ConfigError(f"{name} must be L0, L1, L2, or up to {MAX_LISTS} of {', '.join(known)}, each once.")

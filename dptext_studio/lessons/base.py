@@ -152,7 +152,7 @@ class Lesson(ABC):
         if self.control.values:
             if value not in self.control.values:
                 raise InputError(
-                    f"{self.control.label} is one of {', '.join(map(self.control.said, self.control.values))}."
+                    f"{self.control.label} must be one of {', '.join(map(self.control.said, self.control.values))}."
                 )
             return value
         word = str(value).strip()

@@ -91,7 +91,7 @@ class ManyTexts(Lesson):
         return Question(
             f"After one text at {epsilon_text(EPSILON)}, no reader can be more than {limit} sure. What may each of "
             f"{self.control.said(value)} spend on this fact, so that the same limit holds for all of them together?",
-            (f"ε = {one}: each text is protected", f"ε = {root}: divide by the root of {value}", f"ε = {share}"),
+            (f"ε = {one}: each text is protected", f"ε = {root}: divide by the square root of {value}", f"ε = {share}"),
         )
 
     def reveal(self, value: Any) -> Reveal:

@@ -19,13 +19,13 @@ CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "sixty_percent", "dp_
 SHOWN, MORE = 1, 2
 MEANING = {
     REPLICATED: "Half of the comparisons or more significantly agree with the claim.",
-    CONTRADICTED: "Comparisons are significantly against the claim, or show that the effect is too small.",
+    CONTRADICTED: "Comparisons significantly contradict the claim, or show that the effect is too small.",
     INCONCLUSIVE: "There are too few comparisons or texts to decide.",
     NOT_COMPARABLE: "The paper measured something else, or the setting decides.",
 }
 REPLIES = {
     REPLICATED: "That takes significant differences in at least half of the comparisons.",
-    CONTRADICTED: "That takes significant differences against the claim. Missing evidence does not contradict it.",
+    CONTRADICTED: "That takes significant differences in the other direction. Missing evidence does not contradict it.",
     INCONCLUSIVE: "More texts would not change this. Look at what was compared, and how far the numbers are apart.",
     NOT_COMPARABLE: "Here the paper's quantity was measured, so its claim can be tested.",
 }
@@ -57,7 +57,7 @@ class PaperClaim(Lesson):
         "The test is fixed before anyone looks at the numbers: what is compared, and how large a difference matters.",
     )
     task = "Choose a claim. Read the test and the numbers, and decide for yourself."
-    take_home = "A claim that was not replicated is not refuted: ask what was measured, and with how many texts."
+    take_home = "“Inconclusive” does not mean “contradicted”: ask what was measured, and with how many texts."
     control = Control("Claim", CLAIMS, CLAIMS[0], number_of)
     door: ClassVar[Setting] = Setting("diffractor", {}, 1.0)
 

@@ -112,8 +112,8 @@ class Vectors(Lesson):
                 f"for “{near}” is then {odds_text(usual * least)}.",
             ),
             (
-                "The nearest word absorbs small noise: a point that moves a little falls back on its own word. So "
-                "words return only at an ε whose limit is huge. Such a limit provides no practical protection.",
+                "The nearest word absorbs small noise: a point that moves a little returns to its own word. "
+                "Words are often unchanged only at an ε whose limit is huge, which provides no practical protection.",
                 "An ε per unit of distance depends on the scale of the vectors. Do not compare it with any other ε.",
             ),
             (Facts(("word", "distance d", f"limit at ε = {EPSILON:g}", f"limit at ε = {number(usual)}"), rows),),

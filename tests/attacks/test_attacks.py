@@ -147,7 +147,7 @@ def test_the_prior_counts_words_but_not_the_stop_words_that_are_kept():
     assert prior.chance == prior.p.max() and prior.chance_of(10) == pytest.approx(np.sort(prior.p)[-10:].sum())
     some = prior.only(["doctor", "Medicine", "xyzzy"])
     assert np.count_nonzero(some.p) == 2 and some.p.sum() == pytest.approx(1)
-    with pytest.raises(dpt.InputError, match="None of these words"):
+    with pytest.raises(dpt.InputError, match="samples none of these words"):
         prior.only(["xyzzy"])
     with pytest.raises(dpt.InputError, match="above 0"):
         attacks.public_prior(m, smoothing=0)
@@ -431,7 +431,7 @@ def test_sentences_name_the_guess_its_chance_and_the_original():
     message = posterior.sentence()
     assert posterior.top[0][0] in message and posterior.chance_guess in message and "physician" in message
     assert f"number {posterior.rank:,}" in message or "Here it is right" in message
-    assert "without the output" in attacks.expected_success(m, ["doctor", "nurse"]).sentence()
+    assert "Without the output" in attacks.expected_success(m, ["doctor", "nurse"]).sentence()
 
 
 @pytest.mark.parametrize(
@@ -515,7 +515,7 @@ def test_never_says_why():
     assert math.isinf(query.query_number(distribution(np.array([0.3, 0.7]))).n)
     assert "more often" in query.query_number(distribution(np.array([0.3, 0.7]))).sentence()
     assert "as often" in query.query_number(distribution(np.array([0.5, 0.5]))).reason
-    assert "never comes out" in query.query_number(distribution(np.array([0.0, 1.0]))).reason
+    assert "never released" in query.query_number(distribution(np.array([0.0, 1.0]))).reason
     close = query.query_number(distribution(np.array([0.5 + 1e-9, 0.5 - 1e-9])))
     assert math.isinf(close.n) and "more than" in close.reason
     assert query.query_number(distribution(np.array([0.99, 0.01]))).n == 1
@@ -756,9 +756,9 @@ def test_an_attacker_of_a_word_asks_for_one_that_was_drawn(name):
     m = dpt.get_mechanism("custext", epsilon=8.0)
     r = m.rewrite("My doctor.", seed=1)
     attacker = attacks.get_attacker(name)
-    with pytest.raises(dpt.InputError, match="say which"):
+    with pytest.raises(dpt.InputError, match="Choose a word"):
         attacker.attack(m, r)
-    with pytest.raises(dpt.NoDistribution, match="stays as it is"):
+    with pytest.raises(dpt.NoDistribution, match="is unchanged"):
         attacker.attack(m, r, 0)
 
 

@@ -42,7 +42,7 @@ def test_each_guess_is_that_of_the_attacker_and_the_best_finds_most_over_all_rew
     shares = {name: np.mean([x for hits in each for x in hits[name]]) for name in best.ASKED}
     assert finding.shares == pytest.approx(shares) and finding.success == max(finding.shares.values())
     assert finding.shares[finding.name] == finding.success and finding.words == 2 * len(each[0]["reader"])
-    assert f"“{best.ASKED[finding.name]}” finds most" in finding.sentence()
+    assert f"“{best.ASKED[finding.name]}” recovers the most" in finding.sentence()
     tied = dataclasses.replace(finding, shares=dict.fromkeys(best.ASKED, finding.success))
     assert sum(f"“{name}”" in tied.sentence() for name in best.ASKED.values()) == len(best.ASKED)
     assert [name for name, _ in finding.rows()] == list(best.ASKED.values())
@@ -119,7 +119,7 @@ def test_who_cannot_be_asked_is_named(released, monkeypatch):
     m, results = released
     finding = best.ask(m, results[:1])
     assert list(finding.shares) == ["same-word", "nearest-words", "language-model"]
-    assert "“Reader” was not asked: It states no chances." in finding.sentence()
+    assert "“Reader” was not used: It states no chances." in finding.sentence()
 
 
 def test_where_nothing_can_be_guessed_it_says_why():
@@ -141,4 +141,4 @@ def test_one_rewrite_is_as_good_as_a_list_and_anything_else_is_refused(released)
 
 def test_where_nobody_finds_a_word_nobody_is_called_the_best():
     finding = best.of_guesses({"same-word": [False] * 4, "reader": [False] * 4}, chance=0.1)
-    assert finding.sentence().startswith("Of 2 attackers, none finds anything: 0%")
+    assert finding.sentence().startswith("Of 2 attackers, none recovers anything: 0%")

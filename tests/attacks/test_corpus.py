@@ -92,18 +92,18 @@ def test_same_texts_count_once_by_their_first_rewrite(released):
 def test_where_there_is_no_formula_the_others_are_asked():
     m = Generator.create()
     finding = corpus.attack(m, m.rewrite(TEXTS, seed=2), seed=1)
-    assert list(finding.alone) == ["words", "vectors"] and "was not asked" in finding.sentence()
+    assert list(finding.alone) == ["words", "vectors"] and "was not used" in finding.sentence()
 
 
 def test_many_texts_are_not_each_held_under_each(released, monkeypatch):
     m, results = released
     monkeypatch.setattr(corpus, "MOST_CHANCES", 4)
     finding = corpus.attack(m, results, seed=1)
-    assert "for 4 texts at most, and these are 5" in finding.left_out["chances"]
+    assert "at most 4 texts, and there are 5" in finding.left_out["chances"]
     monkeypatch.setattr(corpus, "MOST", 4)
     with pytest.raises(dpt.InputError, match="at most 4"):
         corpus.attack(m, results)
-    with pytest.raises(dpt.InputError, match="two texts that differ"):
+    with pytest.raises(dpt.InputError, match="two different texts"):
         corpus.attack(m, results[:1] * 2)
 
 

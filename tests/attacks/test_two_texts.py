@@ -58,9 +58,9 @@ def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
 @pytest.mark.parametrize("name", ["private-support", "counting-blanks", "copied-word"])
 def test_a_planted_fault_loses_more_than_it_promises_and_its_twin_does_not(name):
     assert (found := check_guarantee(name, True, 80, seed=3).found) is not None and found.exceeds
-    assert "the promise is broken" in found.sentence()
+    assert "the guarantee is violated" in found.sentence()
     assert (twin := check_guarantee(name, False, 80, seed=3).found) is not None and not twin.exceeds
-    assert "no promise" in twin.sentence()
+    assert "not a guarantee" in twin.sentence()
 
 
 def test_what_was_learnt_from_is_not_tested_on(monkeypatch):
@@ -94,7 +94,7 @@ def test_the_mechanisms_own_chances_tell_best_and_what_cannot_be_is_certain():
     assert by["likelihood"] >= by["words"] - 0.05 and abs(by["form"]) < 1
     apart = two_texts.measure(m, ("doctor and", "doctor or"), 40, classifiers=("likelihood",), stream=NoiseStream(2))
     assert apart.advantage == 1 and apart.epsilon == apart.most and apart.promised == math.inf
-    assert "Nothing is promised between them" in apart.sentence()
+    assert "There is no guarantee between them" in apart.sentence()
 
 
 @pytest.mark.parametrize("cls", [Generator, Latent])
@@ -126,10 +126,10 @@ def test_what_it_cannot_be_asked():
     for pair, given, said in [
         (("a", "a"), {}, "the same"),
         (("a", "b"), {"draws": 19}, "20"),
-        (("a", "b"), {"draws": 20_001}, "20,000 times at most"),
+        (("a", "b"), {"draws": 20_001}, "at most 20,000 times"),
         (("a", "b"), {"confidence": 1.0}, "confidence"),
-        (("a", "b"), {"classifiers": ("magic",)}, "Name classifiers"),
-        (("a", "b"), {"classifiers": ()}, "Name classifiers"),
+        (("a", "b"), {"classifiers": ("magic",)}, "Choose classifiers"),
+        (("a", "b"), {"classifiers": ()}, "Choose classifiers"),
     ]:
         with pytest.raises(dpt.DPTextError, match=said):
             two_texts.measure(m, pair, **given)

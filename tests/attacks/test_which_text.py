@@ -214,7 +214,7 @@ def test_the_bound_says_what_it_comes_from(space):
     assert limit.value < 1 / (1 + math.exp(-5.0)), "these two are nearer than any two may be"
     m = dpt.get_mechanism("adept-original")
     limit = which_text.limit(m, [m.prepare(t) for t in ("play some jazz", "play some rock")])
-    assert limit.value == 1 and "nothing is guaranteed" in limit.said
+    assert limit.value == 1 and "there is no guarantee" in limit.said
     a, b = words(12)[:2]
     m = on(space, "santext", epsilon=2.0)
     loss = 2.0 * m.audit_support.distances([a, b])[0, 1]
@@ -276,4 +276,4 @@ def test_what_is_found_is_said_and_shows_no_text(space):
     assert a not in repr(found) and a not in repr(found.lineup) and found.rank == 1
     assert found.rows()[0] == (f"{a} {b}", "100%") and found.measured[0].answers == 2
     wrong = which_text.WhichText(lineup(("x", "y")), (0.5, 0.5), 1, found.limit)
-    assert wrong.rank == 2 and "Yours is guess number 2, with 50%." in wrong.sentence()
+    assert wrong.rank == 2 and "Your text is guess number 2, with 50%." in wrong.sentence()

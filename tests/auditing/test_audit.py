@@ -307,8 +307,8 @@ def test_a_report_is_plain_values():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"inputs": ["the"]}, dpt.InputError, "Nothing is drawn"),
-        ({"inputs": []}, dpt.InputError, "Nothing is drawn"),
+        ({"inputs": ["the"]}, dpt.InputError, "samples nothing"),
+        ({"inputs": []}, dpt.InputError, "is empty"),
         ({"inputs": "doctor"}, dpt.InputError, "list"),
         ({"inputs": [f"w{i}" for i in range(1001)]}, dpt.InputError, "at most 1,000"),
         ({"claim": -1.0}, dpt.ConfigError, "claim"),
@@ -375,7 +375,7 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     out = tmp_path / "audit.json"
     with pytest.raises(KeyboardInterrupt):
         bench.main(["--out", str(out)])
-    assert f"Stopped. What is done is in {out}" in capsys.readouterr().err
+    assert f"Stopped. Finished rows are in {out}" in capsys.readouterr().err
     before = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [r["mechanism"] for r in before] == ["custext", "custext", "diffractor"]
     measured.clear()
@@ -402,7 +402,7 @@ def test_the_bench_adds_to_no_table_of_another_version(change, tmp_path):
     with pytest.raises(dpt.InputError, match="Name another file"):
         bench.main(["--out", str(out)])
     out.write_text("[1]", encoding="utf-8")
-    with pytest.raises(dpt.InputError, match="is no table of audits"):
+    with pytest.raises(dpt.InputError, match="is not a table of audits"):
         bench.main(["--out", str(out)])
 
 

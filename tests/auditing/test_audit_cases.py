@@ -105,8 +105,8 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     if leak is None:
         assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
         everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
-        assert everywhere is not None and f"one in all places where {format_share(everywhere)} do" in check.looked
-        assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5: a leak")
+        assert everywhere is not None and f"all places if {format_share(everywhere)} are" in check.looked
+        assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5. A leak")
     else:
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
@@ -133,16 +133,16 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
     m = SimpleNamespace(config=SimpleNamespace(epsilon=2.0))
     check = long_texts._judge(m, "x " * 150, draws_at(hits), 4)  # type: ignore[arg-type]
     assert check is not None and check.draws == 800
-    looked = "A text of 399 tokens, 200 of them drawn, rewritten 4 times at ε = 2"
+    looked = "A text of 399 tokens, 200 of them sampled, rewritten 4 times at ε = 2"
     if tokens is None:
         assert check.status == "tested" and check.looked.startswith(
-            f"{looked}. A leak at one token would not be seen, "
+            f"{looked}. A leak at one token would not be detected, "
         )
         spans = 200 + 25 + 50
         late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
         assert (
             late is not None
-            and f"the last 16 tokens is seen where {format_share(late)} of their draws leak" in check.looked
+            and f"the last 16 tokens is detected if {format_share(late)} of their draws leak" in check.looked
         )
         assert check.leak == late and "anything after token 399" in check.blind
     else:
@@ -170,7 +170,7 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
         assert (
             check.status == "tested"
             and check.leak == least
-            and f"seen where {format_share(least or 1)} of them" in check.looked
+            and f"detected if {format_share(least or 1)} of them" in check.looked
         )
 
 
@@ -277,7 +277,7 @@ def test_what_lies_deeper_than_a_sampler_is_told_with_its_chance():
         "release",
     )
     assert (w.log_p_first, w.log_p_second, w.distance) == (-730.0, -math.inf, 0.0)
-    assert w.told.startswith("“b” is stated to have a probability of e^-730 under “v”, and the sampler reaches e^−720")
+    assert w.told.startswith("“b” is stated to have a probability of e^-730 under “v”, but the sampler only")
     estimate = Probe("two", None, "v", stated([0.0, -730.0], draws=9), None, 0, True)  # type: ignore[arg-type]
     assert exact.too_deep([estimate]) is None
     reaches = stated([0.0, -800.0], depth=1e6)
@@ -362,7 +362,7 @@ def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
         ({"notion": "metric"}, "inconclusive", "the guarantee counts distances between words"),
         ({"notion": "metric", "claim": 2.0}, "holds", ""),
         ({"pairs": False}, "inconclusive", "the guarantee covers no two of these texts"),
-        ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text the largest loss that could have been"),
+        ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text the largest detectable loss is"),
         ({"detectable": 1.9, "exact": 1.0}, "holds", ""),
         ({"detectable": 2.0}, "holds", ""),
         ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures that are rarer than 100 rewrites of a text"),
@@ -384,7 +384,7 @@ def test_what_parts_of_whole_outputs_come_to(given, verdict, reason, monkeypatch
     if "whole" in given and verdict == "holds":
         assert report.tested == "Pieces. Draws."
     if reason == outputs._UNDERSTATED:
-        assert report.of == "what its noise is stated to lose"
+        assert report.of == "its stated noise"
     if given.get("notion") == "metric" and verdict == "inconclusive":
         assert report.pairs == 0
 
@@ -493,9 +493,9 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
         (
             [*FINE[:2], a_step(2, "replace", "y", 2.1)],
             3.0,
-            "promises a total of 3, its words spend 3.1, and the guarantee",
+            "states a total of 3, its words spend 3.1, and the guarantee",
         ),
-        (FINE, 2.9, "promises a total of 2.9, its words spend 2, and the guarantee of the text says 3."),
+        (FINE, 2.9, "states a total of 2.9, its words spend 2, and the guarantee of the text says 3."),
     ],
 )
 def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told, monkeypatch):
@@ -593,7 +593,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
     report = output_events.bounded_loss(FOUND, texts, limits, half, Meter(), level)
     assert report.measured == pytest.approx(max(0.0, most)) and (report.claimed, report.delta) == limits[a, b]
     assert report.detectable == sampled.could_show(half, alpha, delta)
-    assert report.tested.startswith("400 whole rewrites of each of 3 texts, by the events")
+    assert report.tested.startswith("400 whole rewrites of each of 3 texts, compared by features")
     w = report.witness
     assert w is not None and (w.first, w.second, w.outputs, w.distance) == (
         texts[a].prepared.text,
@@ -602,7 +602,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         1.0,
     )
     message = output_events.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
-    assert f"Rewrites of “{w.first}” {message} in " in w.told and " of the draws at least" in w.told
+    assert f"Rewrites of “{w.first}” {message} in at least " in w.told and " of the draws" in w.told
     assert output_events.bounded_loss(FOUND, texts, {}, half, Meter(), level) is FOUND
 
 
@@ -634,11 +634,11 @@ def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most()
     assert (report.witness.first, report.witness.second, report.witness.log_p_second) == ("one", "two", -1.5)
     assert (
         report.witness.told
-        == "The noisy vectors of “one” and “two” lie so far apart that with δ = 0.02 no ε below 1.5 holds."
+        == "The vectors of “one” and “two” are so far apart that no ε below 1.5 holds with δ = 0.02."
     )
     pure = {pair: (allowed, 0.0) for pair, (allowed, _) in limits.items()}
     told = outputs._latent(FOUND, texts, pure, stated_).witness.told  # type: ignore[union-attr]
-    assert told.startswith("The noisy vector of “one” can come out where it is e^1.5 times as likely as that of “two”")
+    assert told.startswith("Some noisy vectors are e^1.5 times as likely for “one” as for “two”")
     unlimited = limits | {(0, 2): (math.inf, 0.01)}
     assert outputs._latent(FOUND, texts, unlimited, stated_).measured == 3.0
     assert outputs._latent(FOUND, texts, limits, {}) is FOUND
@@ -693,9 +693,9 @@ def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
     [
         (2.0, 2.0, None),
         (2.0 + 1e-9, 2.0, None),
-        (2.1, 2.0, "spends 2.1 in a rewrite, and promises 2"),
+        (2.1, 2.0, "spends 2.1 in a rewrite, but guarantees 2"),
         (1.0, 2.0 - 1e-9, None),
-        (1.0, 1.9, "promises 1.9 with a rewrite, and 2 for its text"),
+        (1.0, 1.9, "guarantees 1.9 with a rewrite, but 2 for its text"),
         (1.0, 2.5, None),
     ],
 )
@@ -791,7 +791,7 @@ def test_a_blank_stands_between_two_pieces_alone(n):
         with pytest.raises(rules.Breach) as breach:
             spelling._covered("t", SimpleNamespace(text=other), given)  # type: ignore[arg-type]
         assert breach.value.witness.told == (
-            f"Of “t” a text was released in which 1 blank characters stand {where} and in none."
+            f"A release of “t” has 1 space {where}, outside all of them."
         )
 
 
@@ -848,7 +848,7 @@ def test_coincidences_of_each_two_rewrites_are_counted_place_by_place(shared):
         lags, over = found[2 * kind + 1]
         assert (
             set(tests) == {(a, b) for a in range(n) for b in range(a + 1, n)}
-            and over == f"{said}, over all texts so far apart"
+            and over == f"{said}, over all pairs of texts at this distance"
         )
         for a, b in tests:
             hits, chance = count(a, b)[kind]
@@ -914,7 +914,7 @@ def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wa
             0.5,
             150,
             0,
-            f"tests differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%} between the two, and the stated noise",
+            f"the shares differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%}, but the stated noise",
         ),
         (None, 0.5, 150, 0, ""),
         (1.0, None, 80, 75, ""),
@@ -1029,11 +1029,11 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
     else:
         assert check.status == "tested"
         one = vocabulary._one_word(1 / 12, LEVEL / (1 + len(again[0])))
-        assert check.leak == one and f"is seen where it does in {format_share(one)} of its rewrites" in check.looked
+        assert check.leak == one and f"is detected if it occurs in {format_share(one)} of its rewrites" in check.looked
         message = (
-            "none of them stayed or came out the same."
+            "Unchanged or the same output twice: none of them."
             if not again[0]
-            else "1 of them stayed or came out the same, which was rewritten 30 times more."
+            else "Unchanged or the same output twice: 1 of them, rewritten 30 more times."
         )
         assert message in check.looked, check.looked
 

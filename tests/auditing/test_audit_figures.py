@@ -574,7 +574,7 @@ def test_two_promises_of_one_text_are_told_apart():
     for one in (r, fresh):
         with pytest.raises(rules.Breach) as seen_:
             rules.same_guarantee(replace(one, guarantee=replace(one.guarantee, total=9.0)), m.guarantee("The doctor"))
-        assert "the total of the guarantee is 9.0; of the text itself it is 2.0" in seen_.value.witness.told
+        assert "the total of the guarantee is 9.0; for the text itself it is 2.0" in seen_.value.witness.told
     nan = replace(m.guarantee("The doctor"), largest=math.nan)
     rules.same_guarantee(replace(fresh, guarantee=replace(nan, largest=float("nan"))), nan)
 
@@ -890,7 +890,7 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
     else:
         least = release_statistics.least_share(60, 0.5, 5e-8 / 10)
         assert least is not None and check.status == "tested" and check.leak == least < 1
-        assert check.looked.startswith(f"{looked}: a leak") and check.blind.startswith("a leak at the first rewrites")
+        assert check.looked.startswith(f"{looked}. A leak") and check.blind.startswith("a leak in the first rewrites")
 
 
 def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
@@ -910,10 +910,10 @@ def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
     assert of({"a": "", "b": ""}) is None and of({"a": "same", "b": "same"}) is None
     found = of({"a": "same", "b": "same", "c": "other"})
     assert found.witness.first == "a" and found.witness.second == "c" and "error depends" in found.reason
-    assert found.witness.told == "The error of “a” is “InputError: same”, and that of “c” is “InputError: other”."
+    assert found.witness.told == "The error of “a” is “InputError: same”, but the error of “c” is “InputError: other”."
     found = of({"a": "", "b": "x"})
     assert (found.witness.first, found.witness.second) == ("b", "a")
-    assert found.witness.told == "The error of “b” is “InputError: x”, and “a” is rewritten."
+    assert found.witness.told == "The error of “b” is “InputError: x”, but “a” is rewritten."
     # Where words are drawn in places, two words are alike that have a distance.
     assert of({"a": "", "b": "x"}, whole=False) and not of({"a": "", "b": "x"}, whole=False, far=True)
     assert not of({"a c": "", "b": "x"}, whole=False)
@@ -927,7 +927,7 @@ def test_a_confidence_is_from_one_half_to_below_one(confidence):
     with pytest.raises(dpt.ConfigError, match=r"at least 0\.5 and below 1, not"):
         dpt.audit(Swap.create(), confidence=confidence)
     for least in (0.5, 0.999):
-        with pytest.raises(dpt.InputError, match="Nothing is drawn for no inputs"):
+        with pytest.raises(dpt.InputError, match="The list of inputs is empty"):
             dpt.audit(Swap.create(), [], confidence=least)
 
 
@@ -957,7 +957,8 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
 
     check = look(2.0)
     assert asked == [vocabulary._TOGETHER] * 2 + [30] and check is not None
-    assert check.status == "refuted" and "all 430 words of the vocabulary over all outputs, 430 pairs" in check.looked
+    assert check.status == "refuted"
+    assert "all 430 words of the vocabulary over all outputs, in 430 pairs" in check.looked
     w = check.witness
     assert w is not None and w.outputs == ("x",) and w.log_p_first == np.log(0.7) and w.log_p_second == np.log(0.05)
     assert w.told == "“x” is e^2.64 times as likely under one word of the vocabulary as under another."
@@ -1017,8 +1018,8 @@ def test_what_leaves_with_a_release_is_the_same_for_texts_that_are_alike():
     look("a", "zzz", "b", "c")  # beyond the first three
     assert asked == list("abab") and metadata_leakage.REWRITTEN == 3
     for group, what in (
-        ("ac", "Of “a” it is “2”, of “c” “3”."),
-        ("bac", "Of “b” it is “2”, of “c” “3”."),
+        ("ac", "For “a” it is “2”, for “c” “3”."),
+        ("bac", "For “b” it is “2”, for “c” “3”."),
     ):
         with pytest.raises(rules.Breach) as breach:
             look(*group)
@@ -1107,7 +1108,7 @@ def test_a_blank_between_two_pieces_is_expected_between_the_same_two():
     text = "sun rainfog"
     pieces = [SimpleNamespace(span=x, text=text[slice(*x)]) for x in ((0, 3), (4, 8), (8, 11))]
     spelling._covered("t", SimpleNamespace(text=text), pieces)  # type: ignore[arg-type]
-    assert spelling.unclear.startswith("between the same two pieces a blank stands in one text and none in another")
+    assert spelling.unclear.startswith("the same two pieces are separated by a space in one text but not in another")
     other = rules.Spelling(Generator.create())
     for text, spans in (("sun rainfog", ((0, 3), (4, 8), (8, 11))), ("sun hail fog", ((0, 3), (4, 8), (9, 12)))):
         other._covered("t", SimpleNamespace(text=text), [SimpleNamespace(span=x, text=text[slice(*x)]) for x in spans])  # type: ignore[arg-type]

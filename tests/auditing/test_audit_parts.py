@@ -122,7 +122,7 @@ def test_what_lies_deeper_than_the_sampler_goes_is_found():
     log_p[0, 1] = -719.9
     assert exact.too_deep(probes(log_p)) is None
     log_p[0, 1] = -720.1
-    assert "never comes out" in exact.too_deep(probes(log_p)).sentence()
+    assert "never released" in exact.too_deep(probes(log_p)).sentence()
     log_p[0, 1] = -math.inf
     assert exact.too_deep(probes(log_p)) is None, "what is impossible is not said to come out"
 
@@ -248,8 +248,8 @@ def test_of_a_word_that_is_drawn_without_stated_chances_nothing_can_be_told(cls,
     report = auditing.audit(over(SPACE, cls, epsilon=3.0, recase="none", keep_stopwords=False), draws=100)
     assert report.verdict == "inconclusive" and word in dict(report.skipped)
     checks = {c.name: c for c in report.checks}
-    assert checks["stated chances"].status == "not looked at"
+    assert checks["stated probabilities"].status == "not looked at"
     if cls is Silent:
-        assert "no chances are stated of 10 words" in checks["stated distributions of every word"].reason
+        assert "have no stated probabilities" in checks["stated distributions of every word"].reason
     else:
         assert "ValueError: “row 25 is bad”" in report.reason and len(report.skipped) == 1

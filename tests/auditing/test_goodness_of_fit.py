@@ -363,7 +363,7 @@ def test_what_the_sampler_cannot_reach_is_found(monkeypatch):
     m = of(SanText, epsilon=900.0, space=space)
     report = checked(m)
     assert (
-        report.verdict == "refuted" and report.measured == math.inf and "never comes out" in report.witness.sentence()
+        report.verdict == "refuted" and report.measured == math.inf and "never released" in report.witness.sentence()
     )
 
 
@@ -381,7 +381,7 @@ def test_distances_are_those_that_the_promise_names():
         def _metric(self):
             return Metric("custom", text="a distance of my own")
 
-    assert "not known here" in checked(of(Unknown)).proven
+    assert "the audit does not know" in checked(of(Unknown)).proven
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ SPACE = random_space(60, 4)
 LOOKS = (entry_points.through_entry_points, noise_source.noise_source, three_way.three_together)
 INPUTS = ["doctor", "hospital", "music", "garden"]
 #: What cannot be told in principle: whether a generator of somebody's own, or numbers that words share, are enough.
-DOUBTS = {"own-generator": "uses another generator", "xor-noise": "no noise of its own"}
+DOUBTS = {"own-generator": "uses another generator", "xor-noise": "shares all its noise"}
 #: What another check of a whole audit finds before, or a second process.
 PROCESSES = ("counted-key", "process-key")
 

@@ -232,7 +232,7 @@ def test_a_report_in_plain_values():
             {"verdict": "inconclusive", "claimed": math.inf},
             "Inconclusive: the largest loss is 1.5 over 3 inputs, and no",
         ),
-        ({"verdict": "inconclusive", "pairs": 0}, "Inconclusive: nothing could be compared. The details say why"),
+        ({"verdict": "inconclusive", "pairs": 0}, "Inconclusive: nothing could be compared. The details explain why"),
     ],
 )
 def test_the_sentence_is_short_and_the_details_have_everything(changed, said):

@@ -149,8 +149,8 @@ def test_what_is_said_of_one_word_of_a_vocabulary_is_compared(cls):
     check = said_of_words(subject(cls))
     assert check.status == "refuted" and "depends on the private text" in check.reason
     fine = of_sound(said_of_words)
-    assert fine.status == "tested" and "all 500 words" in fine.looked and f"up to {BLOCK}" in fine.looked
-    assert "two words stand in it together" in fine.blind
+    assert fine.status == "tested" and "all 500 sampled words" in fine.looked and f"up to {BLOCK}" in fine.looked
+    assert "depend on two words together" in fine.blind
 
 
 def test_what_is_said_of_a_text_of_hundreds_of_words_is_compared():

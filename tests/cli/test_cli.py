@@ -308,7 +308,7 @@ def test_distribution_by_index_and_by_word(run):
     assert (data["index"], data["source"], data["others"]["words"]) == (0, "one", 0)
     assert [t["word"] for t in data["top"]] == ["yy", "one", "x"]
     assert sum(t["probability"] for t in data["top"]) == pytest.approx(1)
-    assert "stands at 0, 2" in err
+    assert "is word 0, 2" in err
 
 
 @pytest.mark.parametrize(
@@ -660,7 +660,7 @@ def test_attack_says_what_an_attacker_finds_out(run):
         (("--attacker", "nobody"), "There is no attacker"),
         (("--attacker", "static"), "needs a data set"),
         (("--attacker", "best-guess", "--index", "99"), "no step 99"),
-        (("--attacker", "best-guess", "--index", "0"), "stays as it is"),
+        (("--attacker", "best-guess", "--index", "0"), "is unchanged"),
         (("--attacker", "best-guess", "--answers", "2"), "does not use --answers"),
         (("--attacker", "reader", "--word", "doctor"), "does not use --word"),
         (("--attacker", "best", "--index", "1"), "does not use --index"),
@@ -680,7 +680,7 @@ def test_attack_looks_at_a_corpus_a_text_in_each_line(run, tmp_path):
     assert status == 0 and "all 3 texts" in out and "one to one" in out and console.OWNER_ONLY not in err
     assert "doctor" not in out and "violin" not in out
     status, out, _ = run(*given, "--attacker", "best-of-texts")
-    assert status == 0 and "finds most" in out
+    assert status == 0 and "recovers the most" in out
     for more, says in ((("--word", "train"), "does not use --word"), (("--answers", "2"), "does not use --answers")):
         status, _, err = run(*given, "--attacker", "linking", *more)
         assert status == 2 and says in err
@@ -715,7 +715,7 @@ def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
         "My friend.",
     }
     status, out, _ = run("attack", *writer, "--attacker", "which-text", "--draws", "0", "--word", "doctor", text)
-    assert status == 0 and "all of the text but “doctor”" in out and "95% interval" not in out
+    assert status == 0 and "every word except “doctor”" in out and "95% interval" not in out
     assert run(*given, "--word", "doctor", text)[0] == 2
     status, _, err = run("attack", *writer, "--attacker", "which-text", "--candidates", str(tmp_path / "no"), text)
     assert status == 2 and "Cannot read" in err
@@ -765,7 +765,7 @@ def test_attack_and_audit_tell_two_texts_apart(run, writer, tmp_path, light, qui
     other.write_text("A lawyer went home.\n", encoding="utf-8")
     given = ("attack", *writer, "--attacker", "two-texts", "--candidates", str(other), "The doctor told my friend.")
     status, out, err = run(*given, "--draws", "20")
-    assert status == 0 and "bag of words" in out and "no promise" in out and console.OWNER_ONLY in err
+    assert status == 0 and "bag of words" in out and "not a guarantee" in out and console.OWNER_ONLY in err
     assert run(*given, "--draws", "3")[0] == 2 and run(*given, "--answers", "2")[0] == 2
     # Both ways to print it are of one audit, and its vectors of no encoder, which tests/attacks/test_two_texts.py has.
     monkeypatch.setattr(auditing, "audit", of_one(auditing.audit))

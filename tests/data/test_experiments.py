@@ -836,7 +836,7 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
     heading = scored.splitlines()[0]
     assert heading.index("macro_f1 ") < heading.index("macro_f1, no information") and "e2/rows.jsonl" in scored
     status, _, error = run("runs", "compare", tmp_path)
-    assert status == 2 and "is no run" in error
+    assert status == 2 and "is not a run" in error
 
 
 @pytest.mark.slow
@@ -885,7 +885,7 @@ def test_a_pre_training_shows_how_far_it_came(tmp_path, run):
     assert compare([folder])[0][1][2] == f"not finished, {len(log['history'])} epochs"
     write(folder / "training.json", "{}")
     status, _, error = run("runs", "compare", folder)
-    assert status == 2 and "no log of a pre-training" in error
+    assert status == 2 and "not a pre-training log" in error
     (folder / "training.json").unlink()
     status, _, error = run("runs", "compare", folder)
     assert status == 2 and "does not describe a run" in error

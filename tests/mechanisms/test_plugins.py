@@ -425,10 +425,10 @@ def test_a_promise_within_groups_is_whole_and_holds(groups):
     assert report.claimed == 3.0 and report.measured == pytest.approx(3.0) and report.verdict != "refuted"
 
 
-@pytest.mark.parametrize(("notion", "what"), [("group", "which words are a group"), ("metric", "what the distance is")])
+@pytest.mark.parametrize(("notion", "what"), [("group", "the words of a group"), ("metric", "a distance")])
 def test_a_promise_with_a_hole_is_refused(groups, notion, what):
     hole = {"name": "hole", "notion": notion, "guarantee_fields": WordMechanism.guarantee_fields}
-    with pytest.raises(dpt.ConfigError, match=f"Hole promises.*{what}.*in guarantee_fields"):
+    with pytest.raises(dpt.ConfigError, match=f"Hole states.*{what}.*in guarantee_fields"):
         type("Hole", (groups,), hole).create(epsilon=3.0).rewrite("My doctor treated my sister.")
     with pytest.raises(dpt.ConfigError, match=what):
         dpt.Guarantee(notion, 1.0, "released word", "any two texts", 1, 1.0)

@@ -72,7 +72,7 @@ def test_too_little_memory_is_reported_on_every_way(library, monkeypatch):
     monkeypatch.setattr(library[0].auto_model, "forward", fails)
     monkeypatch.setattr(sentence_encoder, "_on_processor", lambda: runtime_fails)
     for device, who in ((None, "The device 'meta'"), ("cpu", "This machine")):
-        with pytest.raises(Busy, match=f"^{who} has not enough memory"):
+        with pytest.raises(Busy, match=f"^{who} does not have enough memory"):
             sentence_encoder.embed(["My doctor paid."], device)
-        with pytest.raises(Busy, match=f"^{who} has not enough memory"):
+        with pytest.raises(Busy, match=f"^{who} does not have enough memory"):
             list(sentence_encoder.hidden_states(ids, device))

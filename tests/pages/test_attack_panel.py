@@ -92,7 +92,7 @@ def test_the_chosen_word_is_attacked_at_once(words):
     assert len(table) == len(posterior.top) + (posterior.rank > len(posterior.top))
     assert list(table["word"][table[""] != ""]) == ["movie"]
     assert posterior.sentence() in said(at)
-    assert opened_tab(at) == "Best of all"
+    assert opened_tab(at) == "Strongest attacker"
     assert metric(at, "Answers needed").startswith(("about", "never"))
     assert jobs(at)["curve"].result.words == 1 and len(at.get("plotly_chart")) == 1
     assert jobs(at)["nearest"].result.sentence() in said(at)
@@ -145,10 +145,10 @@ def test_moving_epsilon_attacks_again_and_keeps_the_curve(words):
 def test_what_has_no_posterior_says_what_to_use_instead():
     at = page("mvc")
     assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}
-    assert opened_tab(at) == "Best of all", "what works is open"
+    assert opened_tab(at) == "Strongest attacker", "what works is open"
     at = page("dp-mlm")
     assert "Use “Language model”, or “Reader” for an approximation" in said(at)
-    assert opened_tab(at) == "Best of all"
+    assert opened_tab(at) == "Strongest attacker"
     at.button(key="attack_start_language-model").click()
     settle(at)
     found = jobs(at)["language-model"].result
@@ -260,7 +260,7 @@ def test_long_work_waits_for_a_button():
 
 
 def test_words_that_were_not_replaced_say_so():
-    assert "stays as it is" in said(page("custext", token=0))
+    assert "is unchanged" in said(page("custext", token=0))
     at = page("custext", token=3)
     assert at.session_state["run"].result.steps[3].original == "Xyzzyville"
     assert "not in the vocabulary" in said(at) and metric(at, "Rank of your word") == "not listed"

@@ -123,7 +123,7 @@ def test_words_that_stay_give_an_error_in_plain_words():
     at = choose(app(), "diffractor")
     at.text_area(key="audit_lines").set_value("the").run()
     settle(at)
-    assert "Nothing is drawn" in at.error[0].value and not at.metric
+    assert "samples nothing" in at.error[0].value and not at.metric
 
 
 def test_too_many_lines_are_refused():
@@ -211,7 +211,7 @@ def test_two_texts_are_told_apart_under_the_chosen_setting(light):
     assert not at.exception
     (row,) = next(d.value for d in at.dataframe if "ε at least" in d.value.columns).to_dict("records")
     assert row["advantage"] == "1.00" and row["ε at least"] == row["detectable ε"] == "3.28"
-    assert any("the promise is broken" in e.value for e in at.error)
+    assert any("the guarantee is violated" in e.value for e in at.error)
     assert not any("for the previous settings" in w.value for w in at.warning)
     at.segmented_control(key="audit_two_pair").set_value("one word").run()
     assert any("for the previous settings" in w.value for w in at.warning)

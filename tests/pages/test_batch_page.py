@@ -348,7 +348,7 @@ def test_the_switch_of_the_polish_is_a_part_of_the_job_and_says_what_it_did(fold
     at = page(data=f"id,text,label\n1,{TEXT}.,0\n3,My nurse wrote a letter.,1\n")
     settle(at.toggle(key="batch_polish").set_value(True).run())
     press(at, "batch_start")
-    assert "The polish spent no ε. Before it" in said(at) and "could restore the same words" in said(at)
+    assert "The clean-up spent no ε. Before it" in said(at) and "could restore the same words" in said(at)
     command, python = (c.value for c in at.code)
     assert "--polish" in command and "polish=True" in python
     assert at.session_state["session"].upload.batch.asked.polish

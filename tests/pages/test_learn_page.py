@@ -126,7 +126,7 @@ def test_the_case_study_stands_below_its_lesson(learn):
     at = page("learn", lesson=str(number("memory")))
     assert not at.text_area and not at.get("plotly_chart")
     assert [e.label for e in at.expander][:2] == [
-        "Try a sentence of your own",
+        "Try your own sentence",
         "Case study: results on both data sets",
     ]
     at.session_state["case_measured"] = True

@@ -399,7 +399,7 @@ def test_a_polished_run_says_so_in_every_line_and_what_it_brought_back(tmp_path,
     given = ["rewrite-data", "--data", str(file), "--keep", "label", "--mechanism", "diffractor", "--epsilon", "0.7"]
     out, release = tmp_path / "run", tmp_path / "release.jsonl"
     assert cli.main([*given, "--polish", "--out", str(out), "--release", str(release)]) == 0
-    assert "The polish spent no ε. Before it" in capsys.readouterr().err
+    assert "The clean-up spent no ε. Before it" in capsys.readouterr().err
     lines = [json.loads(line) for line in (out / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert all(line["dp"]["origin"] == "polished" and line["dp"]["drawn"] for line in lines)
     assert any(line["dp"]["drawn"] != line["text"] for line in lines)

@@ -274,7 +274,7 @@ def test_a_notebook_of_the_setting_runs_beside_a_text(name, options, tmp_path, m
     said = capsys.readouterr().out
     assert said.startswith(m.rewrite("My doctor sent a letter.", seed=3).text)
     assert bool(re.search("(?m)^ε = ", said)) == ("sweep" in m.can)
-    assert ("finds most" in said) == ({"alignment", "distribution"} <= m.can)
+    assert ("recovers the most" in said) == ({"alignment", "distribution"} <= m.can)
 
 
 # --- session files

@@ -223,7 +223,7 @@ def test_what_is_no_word_of_the_list_is_refused_in_plain_words(typed):
 
 
 def test_a_value_that_a_control_does_not_have_is_refused():
-    with pytest.raises(dpt.InputError, match="Privacy budget is one of"):
+    with pytest.raises(dpt.InputError, match="Privacy budget must be one of"):
         lessons.lesson("one-word").checked(7.0)
 
 

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
         index, *more = find_word(decode_argument(args.word), Document.parse(text, mechanism.language))
         if more and not args.quiet:
             note(
-                f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
+                f"note: {args.word!r} is word {', '.join(map(str, [index, *more]))}; this is the first. See --index."
             )
     if not args.quiet and mechanism.likelihood is not None and mechanism.likelihood.in_turn:
         note("note: in this order, a word depends on earlier outputs; this assumes that all of them are unchanged")

@@ -79,10 +79,10 @@ class WordMechanism(WordDistributions):
         A guarantee within a group adds ``group``, the words of a group, and a metric one ``metric``, the distance;
         :meth:`distances` states the same in numbers. Raises ConfigError if that is missing.
         """
-        wanted = {"group": "which words are a group", "metric": "what the distance is"}.get(self.notion)
+        wanted = {"group": "the words of a group", "metric": "a distance"}.get(self.notion)
         if wanted and type(self).guarantee_fields is WordMechanism.guarantee_fields:
             raise ConfigError(
-                f"{type(self).__name__} promises {NOTIONS[self.notion]} and does not say {wanted}: add it in "
+                f"{type(self).__name__} states {NOTIONS[self.notion]} without {wanted}. Add it in "
                 f"guarantee_fields, as super().guarantee_fields(epsilon) | {{{self.notion!r}: …}}."
             )
         return {"notion": self.notion}

@@ -49,7 +49,7 @@ def clip_option() -> Any:
         presets={"paper": "paper"},
         help="The model's scores are clipped to this range before sampling. The tuned range was chosen on public "
              "text. The paper's range goes from the mean to four standard deviations above it, or is the published "
-             "one. The promise is the same. A model for which only one range is known uses that one.",
+             "one. The guarantee is the same. A model with only one known range uses that one.",
         phrase="clipping range: {}",
     )
 

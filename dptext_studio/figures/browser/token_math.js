@@ -289,7 +289,7 @@ function believed(belief, eps) {
 function ceilingWords({ draws }, eps, prior, ceiling) {
   const most = Math.ceil(100 * ceiling - 1e-6);
   if (most >= 100) {
-    const total = draws > 1 ? ` The budget of all ${draws} draws is added up, and is too large for one.` : "";
+    const total = draws > 1 ? ` The budgets of all ${draws} draws add up.` : "";
     return `At ε = ${plain(eps)}, the guarantee sets no practical limit on a reader.${total}`;
   }
   return `No reader who starts at ${Math.round(100 * prior)}% can become more than ${most}% certain of this word, whatever other words they know.`;

@@ -77,7 +77,7 @@ def remaining_identifiers(found: core.BatchSummary) -> None:
         st.caption(f"No name, number, date or place from the originals was found in {of}. {rules}")
         return
     with st.expander(f"Still visible: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
-        st.caption(f"{rules} Words that a mechanism leaves unchanged are unchanged at every ε.")
+        st.caption(f"{rules} Words that a mechanism never samples are visible at every ε.")
         identifier_table.identifier_table(left.first, key="batch_standing")
         if left.rows > len(left.first):
             st.caption(f"The first {len(left.first):,} of these rows.")

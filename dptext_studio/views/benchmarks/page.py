@@ -362,7 +362,7 @@ def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curv
     """Say what is shown, and what cannot be compared. ``ours``: empty where all configurations are shown."""
     named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
     if named:
-        st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
+        st.caption(literal(f"This view shows {'; '.join(named)}. The others are under “All configurations”."))
     if len(curves.units(names)) > 1:
         st.caption(literal(curves.units_note(names)))
     if note := results.other_model():

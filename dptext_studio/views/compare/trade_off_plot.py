@@ -131,7 +131,7 @@ def advice_text(advice: Advice, live: bool, early: bool) -> None:
 def cost_note() -> None:
     with st.expander("Does viewing cost privacy?"):
         st.markdown(
-            "**Draws do not**, as long as you release at most one rewrite and draw it afresh.\n\n**The choice may.** "
+            "**Draws do not**, as long as you release at most one rewrite with fresh noise.\n\n**The choice may.** "
             "These numbers depend on your private text, so your choice of settings reveals a little about it. No ε "
             "counts that. To be safe, choose the settings on a similar public text."
         )

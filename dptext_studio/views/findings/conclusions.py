@@ -62,7 +62,7 @@ def many_texts() -> None:
         "Do many texts reveal who wrote them?",
         authors_sentence(rows),
         f"One data set of {first.authors} authors, one seed. From {most} texts, the 95% intervals over authors are "
-        f"up to ± {100 * wide:.0f} points. Guessing is right {first.chance:.0%} of the time.",
+        f"up to ± {100 * wide:.0f} percentage points. Guessing is right {first.chance:.0%} of the time.",
         figures.authors(rows, dark=dark()),
         [dataclasses.asdict(r) for r in rows],
     )
@@ -80,8 +80,8 @@ def one_total() -> None:
         "budget",
         "What does one ε for a whole text preserve?",
         said[0],
-        f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f}. The model that measures "
-        "similarity also chooses the sentences, which favours them.",
+        f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f} in cosine. The model that "
+        "measures similarity also chooses the sentences, which favours them.",
         figures.total_budget(shown, dark=dark(), width=450),
         [dataclasses.asdict(r) for r in shown],
     )

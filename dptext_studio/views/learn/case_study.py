@@ -131,7 +131,7 @@ def measured_panel() -> None:
 def panel(pretrained: str) -> None:
     """Show both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
     for key, label, icon, part in (
-        ("case_live", "Try a sentence of your own", "edit_note", lambda: live(pretrained)),
+        ("case_live", "Try your own sentence", "edit_note", lambda: live(pretrained)),
         ("case_measured", "Case study: results on both data sets", "monitoring", measured_panel),
     ):
         with st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun") as opened:
