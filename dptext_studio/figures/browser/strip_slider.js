@@ -132,7 +132,7 @@ class StripSlider {
         ["stands", "lg-rest", "every other word"],
         ["keep", "lg-keep", short ? "left unchanged" : "kept as it is, visible to everyone"],
         ["delete", "lg-del", "deleted"],
-        ["insert", "lg-ins", this.aligned ? "added" : this.data.live ? "drawn" : "sampled, given the tokens before it"],
+        ["insert", "lg-ins", this.aligned ? "added" : this.data.live ? "sampled" : "sampled, given the tokens before it"],
       ].filter(([a]) => kinds.has(a)).map(([, name, text]) => make("li", name, text)),
     );
   }
