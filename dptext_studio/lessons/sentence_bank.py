@@ -70,7 +70,10 @@ class SentenceBank(Lesson):
         "Every sentence of the bank can come out, and sentences with a similar meaning are more likely. ε is spent "
         "once, however long the sentence is.",
     )
-    task = "Change how much the sentence may spend in total."
+    task = (
+        "Change how much the sentence may spend in total. The sampled sentence is highlighted if it is among the most "
+        "likely."
+    )
     take_home = "Replacing a whole sentence spends ε once: it keeps the topic and loses the facts."
     control = Control("ε of the whole sentence", TOTALS, 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting("dp-sentence", {}, 50.0)

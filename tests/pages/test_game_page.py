@@ -6,6 +6,7 @@ import pytest
 from pages.test_learn_page import page, settle, shown
 from pages.test_votes import VOTES, buttons, turn, wall_at, words
 
+from dptext_core.privacy.numbers import number as decimal
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_studio import lessons
 from dptext_studio.lessons import beat_reader, reader_game
@@ -76,6 +77,7 @@ def test_a_class_votes_unseen_and_its_dots_are_the_shares():
         turn(wall)
         assert VOTES.counts(room, stage.topic(number), number, 4)[right] == 2
         assert "2 of 3" in shown(wall)
+        assert f"Blind guessing **{decimal((number + 1) / 4)}**" in words(wall), "this round counts at once"
         assert settle(pupils[0]).success and settle(pupils[2]).warning and "2 of 3" in shown(pupils[2])
         assert not buttons(pupils[0], "game_choice")
     turn(wall)

@@ -169,7 +169,8 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
     )
     settle(at)
     assert at.code[0].value.endswith(f"/learn?lesson={number('vectors')}&hide=door%2Canswer")
-    at.radio(key="learn_target").set_value("Explore with its setting")
+    assert at.radio(key="learn_target").options[0] == f"lesson {number('vectors')}"
+    at.radio(key="learn_target").set_value(False)
     settle(at)
     assert "/explore?mechanism=mvc&epsilon=" in at.code[0].value and "garden" not in at.code[0].value
     assert classroom.ONLY_HERE in [w.value for w in at.warning] and not svgs(at), "no code that leads nowhere"

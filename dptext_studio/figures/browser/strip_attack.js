@@ -65,7 +65,7 @@ class StripAttack {
       return ["named", `${found.right.length} of ${found.of} words. ${GUESSER[found.name] ?? `By “${found.name}”.`}${more}`];
     }
     if (this.guessing) return ["attack", this.guesses?.why && !this.dragging ? this.guesses.why : "Release the slider to attack this text."];
-    return ["orange", this.aligned ? "= replaced" : "= drawn"];
+    return ["orange", this.aligned ? "= replaced" : "= sampled"];
   }
 }
 

@@ -34,7 +34,8 @@ class StripInspector {
     this.drawLane(t);
     ui.inspector.classList.toggle("none", !t);
     this.openHow(t);
-    ui.inspector.classList.toggle("sentences", Boolean(t?.drawn) && t.c.some((c) => c.length > SENTENCE));
+    const isSentence = (u) => u.drawn && u.c.some((c) => c.length > SENTENCE);
+    ui.inspector.classList.toggle("sentences", Boolean(t) && isSentence(t));
     ui.pair.hidden = !t;
     ui.chance.hidden = t?.a !== "replace";
     ui.risk.hidden = ui.chance.hidden || !this.data.attack || this.data.attack.chance === undefined;
@@ -47,8 +48,8 @@ class StripInspector {
         ? this.aligned
           ? "This mechanism has no formula for the probabilities of its words."
           : "This mechanism writes the text as a whole, so single words have no distribution."
-        : "Point at a word, or use the arrow keys, to see its candidates and how " +
-        "likely each was. Click it or press Enter to pin it; then move ε.";
+        : `Point at a ${this.tokens.some(isSentence) ? "sentence" : "word"}, or use the arrow keys, to see its candidates ` +
+        "and how likely each was. Click it or press Enter to pin it; then move ε.";
       ui.note.hidden = false;
       return;
     }

@@ -38,10 +38,12 @@ def slide(mine: Learning) -> None:
     if mine.step == 1 + 2 * len(rounds):
         _end(mine, stage)
         return
-    one = rounds[stage.number]
+    one, votes_open = rounds[stage.number], mine.step % 2
+    if not votes_open:  # before the points, so that they count this round
+        VOTES.reveal(mine.room, mine.host, stage.topic(stage.number))
     line = game.score_line(scores(mine.room, stage), CLASS) if mine.room else ""
     game.header(stage.number, len(rounds), one.epsilon, line)
-    if mine.step % 2:
+    if votes_open:
         _vote_slide(mine, stage, one)
     else:
         _answer_slide(mine, stage, one)
@@ -89,7 +91,6 @@ def _answered(stage: Stage) -> None:
 
 
 def _answer_slide(mine: Learning, stage: Stage, one: Round) -> None:
-    VOTES.reveal(mine.room, mine.host, stage.topic(stage.number))
     votes = VOTES.counts(mine.room, stage.topic(stage.number), stage.number, len(one.line_up.facts)) or ()
     left, right = st.columns((3, 2), gap="large")
     with left:

@@ -83,12 +83,19 @@ def slide_code(mine: Learning) -> None:
 def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
     """Show what a teacher gives to a class."""
     st.markdown("**An address for your class**")
-    target = st.radio("It opens", ["this lesson", "Explore with its setting"], horizontal=True, key="learn_target")
+    lesson_opens = st.radio(
+        "It opens",
+        [True, False],
+        format_func=lambda lesson: f"lesson {number}" if lesson else f"Explore with the setting of lesson {number}",
+        horizontal=True,
+        key="learn_target",
+    )
     known = {title: name for name, (_, title) in hidden_controls.KNOWN.items()}
     there = ("control", "answer", "door", "lessons", "teacher")
-    lesson_opens = target == "this lesson"
     offered = [t for t, n in known.items() if (n in there) == lesson_opens]
-    hidden = st.multiselect("Do not show", offered, key=f"learn_hide_{lesson_opens}")
+    hidden = st.multiselect(
+        "Hide from the class", offered, placeholder="Nothing is hidden", key=f"learn_hide_{lesson_opens}"
+    )
     query = (
         {"lesson": str(number)}
         if lesson_opens
@@ -101,7 +108,9 @@ def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
     url = address("learn" if lesson_opens else "explore", query)
     st.code(url, language=None, wrap_lines=True)
     show_code(url, "learn_qr")
-    st.caption("The address contains settings, never a text. Your slides show the same code while voting is open.")
+    st.caption("The address contains settings, never a text.")
+    if mine.room:
+        st.caption("With *Present*, the first slide of each lesson shows a code that joins your class.")
     if mine.host:
         st.caption("The address in your own browser contains the host key: share only the one above.")
     pages_to_print()
@@ -137,6 +146,11 @@ def pages_to_print() -> None:
         key="learn_solutions",
         on_click="ignore",
         holds="nothing",
-        help="The answers to the hand-out, and the group exercise with its score sheet. Keep this file to yourself.",
+        help="Keep this file to yourself. It takes some seconds.",
     )
-    st.caption(literal("The figures show each lesson's initial settings and are computed when you press the button."))
+    st.caption(
+        literal(
+            "The solutions contain the group exercise and its score sheet. Figures show each lesson's initial settings "
+            "and are computed when you press the button."
+        )
+    )

@@ -170,7 +170,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
                 st.caption("Your answer will be counted without your name.")
         if mine.in_class:
             if not votes.VOTES.is_revealed(mine.room, lesson.name):
-                st.caption(("The vote has ended. " if ended else "") + "Your teacher shows the answer.")
+                st.caption(("The vote has ended. " if ended else "") + "Your teacher will show the answer.")
             return
         with st.container(key="learn_check"):
             st.button(
