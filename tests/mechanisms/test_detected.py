@@ -75,6 +75,24 @@ def test_equal_words_get_one_stand_in_and_others_their_own():
         assert first == last
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Omar Haddad came. Haddad left. Mr Haddad is ill.",
+        "Haddad called. Omar Haddad is here.",
+        "Mr. O'Neill-Smith is ill. O'Neill-Smith left.",
+        "Ali Omar met Omar Ali.",
+    ],
+)
+def test_a_name_gets_one_stand_in_wherever_it_stands_in_a_name(text):
+    document = Document.parse(text)
+    flags = flag_tokens(document, "rules")
+    assert len({f.same for f in flags}) == len({document.words[f.token] for f in flags}) < len(flags)
+    assert all(len({f.form for f in flags if f.same == same}) == 1 for same in {f.same for f in flags})
+    family = {document.words[f.token] for f in flags if f.form == "family name"}
+    assert family == {word for word in ("Haddad", "O'Neill-Smith", "Ali") if word in text}
+
+
 def test_a_stand_in_is_uniform_over_its_list():
     m = dpt.get_mechanism("surrogates")
     d = m.distribution(NOTE, 0 + [w for w in Document.parse(NOTE).words].index("Thursday"))
