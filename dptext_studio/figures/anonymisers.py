@@ -26,13 +26,14 @@ AXES = {
 
 @dataclass(frozen=True)
 class ScoredTool:
-    """What another tool reached on texts of its own. meaning, found: the mean cosine, and the share that attackers find
-    who know no mechanism, each with its 95% interval."""
+    """What another tool reached on texts of its own, each with its 95% interval. meaning: the mean cosine. found: the
+    share of words that attackers find who know no mechanism. left: the share of identifying words left unchanged."""
 
     name: str
     texts: int
     meaning: tuple[float, float, float]
     found: tuple[float, float, float]
+    left: tuple[float, float, float]
 
 
 def anonymisers(
@@ -75,7 +76,7 @@ def anonymisers(
     for name in names:
         _add_anonymiser(figure, [row for row in rows if row.title == name], fact, dark)
     for tool in tools:
-        _add_tool(figure, tool, colours["ink"])
+        _add_tool(figure, tool, fact, colours["ink"])
     names += [tool.name for tool in tools]
     add_frame(figure, names, colours, height, width)
     soft = {"color": colours["soft"], "size": 13}
@@ -121,12 +122,14 @@ def _add_anonymiser(figure: Plot, rows: Sequence[AnonymiserRow], fact: str, dark
     )
 
 
-def _add_tool(figure: Plot, tool: ScoredTool, colour: str) -> None:
-    (x, *x_ends), (y, *y_ends) = tool.meaning, tool.found
+def _add_tool(figure: Plot, tool: ScoredTool, fact: str, colour: str) -> None:
+    identifying = fact == IDENTIFYING
+    (x, *x_ends), (y, *y_ends) = tool.meaning, tool.left if identifying else tool.found
+    which = "identifying words left unchanged:" if identifying else "attackers recover at least"
     text = (
-        f"<b>{escape(tool.name)}</b><br>meaning {x:.2f} ({x_ends[0]:.2f} to {x_ends[1]:.2f})<br>attackers recover at "
-        f"least {percent(y)} ({percent(y_ends[0])} to "
-        f"{percent(y_ends[1])})<br>{pluralize(tool.texts, 'text')}<br>guarantee: {NO_GUARANTEE}"
+        f"<b>{escape(tool.name)}</b><br>meaning {x:.2f} ({x_ends[0]:.2f} to {x_ends[1]:.2f})<br>{which} {percent(y)} "
+        f"({percent(y_ends[0])} to {percent(y_ends[1])})<br>{pluralize(tool.texts, 'text')}<br>"
+        f"guarantee: {NO_GUARANTEE}"
     )
     figure.add_scatter(
         x=[x],

@@ -40,7 +40,8 @@ class BeliefView(TypedDict):
 
     ``fact``: the fact, "" where none is chosen. ``tokens``: the tokens that are this fact. ``why``: why there is no
     belief about it. ``words``: the alternatives, the original first; missing as long as they are worked out. ``prior``:
-    of each word. ``points``: at ascending ε. ``covered``: whether the guarantee compares each word with the original.
+    of each word. ``points``: at ascending ε. ``covered``: whether the guarantee compares each word with the original;
+    without a guarantee, no word is covered.
     ``now``: the belief at the ε where the slider rests. ``draws``: how many draws the guarantee counts together, 0
     where it counts each word alone. ``first``: only so many of the alternatives that were named are used.
     """
@@ -106,6 +107,9 @@ def belief_view(
         The ε where the slider rests, and the belief about the release on the page.
     """
     rows = dict(sorted(curve.items()))
+    covered = np.all([b.covered for b in rows.values()], axis=0)
+    if question.mechanism.notion == "none":
+        covered = np.zeros_like(covered)
     release = now[1].releases[0][0]
     return {
         "fact": question.alternatives[0],
@@ -113,7 +117,7 @@ def belief_view(
         "words": list(question.alternatives),
         "prior": [round(float(p), 6) for p in question.prior],
         "points": [_at(epsilon, belief) for epsilon, belief in rows.items()],
-        "covered": np.all([b.covered for b in rows.values()], axis=0).tolist(),
+        "covered": covered.tolist(),
         "now": _at(*now),
         "draws": 0 if question.mechanism.by_word is not None else sum(u.drawn for u in release.units),
     }

@@ -102,8 +102,9 @@ def payload(
     }
     if not aligned:
         made["original"] = result.original
-    elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
-        made["pin"] = min(at)
+    elif pin and (at := [k for k, t in enumerate(placed) if t["o"].casefold() == pin.casefold()]):
+        # A drawn one first: a mechanism that replaces flagged words alone draws none of them.
+        made["pin"] = min([k for k in at if k in drawn] or at)
     among = live and not aligned
     made["telling"] = _identifiers_among(result, drawn) if among else _identifiers(result, aligned, prepared)
     if (finder := names.finder()) is not None:

@@ -37,7 +37,8 @@ def test_a_stand_in_that_is_drawn_otherwise_than_stated_is_found(monkeypatch):
         own = stream.at(hybrid.STREAM)
         out = {}
         for flag in prepared.flags:
-            known = [c for c in self.stand_ins(flag) if len(c) == len(words[flag.token])] or self.stand_ins(flag)
+            listed = self.stand_ins(flag.form)
+            known = [c for c in listed if len(c) == len(words[flag.token])] or listed
             out[flag.token] = known[Constant(known, None).draw(0.0, own.at(flag.same))]
         return out
 

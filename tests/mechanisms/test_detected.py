@@ -12,6 +12,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.detectors import KINDS
+from dptext_core.mechanisms.detected import hybrid, surrogates
 from dptext_core.mechanisms.detected.flags import FORMS, flag_tokens
 from dptext_core.mechanisms.detected.redact import PLACEHOLDERS
 from dptext_core.mechanisms.detected.stand_ins import candidates
@@ -73,6 +74,36 @@ def test_equal_words_get_one_stand_in_and_others_their_own():
     for text in texts:
         first, last = re.fullmatch(r"Seen \w+: (\w+) \w+, \d\d, of .* and (\w+) were worried\.", text).groups()
         assert first == last
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Omar Haddad came. Haddad left. Mr Haddad is ill.",
+        "Haddad called. Omar Haddad is here.",
+        "Mr. O'Neill-Smith is ill. O'Neill-Smith left.",
+        "Ali Omar met Omar Ali.",
+    ],
+)
+def test_a_name_gets_one_stand_in_wherever_it_stands_in_a_name(text):
+    document = Document.parse(text)
+    flags = flag_tokens(document, "rules")
+    assert len({f.same for f in flags}) == len({document.words[f.token] for f in flags}) < len(flags)
+    assert all(len({f.form for f in flags if f.same == same}) == 1 for same in {f.same for f in flags})
+    family = {document.words[f.token] for f in flags if f.form == "family name"}
+    assert family == {word for word in ("Haddad", "O'Neill-Smith", "Ali") if word in text}
+
+
+@pytest.mark.parametrize("name, options", [("surrogates", {}), ("custext", {"surrogates": True})])
+def test_the_stand_ins_of_a_form_are_listed_once_a_text(name, options, monkeypatch):
+    forms = []
+    count = lambda form, language: forms.append(form) or candidates(form, language)  # noqa: E731
+    for module in (surrogates, hybrid):
+        monkeypatch.setattr(module, "candidates", count)
+    m = dpt.get_mechanism(name, **options)
+    prepared = m.prepare(" ".join(f"{k} {k + 1000}" for k in range(50)))
+    m.rewrite(prepared)
+    assert sorted(set(forms)) == ["9", "99", "9999"] and len(forms) == 3
 
 
 def test_a_stand_in_is_uniform_over_its_list():

@@ -69,6 +69,7 @@ def test_the_epsilons_of_the_certainty_answer_can_be_used(monkeypatch):
 def scored(originals, rewrites, task):
     found = (ScoredFigure("cosine", "Cosine", "kept", 0.8, 0.7, 0.9, 2),)
     found += (ScoredFigure("same-word", "Same word", "found", 0.6, 0.4, 0.7, 2, 0.01),)
+    found += (ScoredFigure("identifiers", "Names, dates and places left", "found", 0.1, 0.0, 0.3, 2),)
     return Scores(found, len(originals), 8, {})
 
 
@@ -91,8 +92,10 @@ def test_a_tool_that_was_scored_is_in_the_plot_without_a_guarantee(monkeypatch):
     name, scores = at.session_state["session"].at(anonymisers.PLACE).result
     assert (name, scores.texts) == ("Your tool", 2)
     mark = marks()[-1]
-    assert (mark["name"], mark["x"], mark["y"]) == ("Your tool", [0.8], [60.0])
+    assert (mark["name"], mark["x"], mark["y"]) == ("Your tool", [0.8], [10.0]), "of identifying words"
     assert "none stated" in mark["customdata"][0][2]
+    at.segmented_control(key="compare_anonymisers_fact").set_value(results.OTHER).run()
+    assert marks()[-1]["y"] == [60.0]
     table = next(d.value for d in at.dataframe if "guarantee" in d.value)
     assert list(table["guarantee"]) == ["none stated"]
     at.file_uploader(key="tool_file").set_value(("one.csv", b"only\nOmar left.\n", "text/csv")).run()

@@ -648,7 +648,9 @@ def test_a_mechanism_without_epsilon_offers_none_and_says_what_it_shows(name):
     at = app(GUARANTEE)
     at.session_state["play_mechanism"] = name
     settle(at)
-    assert payload(at)["spread"] == NO_EPSILON and not at.metric
+    shown = payload(at)
+    assert shown["spread"] == NO_EPSILON and not at.metric
+    assert shown["tokens"][shown["pin"]]["o"] == "heart", "the reader is asked about the example's fact from the start"
     assert NO_EPSILON in [c.value for c in at.caption], "in the place of the budget"
     g = at.session_state["session"].run.result.guarantee
     assert any(all(str(e) in m.value.replace("\\", "") for e in g.exposed) for m in at.markdown)

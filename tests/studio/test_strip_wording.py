@@ -32,6 +32,14 @@ def test_a_kept_word_is_named_and_doubt_about_it_explained():
     assert [re.search("not certain", said) is not None for said in (sure, unsure)] == [False, True]
 
 
+@pytest.mark.parametrize("copied", [True, False])
+def test_without_a_guarantee_a_remark_names_no_epsilon(copied):
+    belief = {"words": ["heart", "lung"], "prior": [0.5, 0.5], "covered": [False, False], "draws": 0}
+    shown = {"released": "heart", "copied": copied, "text": ""}
+    said = call("remark", belief, {"p": [1.0, 0.0], "guess": 0}, shown)
+    assert "ε" not in said and "no guarantee" in said and ("“heart”" in said) is copied
+
+
 def test_a_reload_goes_on_at_the_step_of_the_tour_and_no_other_opening_does():
     assert [call("stepAfter", "reload", stored, 5) for stored in ("1", "3", "5")] == [1, 3, 5]
     assert [call("stepAfter", "reload", stored, 5) for stored in (None, "", "0", "6", "2.5", "x")] == [0] * 6

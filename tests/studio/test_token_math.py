@@ -392,6 +392,14 @@ def test_a_belief_is_that_of_the_core_at_its_points_and_between_them_in_log_odds
     assert call("believed", view, 0.4) is None
 
 
+@pytest.mark.parametrize("name", ["redact", "surrogates"])
+def test_a_mechanism_without_a_guarantee_covers_no_word_of_a_belief(name):
+    question = dpt.BeliefQuestion.make(dpt.get_mechanism(name), "Omar has lost weight.", "weight", ["hope"])
+    belief = question.given(question.mechanism.rewrite(question.prepared[0]))
+    view = belief_view(question, {1.0: belief}, [3], (1.0, belief))
+    assert view["covered"] == [False, False] and np.exp(view["now"]["log"]) == pytest.approx([1.0, 0.0])
+
+
 def test_the_mark_is_the_last_point_up_to_which_the_reader_is_at_most_so_sure():
     a, b, c, d = small_words(12)[:4]
     m = on(random_space(12), "santext", epsilon=2.0)

@@ -107,19 +107,24 @@ def flag_tokens(document: Document, name: str, allowlist: Sequence[str] = ()) ->
 
     Raises ModelUnavailable where the detector's model is missing.
     """
-    flags: list[Flag] = []
     allowed = allowed_tokens(document, allowlist)
-    seen: dict[tuple[str, str], int] = {}
     find = detector(name)
-    for found in find(document.text, document.language):
-        span = _tokens(document, found.span)
-        for place, word in enumerate(found.words):
-            token, _ = _tokens(document, word)
-            if token in allowed:
-                continue
-            form = _form(document, found, token, place, span, find.reads_context)
-            same = seen.setdefault((form, plain_form(document.words[token])), token)
-            flags.append(Flag(token, found.kind, form, same))
+    found: list[tuple[int, str, str, str]] = []
+    for span in find(document.text, document.language):
+        tokens = _tokens(document, span.span)
+        for place, (start, _) in enumerate(span.words):
+            token = bisect_left(document.starts, start)
+            if token not in allowed:
+                form = _form(document, span, token, place, tokens, find.reads_context)
+                found.append((token, span.kind, form, plain_form(document.words[token])))
+    # "Haddad" alone is the family name of "Omar Haddad", so that both get one stand-in.
+    families = {word for _, _, form, word in found if form == "family name"}
+    flags: list[Flag] = []
+    seen: dict[tuple[str, str], int] = {}
+    for token, kind, form, word in found:
+        if form == "first name" and word in families:
+            form = "family name"
+        flags.append(Flag(token, kind, form, seen.setdefault((form, word), token)))
     return tuple(flags)
 
 

@@ -76,12 +76,12 @@ class HybridPrepared(Prepared):
     """A text with its flags, and the plan of the mechanism over it with fixed public words in the flagged places.
 
     flags: the flagged tokens. plan: a prepared text of the inner mechanism, which holds nothing of a flagged word.
-    lists: the stand-ins of each form, as they are first asked for.
+    lists: the stand-ins of each form.
     """
 
     flags: tuple[Flag, ...]
     plan: Any
-    lists: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
+    lists: Mapping[str, tuple[str, ...]] = field(repr=False)
     _texts: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False)
     _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
 
@@ -194,18 +194,19 @@ class HybridMechanism(Mechanism):
     def prepare_document(self, document: Document, task: Task) -> HybridPrepared:
         task.check()
         flags = self.flags(document)
-        fixed = {flag.token: self.stand_ins(flag)[0] for flag in flags}
+        lists = {form: self.stand_ins(form) for form in {flag.form for flag in flags}}
+        fixed = {flag.token: lists[flag.form][0] for flag in flags}
         plan = self.inner.plan_document(substitute(document, fixed)).holding(frozenset(fixed), FLAGGED)
         plan = plan.holding(allowed_tokens(document, self.config.allowlist), ALLOWED)
-        return HybridPrepared(document, self.key, flags, plan)
+        return HybridPrepared(document, self.key, flags, plan, lists)
 
     def flags(self, document: Document) -> tuple[Flag, ...]:
         """Return the flagged tokens of a text."""
         return flag_tokens(document, self.config.detector, self.config.allowlist)
 
-    def stand_ins(self, flag: Flag) -> tuple[str, ...]:
-        """Return what can come out in a flagged place. Raises ConfigError where the blocklist leaves nothing."""
-        words = self.never.left(candidates(flag.form, self.language))
+    def stand_ins(self, form: str) -> tuple[str, ...]:
+        """Return what can come out for a form. Raises ConfigError where the blocklist leaves nothing."""
+        words = self.never.left(candidates(form, self.language))
         if not words:
             raise ConfigError("The blocklist contains every stand-in of a type. Shorten it.")
         return words
@@ -217,11 +218,8 @@ class HybridMechanism(Mechanism):
 
     def channels(self, prepared: HybridPrepared) -> dict[int, Constant]:
         """Return what the stand-in of each flagged token is drawn from."""
-        words, known = prepared.document.words, prepared.lists
-        for flag in prepared.flags:
-            if flag.form not in known:
-                known[flag.form] = self.stand_ins(flag)
-        return {flag.token: Constant(known[flag.form], words[flag.token]) for flag in prepared.flags}
+        words, lists = prepared.document.words, prepared.lists
+        return {flag.token: Constant(lists[flag.form], words[flag.token]) for flag in prepared.flags}
 
     def draw(self, prepared: HybridPrepared, stream: NoiseStream) -> dict[int, str]:
         """Return a stand-in for each flagged token. Equal words share theirs."""

@@ -32,7 +32,8 @@ class Surrogates(ReplacingMechanism):
 
     def prepare_document(self, document: Document, task: Task) -> ReplacingPrepared:
         flags = flag_tokens(document, self.config.detector, self.config.allowlist)
-        channels = {f.token: Constant(candidates(f.form, self.language), document.words[f.token]) for f in flags}
+        lists = {form: candidates(form, self.language) for form in {f.form for f in flags}}
+        channels = {f.token: Constant(lists[f.form], document.words[f.token]) for f in flags}
         return ReplacingPrepared(document, self.key, channels, {f.token: f.same for f in flags})
 
     def unprotected(self, prepared: ReplacingPrepared) -> tuple[NotProtected, ...]:

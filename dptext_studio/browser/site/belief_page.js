@@ -132,7 +132,8 @@ export class BeliefPage {
       return last.found;
     };
     return {
-      words: question.words, prior: question.prior, covered: question.covered, exact,
+      words: question.words, prior: question.prior, exact,
+      covered: question.covered.map((covered) => covered && !prepared.spec.no_epsilon),
       points: Array.from({ length: POINTS }, (_, k) => ({ eps: low * (high / low) ** (k / (POINTS - 1)) })),
       draws: prepared.table ? 0 : prepared.known.filter(Boolean).length,
     };

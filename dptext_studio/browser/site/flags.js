@@ -35,20 +35,25 @@ export function flagSpans(
 export function flagTokens(
   /** @type {Document} */ document, /** @type {any} */ language, /** @type {string} */ detector, /** @type {Blocklist} */ allowlist,
 ) {
-  /** @type {Map<string, number>} */
-  const seen = new Map();
-  const out = [];
+  /** @type {[number, string, string, string][]} */
+  const found = [];
   for (const span of findPii(document, language, detector)) {
     for (const [place, token] of span.words.entries()) {
-      if (allowlist.holds(document.tokens[token].text)) continue;
-      const form = formOf(document, language, span, token, place, detector);
-      const key = `${form}\n${plainForm(document.tokens[token].text)}`;
-      const same = seen.get(key) ?? token;
-      seen.set(key, same);
-      out.push({ token, kind: span.kind, form, same });
+      const { text } = document.tokens[token];
+      if (allowlist.holds(text)) continue;
+      found.push([token, span.kind, formOf(document, language, span, token, place, detector), plainForm(text)]);
     }
   }
-  return out;
+  // "Haddad" alone is the family name of "Omar Haddad", so that both get one stand-in.
+  const families = new Set(found.filter(([, , form]) => form === "family name").map(([, , , word]) => word));
+  /** @type {Map<string, number>} */
+  const seen = new Map();
+  return found.map(([token, kind, alone, word]) => {
+    const form = alone === "first name" && families.has(word) ? "family name" : alone;
+    const same = seen.get(`${form}\n${word}`) ?? token;
+    seen.set(`${form}\n${word}`, same);
+    return { token, kind, form, same };
+  });
 }
 
 function formOf(

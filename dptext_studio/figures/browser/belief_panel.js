@@ -35,6 +35,9 @@ function remark(belief, found, { released, copied, text }) {
   const [fact, ...others] = words;
   const out = others.filter((_, j) => found.p[j + 1] === 0);
   const bare = others.filter((_, j) => !covered[j + 1]);
+  if (!covered.includes(true)) {
+    return copied ? `“${released}” is kept as it is. There is no guarantee.` : "There is no guarantee, for any word.";
+  }
   if (copied) {
     const doubt = found.p[0] > 0.99 ? "The guarantee does not cover words that are kept."
       : `A reader is not certain, because another word could have been replaced by “${released}”.`;

@@ -8,7 +8,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.data import tables
-from dptext_core.measure.scored import Scores
+from dptext_core.measure.scored import ScoredFigure, Scores
 from dptext_core.support.checks import pluralize
 from dptext_lab.results import anonymisers as results
 from dptext_lab.results.data_titles import title as title_of_data
@@ -69,10 +69,15 @@ def anonymisers_view() -> None:
 
 
 def tool_of(name: str, scores: Scores) -> ScoredTool:
-    """Return the mark of a tool: its mean cosine, and what the strongest attacker on single words finds."""
-    found, meaning = scores.best, scores["cosine"]
-    ends = (0.0, 0.0, 1.0) if found is None else (found.value, found.low, found.high)
-    return ScoredTool(name, scores.texts, (meaning.value, meaning.low, meaning.high), ends)
+    """Return the mark of a tool: its mean cosine, what the strongest attacker on single words finds, and which share of
+    identifying words is left."""
+    left = next((row for row in scores.rows if row.name == "identifiers"), None)
+    return ScoredTool(name, scores.texts, _ends(scores["cosine"]), _ends(scores.best), _ends(left))
+
+
+def _ends(found: ScoredFigure | None) -> tuple[float, float, float]:
+    """Return a figure and its interval, which is everything where nothing was measured."""
+    return (0.0, 0.0, 1.0) if found is None else (found.value, found.low, found.high)
 
 
 def tool_controls() -> None:
@@ -105,8 +110,8 @@ def tool_controls() -> None:
             hide_index=True,
         )
         st.caption(
-            "The star uses your own texts, so compare it with care. Its certainty is a lower bound, because these "
-            "attackers do not know how the tool works."
+            "The star uses your own texts, so compare it with care. Its certainty is a lower bound: the share of "
+            "identifying words left unchanged, or of words that attackers recover who do not know the tool."
         )
 
 

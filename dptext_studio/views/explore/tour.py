@@ -101,6 +101,8 @@ def _work(run: runs.Run, task: dpt.Task) -> TourNumbers:
 
 
 def _is_tours(run: runs.Run) -> bool:
-    """Return whether the tour can show this run: its own text, word by word, with beliefs and ε that moves."""
+    """Return whether the tour can show this run: its own text, word by word, with its fact drawn, with beliefs, and ε
+    that moves."""
     ready = run.payload["live"] and not run.spread and not run.payload["belief"]["why"]
-    return run.inputs.text == examples()[0].text and ready and run.payload.get("pin") is not None
+    pin = run.payload.get("pin")
+    return run.inputs.text == examples()[0].text and ready and pin is not None and run.result.units[pin].drawn

@@ -175,7 +175,7 @@ def test_the_figure_has_a_line_for_each_anonymiser_in_the_colour_of_its_mechanis
         row("custext", 1.0, 0.8, 0.4, 0.3),
         row("custext", 1.0, 0.125, 0.4, 0.2, surrogates=True),
     ]
-    tool = ScoredTool("A <b>tool", 3, (0.7, 0.6, 0.8), (0.25, 0.1, 0.4))
+    tool = ScoredTool("A <b>tool", 3, (0.7, 0.6, 0.8), (0.25, 0.1, 0.4), (0.05, 0.0, 0.2))
     figure = figures.anonymisers(rows, results.OTHER, [tool])
     traces = {t["name"]: t for t in figure["data"]}
     assert list(traces["CusText"]["x"]) == [0.3, 0.6] and list(traces["CusText"]["y"]) == pytest.approx([40, 60])
