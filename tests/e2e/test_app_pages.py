@@ -178,7 +178,8 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
     page.get_by_text("The ledger counts each downloaded file").wait_for(timeout=LONG)
     assert waiting.value.suggested_filename == "notes-release.csv"
-    assert text.count("\n") == 31 and "My doctor treated my sister on day 29." not in text
+    released = [line.strip('"') for line in text.splitlines()[1:]]
+    assert len(released) == 30 and released != [f"My doctor treated my sister on day {i}." for i in range(30)]
     page.get_by_role("button", name="Another file").click()
     page.get_by_role("button", name="Delete and start again").click()
 
