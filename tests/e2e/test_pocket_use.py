@@ -306,7 +306,7 @@ def test_the_page_is_heard_while_a_long_text_is_worked_out(page: Page) -> None:
     page.evaluate("() => { window.ticks = 0; setInterval(() => (window.ticks += 1), 20); }")
     page.select_option("#mechanism", "santext")
     page.fill(
-        "#text", " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(1000))
+        "#text", " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(400))
     )
     until(page, "document.querySelector('#status').textContent.startsWith('Computing')")
     before = page.evaluate("window.ticks")
