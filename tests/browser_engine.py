@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,8 @@ def ask(function: str, *arguments: Any) -> Any:
     given = ", ".join(json.dumps(a) for a in arguments)
     made = engine().eval(f"(async () => JSON.stringify(await ({function})({given})) ?? 'null')()")
     assert isinstance(made, JSPromise)
-    return json.loads(str(made.get(timeout=120)))
+    with ThreadPoolExecutor(1) as apart:  # this thread may have a loop that runs: a browser's
+        return json.loads(str(apart.submit(made.get, timeout=120).result()))
 
 
 def rewrite(text: str, mechanism: str, epsilon: float, **how: Any) -> dict[str, Any]:

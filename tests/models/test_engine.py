@@ -310,7 +310,7 @@ def test_a_pass_without_memory_is_made_again_and_then_said(lm, monkeypatch, new_
         left += [error]
         assert np.array_equal(lm.forward(inputs[: shape[0]], *shape), wanted)
     left += [error, error]
-    with pytest.raises(Busy, match=r"not enough memory .* Close other programs"):
+    with pytest.raises(Busy, match=r"not have enough memory .* Close other programs"):
         lm.forward(inputs[: shape[0]], *shape)
     left += [RuntimeError("something else")]
     with pytest.raises(RuntimeError, match="something else"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -30,7 +31,9 @@ def answer(kind: bytes, accept: bytes, body: bytes = PAGE) -> tuple[list[dict], 
         return {}
 
     scope = {"type": "http", "headers": [(b"accept", accept), (b"accept-encoding", b"gzip")]}
-    asyncio.run(EarlyStyle(app, ".a { color: red; }")(scope, receive, send))
+    page = EarlyStyle(app, ".a { color: red; }")
+    with ThreadPoolExecutor(1) as apart:  # this thread may have a loop that runs: a browser's
+        apart.submit(lambda: asyncio.run(page(scope, receive, send))).result()
     return sent, got
 
 

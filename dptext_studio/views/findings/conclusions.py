@@ -40,7 +40,7 @@ def answer(sentence: str, sure: str) -> None:
 
 def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
     """Return what many texts of an author reveal of who wrote them."""
-    top = [r for r in authors.strongest(rows) if r.mechanism]
+    top = [r for r in authors.strongest(rows) if r.epsilon]
     least, most = min(r.texts for r in top), max(r.texts for r in top)
     one, many = ([r for r in top if r.texts == n] for n in (least, most))
     first = max(many, key=lambda r: r.success)
