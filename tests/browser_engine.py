@@ -65,6 +65,9 @@ const prepare = (text, { mechanism, options, never, allow, standIns }) =>
   engine.prepare(text, mechanism, { options, blocklist: listed(never), allowlist: listed(allow), standIns });
 """
 
+#: V8 waits for promises on this thread: that of a test may have a browser's loop, which would wait for V8.
+_APART = ThreadPoolExecutor(1)
+
 
 @cache
 def engine() -> MiniRacer:
@@ -111,11 +114,14 @@ def engine() -> MiniRacer:
 
 def ask(function: str, *arguments: Any) -> Any:
     """Return what a JavaScript function makes of arguments of JSON. It may be asynchronous."""
+    return _APART.submit(_ask, function, *arguments).result()
+
+
+def _ask(function: str, *arguments: Any) -> Any:
     given = ", ".join(json.dumps(a) for a in arguments)
     made = engine().eval(f"(async () => JSON.stringify(await ({function})({given})) ?? 'null')()")
     assert isinstance(made, JSPromise)
-    with ThreadPoolExecutor(1) as apart:  # this thread may have a loop that runs: a browser's
-        return json.loads(str(apart.submit(made.get, timeout=120).result()))
+    return json.loads(str(made.get(timeout=120)))
 
 
 def rewrite(text: str, mechanism: str, epsilon: float, **how: Any) -> dict[str, Any]:
