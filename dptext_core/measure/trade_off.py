@@ -202,7 +202,7 @@ def tradeoff(
     settings : sequence of Mechanism or str
         Mechanisms, whose ε does not matter, or their names.
     epsilons : sequence of float, optional
-        The same for all; by default, ``points`` values on each one's own axis.
+        The same for all; by default, ``points`` values on the axis of each mechanism.
     draws : int
         Rewrites at each point.
     metrics : sequence of str

@@ -1,4 +1,4 @@
-"""Files of lines, one for each text, that are appended block by block, so that a run that was stopped goes on."""
+"""Files with one line per text, written block by block so that a stopped run can continue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Numbered)
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file, without a last one that was cut off; none where there is no file."""
+    """Return the lines of a file except an incomplete last one. A missing file has none."""
     if not path.is_file():
         return []
     whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
@@ -37,7 +37,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def drop_cut_line(path: Path) -> None:
-    """Remove what follows the last line end of a file, before more is appended."""
+    """Remove an incomplete last line, before more lines are appended."""
     if path.is_file():
         content = path.read_bytes()
         if not content.endswith(b"\n"):
@@ -51,7 +51,7 @@ def append_blocks(
     is_done: Callable[[tuple[str, str, int]], bool],
     measure: Callable[[str, str, Sequence[T]], Iterable[Mapping[str, Any]]],
 ) -> None:
-    """Append the lines that a file lacks, block by block: all names and data sets before more texts.
+    """Append the missing lines block by block: all names and data sets before more texts.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class EarlyStyle:
         body = bytearray()
 
         async def hold(message: Message) -> None:
-            """Keep a page until all of it is there; send everything else on."""
+            """Hold a page until it is complete; pass on everything else."""
             if message["type"] == "http.response.start":
                 start.update(message)
             if not any(k.lower() == b"content-type" and v.startswith(_PAGE) for k, v in start.get("headers", ())):
@@ -64,5 +64,5 @@ class EarlyStyle:
 
 
 def middleware(css: str) -> list[Middleware]:
-    """Return what the app's server is to apply to each request."""
+    """Return the middleware that the app's server applies to each request."""
     return [Middleware(EarlyStyle, css)]

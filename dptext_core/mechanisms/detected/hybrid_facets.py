@@ -1,4 +1,4 @@
-"""What a mechanism with stand-ins says of itself beside: the facets of the inner mechanism, without flagged words."""
+"""The optional capabilities of a mechanism with stand-ins: those of the inner mechanism, without flagged words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnflaggedWords:
-    """The words that the inner mechanism samples one by one. A flagged token is none of them."""
+    """The words that the inner mechanism samples one by one. Flagged tokens are left out."""
 
     def __init__(self, m: HybridMechanism):
         self._m, inner = m, m.inner.by_word
@@ -34,11 +34,11 @@ class UnflaggedWords:
 
 
 class HybridLikelihood(Likelihood["HybridMechanism"]):
-    """Stand-ins are uniform; the other words are those of the inner mechanism, given the stand-ins that came out."""
+    """Stand-ins are uniform; the inner mechanism samples the other words, given the released stand-ins."""
 
     @property
     def _alone(self) -> bool:
-        """Whether each unflagged word is sampled from itself alone, without reading the stand-ins."""
+        """Return True if each unflagged word is sampled from itself alone, without reading the stand-ins."""
         return self.m.inner.by_word is not None
 
     @property
@@ -91,7 +91,7 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
 
 
 class Places(Alignment["HybridMechanism"]):
-    """The places that the inner mechanism samples: no flagged one."""
+    """The places that the inner mechanism samples, which are never flagged."""
 
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
         return self.m.inner.alignment.drawn(self.m.planned(text).plan)

@@ -40,7 +40,7 @@ def begin() -> None:
 
 
 def reserve_header() -> None:
-    """Keep the height of the tour's header on a narrow screen, where the tour is going to begin by itself."""
+    """Keep the height of the tour's header on a narrow screen, where the tour begins automatically."""
     mine = session()
     begins = mine.run is None and not mine.tours and mine.link is None and state.play_text == examples()[0].text
     st.html(f"<style>:root {{ --play-head: {'10.6rem' if begins else '0'}; }}</style>")
