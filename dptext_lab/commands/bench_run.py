@@ -259,7 +259,7 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
     commands = sorted({line.provenance.command for line in lines})
     summary, notes = merging.merge(lines, points, "; ".join(commands), grid.cut)
     if args.into is not None:
-        summary, notes = merging.join_summaries(store.read(args.into), summary, len(points), grid.cut), []
+        summary, notes = merging.join_summaries(store.read(args.into), summary, grid.points(), grid.cut), []
     store.write(summary, args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

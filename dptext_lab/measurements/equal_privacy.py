@@ -311,7 +311,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.into is not None:
         old = store.read(args.into)
         description = f"{old.about['cut']} Added by {command}: {cut}"
-        summary = merging.join_summaries(old, summary, old.about["points"] + len(points) - args.seeds, description)
+        summary = merging.join_summaries(old, summary, points, description)
         before = [c for c in old.about.get("crossings", ()) if _place(c) not in {_place(c) for c in crossed}]
         crossed = [*before, *crossed]
     about = summary.about | ({"crossings": crossed} if crossed else {})

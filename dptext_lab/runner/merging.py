@@ -67,7 +67,7 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
     missing = [p for p in points if p.id not in newest]
     if missing:
         notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
-        cut += f"{_MISSING}{_named(missing)}."
+        cut = _with_missing(cut, missing)
     if extra:
         notes.append(f"{len(extra)} points are not in the grid and are excluded.")
     if twice:
@@ -102,11 +102,11 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
     )
 
 
-def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Results:
+def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cut: str) -> Results:
     """Add the settings of a newer summary to an older one.
 
-    If both have a setting, the newer one counts, because seeds cannot be combined. declared: number of points in the
-    grid. cut: what it omits. core_minutes also counts replaced points. Raises InputError if the two differ in version,
+    If both have a setting, the newer one counts, because seeds cannot be combined. declared: points of the grid. cut:
+    what it omits. core_minutes also counts replaced points. Raises InputError if the two differ in version,
     stop words or files, and if fewer seeds would replace more.
     """
     for what in ("version", "stopwords"):
@@ -124,14 +124,14 @@ def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Resul
         )
     old_rows = [r for r in old.rows if (r.setting, r.data) not in after]
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())
-    parts = old.about["cut"].partition(_MISSING)
+    missing = _unmeasured(declared, before | after)
     about = old.about | {
         "finished": max(old.about["finished"], new.about["finished"]),
         "points": points,
         "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
         "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
-        "missing": declared - points,
-        "cut": cut + parts[1] + parts[2],
+        "missing": len(missing),
+        "cut": _with_missing(cut, missing),
         "data": new.about["data"] | old.about["data"],
     }
     gates = [g for g in new.gates if g.data not in known]
@@ -176,6 +176,24 @@ def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
         key = r.setting, r.data
         out[key] = max(out.get(key, 0), r.seeds)
     return out
+
+
+def _unmeasured(declared: Sequence[GridPoint], seeds: Mapping[tuple[Setting, str], int]) -> list[GridPoint]:
+    """Return the declared points beyond the number of measured seeds of each setting on each data set."""
+    left, out = dict(seeds), []
+    for p in declared:
+        key = p.setting, p.data
+        if left.get(key, 0):
+            left[key] -= 1
+        else:
+            out.append(p)
+    return out
+
+
+def _with_missing(cut: str, missing: Sequence[GridPoint]) -> str:
+    """Return what a grid omits, with the missing points instead of those that the text named before."""
+    cut = cut.partition(_MISSING)[0]
+    return f"{cut}{_MISSING}{_named(missing)}." if missing else cut
 
 
 def _named(points: Sequence[GridPoint]) -> str:

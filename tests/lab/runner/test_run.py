@@ -377,30 +377,45 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
 
 
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
-    tem, mvc = TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
-    old, _ = merging.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
-    new, _ = merging.merge([line(BASE), *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
-    both = merging.join_summaries(old, new, 9, "new cut")
+    base, tem, mvc = line(BASE, cosine=1.0), TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
+    old, _ = merging.merge([base, *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
+    new, _ = merging.merge([base, *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
+    declared = [BASE, *tem, *mvc]
+    both = merging.join_summaries(old, new, declared, "new cut")
     plain, before = ([r for r in found.rows if r.mechanism == BASE.mechanism] for found in (both, old))
     assert plain == before, "unprotected text is not counted twice"
     assert {r.mechanism for r in both.rows} == {r.mechanism for r in (*old.rows, *new.rows)}
-    assert both.about["points"] == 1 + len(tem) + len(mvc) and both.about["missing"] == 9 - both.about["points"]
-    assert both.about["cut"].startswith("new cut Declared and not measured yet: mvc")
+    assert (both.about["points"], both.about["missing"], both.about["cut"]) == (len(declared), 0, "new cut")
     paths = [tmp_path / name for name in ("old.json", "lines.jsonl", "both.json")]
     results.write(old, paths[0])
-    newer, _ = merging.merge([line(BASE), *(line(p, cosine=0.7) for p in mvc)], [BASE, *mvc], "c", "cut")
-    again = merging.join_summaries(both, newer, 9, "")
+    newer, _ = merging.merge([base, *(line(p, cosine=0.7) for p in mvc)], [BASE, *mvc], "c", "cut")
+    again = merging.join_summaries(both, newer, declared, "")
     assert again.about["points"] == both.about["points"] and len(again.rows) == len(both.rows)
     assert {r.value for r in again.rows if r.mechanism == "mvc" and r.metric == "cosine"} == {0.7}
     fewer = replace(both, rows=tuple(replace(r, seeds=9) if r.mechanism == "mvc" else r for r in both.rows))
     with pytest.raises(InputError, match="fewer seeds"):
-        merging.join_summaries(fewer, newer, 9, "")
+        merging.join_summaries(fewer, newer, declared, "")
     other = replace(new, about=new.about | {"stopwords": "another list"})
     with pytest.raises(InputError, match="differ in stopwords"):
-        merging.join_summaries(old, other, 9, "")
+        merging.join_summaries(old, other, declared, "")
     files = replace(new, about=new.about | {"data": {k: {"sha256": "x"} for k in new.about["data"]}})
     with pytest.raises(InputError, match="different files"):
-        merging.join_summaries(old, files, 9, "")
+        merging.join_summaries(old, files, declared, "")
+
+
+def test_a_joined_summary_names_the_points_that_it_lacks():
+    base, mvc = line(BASE, cosine=1.0), [p for p in FULL if p.mechanism == "mvc"][:3]
+    lacking = [replace(TEM[0], setting=TEM[0].setting.at(2.0), seed=seed) for seed in (1, 2)]
+    # One seed of three is measured for TEM at ε = 1, and nothing at ε = 2.
+    old, _ = merging.merge([base, line(TEM[0], cosine=0.5)], [BASE, TEM[0]], "c", "cut")
+    new, _ = merging.merge([base, *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
+    both = merging.join_summaries(old, new, [BASE, *TEM, *mvc, *lacking], "new cut")
+    assert (both.about["points"], both.about["missing"]) == (2 + len(mvc), 4)
+    assert both.about["cut"] == "new cut Declared and not measured yet: tem (oov keep): 4 points."
+    # Points that are measured now, or that the grid no longer declares, are not named.
+    rest, _ = merging.merge([base, *(line(p, cosine=0.7) for p in TEM)], [BASE, *TEM], "c", "cut")
+    ends = merging.join_summaries(both, rest, [BASE, *TEM], both.about["cut"])
+    assert (ends.about["missing"], ends.about["cut"]) == (0, "new cut")
 
 
 def test_what_is_left_is_told_from_what_was_estimated_and_then_from_what_it_took():
