@@ -16,8 +16,8 @@ from ..text.language import Language
 from ..text.languages import ENGLISH
 from .registry import ClipRange
 
-#: Upper ends of the ranges, in standard deviations above the mean: the paper's, and the one that
-#: tools/choose_clip_range.py chose for the bundled model.
+#: Upper ends in standard deviations above the mean, of the paper's range and of the
+#: tuned range of the bundled model.
 WIDTHS = {"tuned": 6.0, "paper": 4.0}
 
 

@@ -38,7 +38,7 @@ PUBLISHED = {
         "released DP-MLM code, DP-Paraphrase after fine-tuning on SNLI",
     ),
 }
-# Ranges for models that can be added, by tools/choose_generator_clip.py on 8 lines of WikiText-2 (test).
+# Ranges for models that can be added, chosen on 8 lines of WikiText-2 (test).
 ESTIMATED = {
     "gemma-3-270m": {
         "paper": ClipRange(-1.0641, 14.1893, "μ to μ + 4σ of public texts"),
