@@ -186,11 +186,13 @@ def attack_authors(
     Raises
     ------
     InputError
-        The lists differ in length, or no author has so many texts.
+        The lists differ in length, no author has so many texts, or the classifier has no probabilities.
     """
     for one, other in ((known_texts, known_authors), (releases, authors)):
         if len(one) != len(other):
             raise InputError(f"Give an author for each text: got {len(one)} texts and {len(other)} authors.")
     classifier = letter_classifier() if classifier is None else classifier
+    if lacking := [name for name in ("fit", "predict_proba") if not hasattr(classifier, name)]:
+        raise InputError(f"The classifier has no {' and no '.join(lacking)}. Use one that returns probabilities.")
     classifier.fit(list(known_texts), list(known_authors))
     return attack_groups(*log_probabilities(classifier, known_authors, releases), authors, texts)

@@ -110,8 +110,8 @@ def takes_epsilon_list(config: Any) -> bool:
     return any(get_origin(each) is tuple for each in (hint, *get_args(hint)))
 
 
-def keep_stopwords_option() -> Any:
-    """Return the field ``keep_stopwords``."""
+def keep_stopwords_option(presets: Mapping[str, bool] | None = None) -> Any:
+    """Return the field ``keep_stopwords``, with its values in presets."""
     return option(
         True,
         label="Keep stop words",
@@ -120,6 +120,7 @@ def keep_stopwords_option() -> Any:
         help="Words such as “the”, “of” and “not” are unchanged unless they look like a name or a number. They "
              "spend no ε, and everyone can read them.",
         phrase=("stop words replaced", "stop words kept"),
+        presets=presets or {},
     )
 
 

@@ -54,6 +54,15 @@ class Vowels:
         return np.array([[0.9, 0.1] if "a" in t else [0.2, 0.8] for t in texts])
 
 
+def test_a_classifier_without_probabilities_is_refused_before_it_learns():
+    class Learner:
+        def fit(self, texts, labels):
+            raise AssertionError("it learns")
+
+    with pytest.raises(dpt.InputError, match="no predict_proba"):
+        dpt.attacks.attack_authors(["a", "x"], ["b", "c"], ["a"], ["b"], classifier=Learner())
+
+
 def test_a_classifier_of_ones_own_reads_every_release_of_a_text():
     own = Vowels()
     found = dpt.attacks.attack_authors(

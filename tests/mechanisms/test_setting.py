@@ -149,7 +149,9 @@ def test_flags_say_where_files_lie_unless_they_are_for_others(tmp_path):
     ("mechanism", "preset", "options"),
     [
         ("custext", "paper", {"oov": "keep"}),
-        ("custext", "benchmark", {"k": 50, "strategy": "record"}),
+        ("custext", "benchmark", {"k": 50, "strategy": "record", "keep_stopwords": False}),
+        ("santext", "benchmark", {"keep_stopwords": False}),
+        ("mvc", "benchmark", {}),
         ("dp-mlm", "paper", {"clip": "paper"}),
         ("dp-mlm", "benchmark", {}),
         ("dp-sentence", "paper", {}),
@@ -161,6 +163,10 @@ def test_a_preset_names_the_options_of_the_paper_or_of_the_benchmarks(mechanism,
 
 
 def test_given_options_win_over_a_preset_and_another_one_is_refused():
-    assert dict(dpt.Setting.of("custext", preset="benchmark", k=5).options) == {"k": 5, "strategy": "record"}
+    assert dict(dpt.Setting.of("custext", preset="benchmark", k=5).options) == {
+        "k": 5,
+        "strategy": "record",
+        "keep_stopwords": False,
+    }
     with pytest.raises(dpt.ConfigError, match="Unknown preset 'mine'"):
         dpt.Setting.of("custext", preset="mine")

@@ -37,7 +37,7 @@ from ...result import RewriteResult
 from ...support.checks import without_path
 from ...support.task import UNWATCHED, Task
 from ..capabilities import PartwiseRewriting
-from ..config import epsilon_option, option
+from ..config import epsilon_option, keep_stopwords_option, option
 from ..preparing import Prepared
 from .rank_table import RankTable, log_tails
 from .word_groups import _NUMBERS, TRIES, Groups, _all_tables, _equal_sized, _groups, _inverse, _order_outputs
@@ -54,6 +54,7 @@ class CusTextConfig(SpaceConfig):
     """Options of CusText."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 30.0)
+    keep_stopwords: bool = keep_stopwords_option({"benchmark": False})
     k: int = option(
         20,
         label="Output words K",

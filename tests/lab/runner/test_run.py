@@ -44,6 +44,14 @@ def test_every_option_is_one_that_the_mechanism_has():
                 dpt.get_mechanism(group[0].mechanism, epsilon=epsilon, **group[0].options)
 
 
+def test_the_preset_of_the_benchmarks_is_what_they_run():
+    points = grid.GRIDS["unknown-words"].points()
+    ran = {p.mechanism: p.setting for p in reversed(points) if p.mechanism != BASE.mechanism}
+    assert len(ran) == 8
+    for name, setting in ran.items():
+        assert dpt.Setting.of(name, preset="benchmark", epsilon=setting.epsilon).full() == setting.full(), name
+
+
 #: What writes a text anew, or takes as long: one seed.
 SLOW = {"dp-prompt", "dp-paraphrase", "dp-bart", "dp-mlm-plus"}
 
