@@ -90,8 +90,9 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "models/masked_lm/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/masked_lm/*": (
         "python tools/train_masked_lm.py --corpus train.txt.gz --out build/masked_lm, then python "
-        "tools/export_models.py --checkpoint build/masked_lm/checkpoint.safetensors, "
-        "then python tools/evaluate_masked_lm.py --clip-from train.txt.gz and tools/choose_clip_range.py for spec.json",
+        "tools/export_models.py --checkpoint build/masked_lm/checkpoint.safetensors, then python "
+        "tools/evaluate_masked_lm.py --clip-from train.txt.gz for spec.json; docs/measurements/benchmarks.md explains "
+        "its tuned range",
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
@@ -99,14 +100,14 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "models/para*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/prompted/*": (
         "python tools/train_generator.py encoder-decoder --corpus train.txt.gz --pairs captions5.tsv.gz --out "
-        "assets/models/prompted, then python tools/choose_generator_clip.py dp-prompt --write for spec.json",
+        "assets/models/prompted; the ranges in spec.json are explained in docs/measurements/benchmarks.md",
         f"{TRUNK} and the bundled masked language model, trained further on {CORPUS}, and on pairs of captions "
         "(Multi30k task 2)",
         "Apache-2.0",
     ),
     "models/paraphraser/*": (
         "python tools/train_generator.py decoder --corpus train.txt.gz --pairs captions5.tsv.gz --out "
-        "assets/models/paraphraser, then python tools/choose_generator_clip.py dp-paraphrase --write for spec.json",
+        "assets/models/paraphraser; the ranges in spec.json are explained in docs/measurements/benchmarks.md",
         f"{TRUNK} and the bundled masked language model, trained further on {CORPUS}, and on pairs of captions "
         "(Multi30k task 2)",
         "Apache-2.0",

@@ -10,8 +10,8 @@ the paired difference from the best setting, and Tukey's p-value of that differe
 
 A range begins LOW and ends HIGH standard deviations σ above the mean μ of the model's scores. DP-BART has one bound C.
 --match compares the chosen range with the present and the paper's one at equal probability of the unchanged word (a
-generator's best token). --likeness compares λ of post-processing instead of ranges. --write puts the chosen range into
-the model's spec.json.
+generator's best token). --likeness compares λ of post-processing, and rewrites without it, instead of ranges. --write
+puts the chosen range into the model's spec.json.
 """
 
 from __future__ import annotations
@@ -261,6 +261,7 @@ def compare_settings(args: argparse.Namespace, name: str, judge: Judge, texts: S
     now = place({k: getattr(m.config, k) for k in settings[0].options}, settings)
     if args.likeness:
         settings, now = [Candidate(f"λ = {x:g}", {}, x) for x in LIKENESS], LIKENESS.index(polish.LIKENESS)
+        settings.append(Candidate("without post-processing", {}))
     rewrite, values = rewriter(m, texts), []
     streams = [NoiseStream(args.seed).at("draw", d) for d in range(args.draws)]
     for candidate in settings:
@@ -353,7 +354,12 @@ def main() -> None:
     args = parser.parse_args()
     every = sentences(args.texts)
     judge, texts = Judge(every), spread(every, args.max_texts)
-    print(f"Score of another sentence of the same texts: {judge(texts, texts[1:] + texts[:1]).mean():.3f}")
+    every_word = [w for t in texts for w in words(t)]
+    unknown = sum(w not in judge.space for w in every_word) / len(every_word)
+    print(
+        f"Score of another sentence: {judge(texts, texts[1:] + texts[:1]).mean():.3f}; words unknown to the judge: "
+        f"{unknown:.1%}"
+    )
     for name in args.mechanisms:
         compare_settings(args, name, judge, texts)
 
