@@ -11,7 +11,7 @@ the paired difference from the best setting, and Tukey's p-value of that differe
 A range begins LOW and ends HIGH standard deviations σ above the mean μ of the model's scores. DP-BART has one bound C.
 --match compares the chosen range with the present and the paper's one at equal probability of the unchanged word (a
 generator's best token). --likeness compares λ of post-processing, and rewrites without it, instead of ranges. --write
-puts the chosen range into the model's spec.json.
+puts the chosen range into the model's spec.json or dptext.json.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ BOUNDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 LIKENESS = (0.0, 4.0, 8.0, 12.0, 16.0, 24.0, 48.0)
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 SIGNIFICANT = 0.05
+#: A range beyond all scores.
+WIDE = {"clip_min": -100.0, "clip_max": 100.0}
 
 
 def sentences(path: Path) -> list[str]:
@@ -147,6 +149,17 @@ def _title(a: float, b: float) -> str:
     return f"μ{f' + {a:g}σ' if a else ''} to μ + {b:g}σ"
 
 
+def tuned_mechanism(name: str, model: str, stopwords: str | None) -> Any:
+    """The mechanism, with a range in which nothing ties if none is known for the model."""
+    cls: Any = dpt.mechanism_class(name)
+    options: dict[str, Any] = {"model": model}
+    if stopwords and "stopwords" in fields_of(name):
+        options["stopwords"] = stopwords
+    if issubclass(cls, ClippedMechanism) and not cls.known_ranges(model):
+        options |= WIDE
+    return cls.create(**options)
+
+
 def place(options: Mapping[str, float], among: Sequence[Candidate]) -> int:
     """The candidate nearest to these options."""
     away = [max(abs(float(c.options[k]) - v) for k, v in options.items()) for c in among]
@@ -168,8 +181,11 @@ def rewriter(m: Any, texts: Sequence[str]) -> Callable[[Candidate, float, NoiseS
             every = [at.rewrite(p, stream=stream.at(k)) for k, p in enumerate(prepared)]
         if candidate.likeness is None:
             return [r.text for r in every]
-        polish.LIKENESS = candidate.likeness
-        return [r.polished(at).text for r in every]
+        usual, polish.LIKENESS = polish.LIKENESS, candidate.likeness
+        try:
+            return [r.polished(at).text for r in every]
+        finally:
+            polish.LIKENESS = usual
 
     return rewrite
 
@@ -225,7 +241,7 @@ def levels(m: Any, texts: Sequence[str]) -> list[tuple[np.ndarray, str | None]]:
     """The raw scores of every draw with the word that stands there (None: a generator's, along its best tokens)."""
     if writes(m):
         # In a range as wide as this, no tokens tie.
-        wide = m.replace(clip_min=-100.0, clip_max=100.0)
+        wide = m.replace(**WIDE)
         return [(row, None) for text in texts for row in wide.greedy_scores(text)]
     out = []
     for p in map(m.prepare, texts):
@@ -254,11 +270,11 @@ def epsilon_at(m: Any, draws: Sequence[tuple[np.ndarray, str | None]], level: fl
 
 def compare_settings(args: argparse.Namespace, name: str, judge: Judge, texts: Sequence[str]) -> None:
     """Measure the settings of one mechanism, and print them."""
-    options = {"stopwords": args.stopwords} if args.stopwords and "stopwords" in fields_of(name) else {}
-    m: Any = dpt.mechanism_class(name).create(**options)
+    m = tuned_mechanism(name, args.model, args.stopwords)
     epsilons = tuple(args.epsilons or stated(name))
     settings = candidates(m, texts)
-    now = place({k: getattr(m.config, k) for k in settings[0].options}, settings)
+    known = not isinstance(m, ClippedMechanism) or m.known_ranges(m.config.model)
+    now = place({k: getattr(m.config, k) for k in settings[0].options}, settings) if known else -1
     if args.likeness:
         settings, now = [Candidate(f"λ = {x:g}", {}, x) for x in LIKENESS], LIKENESS.index(polish.LIKENESS)
         settings.append(Candidate("without post-processing", {}))
@@ -272,53 +288,41 @@ def compare_settings(args: argparse.Namespace, name: str, judge: Judge, texts: S
     print(f"\n{m.title}, ε {measured_at}, {len(texts)} texts, {args.draws} draws, seed {args.seed}\n")
     best = settings[show([c.title for c in settings], np.stack(values), now)]
     if args.match and isinstance(m, ClippedMechanism):
-        compare_at_levels(m, best, settings[now], rewrite, judge, texts, streams)
+        others = [c for c in settings if c.title == _title(0, 4) or (known and c is settings[now])]
+        compare_at_levels(m, [best, *(c for c in others if c is not best)], rewrite, judge, texts, streams)
     if args.write and isinstance(m, ClippedMechanism):
         write(m, best, texts)
 
 
 def compare_at_levels(
     m: Any,
-    best: Candidate,
-    present: Candidate,
+    ranges: Sequence[Candidate],
     rewrite: Callable[[Candidate, float, NoiseStream], list[str]],
     judge: Judge,
     texts: Sequence[str],
     streams: Sequence[NoiseStream],
 ) -> None:
-    """Print the judge's scores of the best, the present and the paper's range at equal probability of the same word."""
+    """Print the judge's scores of the ranges at equal probability of the same word, and differences from the first."""
     draws, rows = levels(m, texts), []
-    paper = Candidate("paper", dict(zip(("clip_min", "clip_max"), _paper(m), strict=True)))
     for level in LEVELS:
-        scores = []
-        for candidate in (best, present, paper):
+        first = None
+        for candidate in ranges:
             epsilon = epsilon_at(m.replace(**candidate.options), draws, level)
-            every = (
-                None
-                if epsilon is None
-                else np.mean([judge(texts, rewrite(candidate, epsilon, s)) for s in streams], axis=0)
-            )
-            scores.append((epsilon, every))
-        first = scores[0][1]
-        for candidate, (epsilon, every) in zip((best, present, paper), scores, strict=True):
-            if epsilon is None or every is None:
-                continue  # no ε reaches this level
-            apart = None if first is None or candidate is best else every - first
+            if epsilon is None:
+                continue
+            scores = np.mean([judge(texts, rewrite(candidate, epsilon, s)) for s in streams], axis=0)
+            first = scores if candidate is ranges[0] else first
+            apart = None if first is None or first is scores else scores - first
             rows.append(
                 [
                     f"{level:g}",
                     candidate.title,
                     f"{epsilon:.1f}",
-                    plus_minus(float(every.mean()), half_width(every)),
+                    plus_minus(float(scores.mean()), half_width(scores)),
                     "" if apart is None else plus_minus(float(apart.mean()), half_width(apart)),
                 ]
             )
     print("\n" + markdown(["probability", "range", "ε", "score ± 95% CI", "minus the first ± 95% CI"], rows))
-
-
-def _paper(m: Any) -> tuple[float, float]:
-    paper = m.known_ranges(m.config.model)["paper"]
-    return paper.low, paper.high
 
 
 def folder_of(m: Any) -> Path:
@@ -327,8 +331,9 @@ def folder_of(m: Any) -> Path:
 
 
 def write(m: Any, best: Candidate, texts: Sequence[str]) -> None:
-    """Put the paper's and the chosen range into the model's spec.json."""
-    path = folder_of(m) / "spec.json"
+    """Put the chosen range into the model's file, and the paper's if it has none."""
+    folder = folder_of(m)
+    path = next(folder / name for name in ("spec.json", "dptext.json") if (folder / name).is_file())
     spec = json.loads(path.read_text(encoding="utf-8"))
     if "clip_min" not in spec:
         mean, deviation = moments(m, texts)
@@ -345,12 +350,13 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--stopwords", help="one word a line; else the default list")
+    parser.add_argument("--model", default="bundled")
     parser.add_argument("--max-texts", type=int, default=60)
     parser.add_argument("--draws", type=int, default=1, help="rewrites of each text at each setting")
     parser.add_argument("--epsilons", type=float, nargs="+", metavar="E", help="instead of those of the grid")
     parser.add_argument("--likeness", action="store_true", help="compare λ of post-processing instead")
     parser.add_argument("--match", action="store_true", help="also compare at equal probability of the same word")
-    parser.add_argument("--write", action="store_true", help="put the chosen range into spec.json")
+    parser.add_argument("--write", action="store_true", help="put the chosen range into the model's file")
     args = parser.parse_args()
     every = sentences(args.texts)
     judge, texts = Judge(every), spread(every, args.max_texts)

@@ -9,8 +9,10 @@ import sys
 import numpy as np
 import pytest
 from scripts import script
+from tiny_generators import tiny_generator
 
 import dptext_core as dpt
+from dptext_core.attacks import polish
 
 choose_clip = script("tools/choose_clip.py")
 TEXTS = ["The doctor called the patient .", "The team won the game .", "The house has a garden ."]
@@ -61,19 +63,43 @@ def test_ranges_are_compared_where_words_stay_as_often():
     assert choose_clip.epsilon_at(m, draws, 0.9999) is None
 
 
-def test_the_command_prints_every_setting_and_writes_the_best(tmp_path, monkeypatch, capsys):
+def run(monkeypatch, capsys, tmp_path, *given: str) -> str:
+    """What the command prints about three texts, with two ranges."""
     path = tmp_path / "texts.txt"
     path.write_text(" ".join(f"The {w} went to the old house in the night ." for w in ("doctor", "king", "man")))
-    (tmp_path / "spec.json").write_text('{"clip_min": -4, "clip_max": 8}')
     monkeypatch.setattr(choose_clip, "LOW", (0.0,))
     monkeypatch.setattr(choose_clip, "HIGH", (4.0, 6.0))
-    monkeypatch.setattr(choose_clip, "folder_of", lambda m: tmp_path)
-    given = ["dp-mlm", "--texts", str(path), "--seed", "3", "--epsilons", "20", "80", "--write"]
-    monkeypatch.setattr(sys, "argv", ["choose_clip.py", *given])
+    monkeypatch.setattr(choose_clip, "LEVELS", (0.2, 0.9999))
+    monkeypatch.setattr(choose_clip, "LIKENESS", (0.0, 12.0))
+    monkeypatch.setattr(sys, "argv", ["choose_clip.py", *given, "--texts", str(path), "--epsilons", "20", "80"])
     choose_clip.main()
-    said = capsys.readouterr().out
+    return capsys.readouterr().out
+
+
+def test_the_command_prints_every_setting_and_writes_the_best(tmp_path, monkeypatch, capsys):
+    (tmp_path / "spec.json").write_text('{"clip_min": -4, "clip_max": 8}')
+    monkeypatch.setattr(choose_clip, "folder_of", lambda m: tmp_path)
+    said = run(monkeypatch, capsys, tmp_path, "dp-mlm", "--seed", "3", "--write", "--match")
     assert "| μ to μ + 6σ (present) |" in said and "| μ to μ + 4σ |" in said and "3 texts, 1 draws, seed 3" in said
+    assert "| 0.2 | μ to μ + 6σ |" in said and "| 0.9999 |" not in said, "no ε reaches this probability"
     spec = json.loads((tmp_path / "spec.json").read_text(encoding="utf-8"))
     assert (spec["clip_min"], spec["clip_max"]) == (-4, 8), "the paper's range is not estimated again"
     best = said.split("|---|---|---|---|\n| ")[1].split(" |")[0].removesuffix(" (present)")
     assert spec["tuned_source"].startswith(best) and spec["tuned_min"] == pytest.approx(-1.9101)
+
+
+def test_a_generator_without_a_range_gets_both(tmp_path, monkeypatch, capsys):
+    folder = tiny_generator(tmp_path / "tiny", "gpt2")
+    (folder / "dptext.json").write_text('{"max_length": 120}', encoding="utf-8")
+    said = run(
+        monkeypatch, capsys, tmp_path, "dp-paraphrase", "--model", str(folder), "--seed", "1", "--write", "--match"
+    )
+    assert "(present)" not in said and "| 0.2 | μ to μ + 6σ |" in said
+    found = dpt.mechanism_class("dp-paraphrase").known_ranges(str(folder))
+    assert list(found) == ["tuned", "paper"] and found["tuned"].low == found["paper"].low < found["paper"].high
+
+
+def test_the_weight_of_likeness_is_compared_with_no_clean_up(tmp_path, monkeypatch, capsys):
+    said = run(monkeypatch, capsys, tmp_path, "dp-mlm", "--seed", "1", "--likeness")
+    assert "| λ = 12 (present) |" in said and "| λ = 0 |" in said and "| without post-processing |" in said
+    assert polish.LIKENESS == 12.0, "it is changed while it is compared only"
