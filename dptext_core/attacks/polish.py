@@ -34,7 +34,7 @@ from . import bayes, reader, reader_evidence
 from .base import made_by
 from .prior import Prior, public_prior
 
-#: λ, nats for a cosine of 1.
+#: λ, nats for a cosine of 1 (``tools/choose_clip.py --likeness``).
 LIKENESS = 12.0
 
 
