@@ -99,8 +99,9 @@ def expected_success(rules: Rules, line_up: LineUp, epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Round:
-    """One release. secret: which fact the text had. span: what stands in the release in the place of the fact. replaced:
-    the spans of all other words that differ from the original. belief: what the optimal reader makes of the release."""
+    """One release. secret: which fact the text had. span: what stands in the release in the place of the fact.
+    replaced: the spans of all other words that differ from the original. belief: what the optimal reader makes of the
+    release."""
 
     line_up: LineUp
     epsilon: float

@@ -97,7 +97,8 @@ def test_rounds_are_drawn_as_the_mechanism_draws_them(game: Page) -> None:
         assert text[0].isupper() and text.endswith(".")
         place = len(Document.parse(before).words)
         assert theirs[place] == r["word"] and [r["word"], "secret"] in r["release"]
-        changed = [b for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if i != place and a.lower() != b.lower()]
+        pairs = enumerate(zip(ours, theirs, strict=True))
+        changed = [b for i, (a, b) in pairs if i != place and a.lower() != b.lower()]
         assert [piece for piece, mark in r["release"] if mark == "changed"] == changed
         unchanged.append((r["epsilon"], theirs[place].casefold() == ours[place].casefold()))
     for epsilon in RULES.epsilons:
