@@ -66,6 +66,7 @@ def test_a_lesson_is_whole(name):
     assert 0 <= found.right < len(question.answers) and found.found and found.because and found.parts
     assert len(found.replies) == len(question.answers), "each wrong answer gets a reply of its own"
     assert all(found.replies[i] for i in range(len(question.answers)) if i != found.right)
+    assert len(one.title) <= 42, "the button that leads to it shows all of it on a phone"
     assert one.goal.endswith(".") and one.task.endswith((".", "?")) and one.take_home.endswith(".")
     shown = one.show(one.control.start)
     assert shown and all(assert_harmless(drawn.draw(part)) for part in (*shown, *found.parts))
