@@ -44,7 +44,7 @@ def slide(mine: Learning) -> None:
     line = game.score_line(scores(mine.room, stage), CLASS) if mine.room else ""
     game.header(stage.number, len(rounds), one.epsilon, line)
     if votes_open:
-        st.html("<span class='wall-words'></span>")
+        st.html("<span class='wall-vote'></span>")
         _vote_slide(mine, stage, one)
     else:
         _answer_slide(mine, stage, one)
