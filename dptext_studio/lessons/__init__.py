@@ -57,7 +57,7 @@ COURSE: tuple[CoursePart, ...] = (
     CoursePart(
         "How it works",
         (SingleWord(), Temperature(), Group(), Vectors(), SentenceBank()),
-        25,
+        20,
         "Each group takes one lesson, and explains one rewrite to the others.",
     ),
     CoursePart(
@@ -69,7 +69,7 @@ COURSE: tuple[CoursePart, ...] = (
     CoursePart(
         "Judge for yourself",
         (EqualEpsilon(), BrokenAudit(), PaperClaim(), BeatReader()),
-        20,
+        25,
         "Play the game together, and compare the dots of the class with the ceiling.",
     ),
 )

@@ -61,7 +61,8 @@ class Curves:
 
 @dataclass(frozen=True)
 class Marked:
-    """A text in pieces, each with a mark: "" (what stands between words), "kept", "same" or "changed"."""
+    """A text in pieces, each with a mark: "" (what stands between words), "kept", "same", "changed" or "secret" (the
+    word to guess)."""
 
     title: str
     pieces: tuple[tuple[str, str], ...]

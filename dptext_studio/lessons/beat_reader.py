@@ -6,6 +6,7 @@ is one round, drawn with a seed so that everybody sees the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -26,6 +27,8 @@ SEED = 1
 POINTS = 41
 #: A ceiling from which on nobody notices that there is one.
 CERTAIN = 0.9995
+#: What the marks of a release mean.
+MARKS = {"secret": "in the place of the secret word", "changed": "another replaced word"}
 
 
 @lru_cache(maxsize=8)
@@ -45,14 +48,22 @@ def limit_text(limit: float) -> str:
 
 
 def line_up_parts(one: Round) -> tuple[Part, ...]:
-    """Return the public texts, and the release with the word in the place of the fact marked."""
+    """Return the public texts, and the release with every replaced word marked."""
     before, after = one.line_up.template.split(reader_game.GAP)
-    start, end = one.span
     title = f"One of {len(one.line_up.facts)} texts was rewritten"
     return (
         Marked(title, ((before, ""), ("_____", "kept"), (after, "")), {}),
-        Marked("The release", ((one.release[:start], ""), (one.word, "changed"), (one.release[end:], "")), {}),
+        Marked("The release", _release_pieces(one), MARKS),
     )
+
+
+def _release_pieces(one: Round) -> tuple[tuple[str, str], ...]:
+    spans = sorted([(one.span, "secret"), *((span, "changed") for span in one.replaced)])
+    pieces, end = [], 0
+    for (start, stop), mark in spans:
+        pieces += [(one.release[end:start], ""), (one.release[start:stop], mark)]
+        end = stop
+    return (*pieces, (one.release[end:], ""))
 
 
 def belief_parts(one: Round, votes: Sequence[int] = ()) -> tuple[Part, ...]:
@@ -113,26 +124,44 @@ def end_curve(played: Sequence[tuple[float, Score]], who: str) -> Curves:
         },
         dots={
             f"{who}, share right": (where, tuple(one.players for one in levels)),
-            f"{who}, without luck": (where, tuple(one.deserved for one in levels)),
+            f"{who}, probability of being right": (where, tuple(one.deserved for one in levels)),
         }
         if levels
         else {},
     )
 
 
+def scoreboard(played: Sequence[tuple[float, Score]], who: str) -> Bars:
+    """Return who guessed right how often, the best first. who: "You" or "The class"."""
+    score = reader_game.total([s for _, s in played])
+    shares = {who: score.players, "Optimal reader": score.reader, "Blind guessing": score.chance}
+    rows = [(label, points / max(1, score.rounds)) for label, points in shares.items()]
+    return Bars(
+        f"Right guesses in {pluralize(score.rounds, 'round')}",
+        tuple(
+            Row(label, share, percent(share), "released" if label == who else "")
+            for label, share in sorted(rows, key=lambda row: -row[1])
+        ),
+        top=1.0,
+    )
+
+
 def end_sentences(played: Sequence[tuple[float, Score]], who: str) -> tuple[str, ...]:
-    """Return the score in words. who: "You" or "The class"."""
+    """Return what the scoreboard means. who: "You" or "The class"."""
     score = reader_game.total([s for _, s in played])
     if not score.rounds:
         return ("Nobody guessed, so there is no score.",)
-    points = "1 point" if score.players == 1 else f"{number(score.players)} points"
+    if math.isclose(score.players, score.reader):
+        outcome = f"{who} and the optimal reader scored the same."
+    elif score.players > score.reader:
+        outcome = f"{who} beat the optimal reader this time, by luck: compare the hollow dots."
+    else:
+        outcome = f"The optimal reader beat {who.lower()}, as it does in the long run."
     return (
-        f"{who} scored {points} in {pluralize(score.rounds, 'round')}, the optimal reader {score.reader}. "
-        f"Blind guessing gets {number(score.chance)} on average.",
-        f"Without luck: these guesses were right with probability {percent(score.deserved / score.rounds)} on average, "
-        f"those of the optimal reader with {percent(score.certainty / score.rounds)}. No guess does better on the same "
-        "releases.",
-        "A few rounds can lie above the ceiling by luck. The dots without luck cannot: that limit is what ε means.",
+        outcome,
+        f"Each guess had a known probability of being right: on average {percent(score.deserved / score.rounds)} for "
+        f"{who.lower()}, and {percent(score.certainty / score.rounds)} for the optimal reader.",
+        "The filled dots can lie above the ceiling by luck. The hollow dots cannot: that limit is what ε means.",
     )
 
 

@@ -99,14 +99,16 @@ def expected_success(rules: Rules, line_up: LineUp, epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Round:
-    """One release. secret: which fact the text had. span: what stands in the release in the place of the fact. belief:
-    what the optimal reader makes of the release."""
+    """One release. secret: which fact the text had. span: what stands in the release in the place of the fact.
+    replaced: the spans of all other words that differ from the original. belief: what the optimal reader makes of the
+    release."""
 
     line_up: LineUp
     epsilon: float
     secret: int
     release: str
     span: tuple[int, int]
+    replaced: tuple[tuple[int, int], ...]
     belief: Belief
 
     @classmethod
@@ -119,7 +121,8 @@ class Round:
         fact = line_up.facts[secret].casefold()
         span = next(s.out for s in result.steps if s.original.casefold() == fact)
         assert span is not None
-        return cls(line_up, epsilon, secret, result.text, span, question.given(result))
+        replaced = tuple(s.out for s in result.steps if s.changed and s.out is not None and s.out != span)
+        return cls(line_up, epsilon, secret, result.text, span, replaced, question.given(result))
 
     @property
     def word(self) -> str:
@@ -171,9 +174,9 @@ class Score:
     """Points after some rounds: a right guess is one.
 
     players: the share of right guesses, added up; one player's guesses are right or not. deserved: the probability that
-    the guesses were right, given the releases: the score without luck, which never exceeds ``certainty``, that of the
-    optimal reader's guesses. reader: the right guesses of the optimal reader. expected: its points in the long run.
-    chance: points of blind guessing.
+    the guesses were right, given the releases. It never exceeds ``certainty``, that of the optimal reader's guesses.
+    reader: the right guesses of the optimal reader. expected: its points in the long run. chance: points of blind
+    guessing.
     """
 
     rounds: int = 0

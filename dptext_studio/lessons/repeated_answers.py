@@ -18,7 +18,10 @@ from dptext_core.result import RewriteResult
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of
 
-WORD, EPSILON, MANY = "doctor", 0.5, 10
+WORD, EPSILON = "doctor", 0.5
+#: How many answers an attacker may see: the control, the figure and the table have the same numbers.
+COUNTS = (1, 2, 5, 10)
+MANY = COUNTS[-1]
 #: Behind the figure of the reveal: in so many rooms for each of these words MANY answers are given.
 ROOMS = 4
 WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "school", "teacher", "garden")
@@ -32,7 +35,7 @@ def mechanism() -> Mechanism:
 def answers() -> tuple[RewriteResult, ...]:
     """Return fresh answers for the one word, as many as the control goes to; drawn once, so that everybody sees the
     same."""
-    return tuple(mechanism().rewrites(WORD, max(RepeatedAnswers.control.values)))
+    return tuple(mechanism().rewrites(WORD, MANY))
 
 
 def total_spent(n: int) -> float:
@@ -68,7 +71,7 @@ class RepeatedAnswers(Lesson):
         f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen."
     )
     take_home = "Budgets add up: rewrite a text once, and give that one answer to everybody."
-    control = Control("Answers seen", (1, 2, 5, 10, 20), 1, lambda n: f"{n} answer{'s' * (n != 1)}")
+    control = Control("Answers seen", COUNTS, 1, lambda n: f"{n} answer{'s' * (n != 1)}")
     door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
@@ -96,9 +99,7 @@ class RepeatedAnswers(Lesson):
 
     def reveal(self, value: Any) -> Reveal:
         share = guess_rates()
-        rows = tuple(
-            Row(self.control.said(n), float(share[n - 1]), percent(float(share[n - 1]))) for n in (1, 2, 5, MANY)
-        )
+        rows = tuple(Row(self.control.said(n), float(share[n - 1]), percent(float(share[n - 1]))) for n in COUNTS)
         return Reveal(
             bin_of(float(share[-1]), (float(share[0]) * 1.25 + 0.02, 0.75)),
             (
@@ -114,7 +115,7 @@ class RepeatedAnswers(Lesson):
             ),
             (
                 Bars("How often the optimal guess is right", rows, top=1.0),
-                Facts(("answers", "total ε"), tuple((f"{n}", bound(total_spent(n))) for n in self.control.values)),
+                Facts(("answers", "total ε"), tuple((f"{n}", bound(total_spent(n))) for n in COUNTS)),
             ),
             (
                 "Each answer keeps its own guarantee, but the noise of many answers averages out.",

@@ -38,7 +38,7 @@ def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution,
 
 class Temperature(Lesson):
     name = "temperature"
-    title = "Clipping and temperature are the exponential mechanism"
+    title = "Sampling as the exponential mechanism"
     goal = "See how a language model's sampling can protect privacy."
     said = (
         "A language model gives each word a score. Scores are clipped to a fixed range, so no text can move a score by "

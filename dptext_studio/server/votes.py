@@ -15,8 +15,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-#: In an address: the room, and the key of its host, which stands in the host's own address alone.
-PARAMETER, HOST = "room", "host"
+#: The room, in an address.
+PARAMETER = "room"
 #: Letters that are not taken for each other when they are read from a wall.
 _LETTERS, _LENGTH = "abcdefghkmnprstuvwxyz", 5
 _KEY_LENGTH = 12
@@ -174,7 +174,7 @@ def room_name(text: str) -> str:
 
 
 def host_key(text: str) -> str:
-    """Return the key of a host as it stands in an address; "" for what can be none."""
+    """Return the key of a host as a browser sends it; "" for what can be none."""
     return _letters(text, _KEY_LENGTH)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from dptext_studio import lessons
 from dptext_studio.lessons import reader_game
-from dptext_studio.server.votes import HOST, PARAMETER
+from dptext_studio.server.votes import PARAMETER
 from dptext_studio.views.learn.learning import GAME
 
 pytestmark = pytest.mark.browser
@@ -76,12 +77,15 @@ def test_a_game_by_keyboard_on_a_phone(open_app: Callable) -> None:
 def test_a_phone_follows_the_wall_and_sees_the_answer_with_it(open_app: Callable) -> None:
     teacher = open_app(APP, query="/learn?lesson=1").page
     teacher.get_by_text("For teachers").click()
+    teacher.get_by_role("tab", name="Class session").click()
     teacher.get_by_text("Count the answers of my class").click()
-    teacher.wait_for_url(f"**{HOST}=*", timeout=LONG)
+    teacher.wait_for_url(f"**{PARAMETER}=*", timeout=LONG)
     room = teacher.url.split(f"{PARAMETER}=")[1].split("&")[0]
+    teacher.wait_for_function("sessionStorage.getItem('dptext-host')", timeout=LONG)
     calm(teacher)
     teacher.goto(teacher.url.replace("lesson=1", f"lesson={NUMBER}") + "&present=1")
-    teacher.get_by_role("heading", level=1).wait_for(timeout=LONG)
+    teacher.get_by_role("heading", level=1).wait_for(timeout=LONG)  # the tab still holds the key
+    assert dict(parse_qsl(urlsplit(teacher.url).query)).keys() == {"lesson", PARAMETER, "present"}
     calm(teacher)
     phone = open_app(APP, query=f"/learn?{PARAMETER}={room}", viewport={"width": 390, "height": 844}).page
     phone.get_by_text("plays this game together").wait_for(timeout=LONG)

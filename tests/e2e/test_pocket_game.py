@@ -87,7 +87,7 @@ def test_rounds_are_drawn_as_the_mechanism_draws_them(game: Page) -> None:
     unchanged = []
     for r in every:
         line_up, before = line_ups[r["lineUp"]["name"]], r["lineUp"]["before"]
-        text = "".join(r["release"])
+        text = "".join(piece for piece, _ in r["release"])
         original = line_up.text(r["secret"])
         prepared = RULES.mechanism.prepare(original)
         ours, theirs = Document.parse(original).words, Document.parse(text).words
@@ -96,7 +96,10 @@ def test_rounds_are_drawn_as_the_mechanism_draws_them(game: Page) -> None:
         assert all(a == b for a, b, k in zip(ours, theirs, kept, strict=True) if k), text
         assert text[0].isupper() and text.endswith(".")
         place = len(Document.parse(before).words)
-        assert theirs[place] == r["release"][1]
+        assert theirs[place] == r["word"] and [r["word"], "secret"] in r["release"]
+        pairs = enumerate(zip(ours, theirs, strict=True))
+        changed = [b for i, (a, b) in pairs if i != place and a.lower() != b.lower()]
+        assert [piece for piece, mark in r["release"] if mark == "changed"] == changed
         unchanged.append((r["epsilon"], theirs[place].casefold() == ours[place].casefold()))
     for epsilon in RULES.epsilons:
         # The share of facts that are unchanged is that of the mechanism.
@@ -150,7 +153,7 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
         head = game.inner_text("#round")
         epsilon = float(head.rpartition("= ")[2])
         assert head.startswith(f"Round {i + 1} of {rounds} · ε = ") and game.is_hidden("#answer")
-        release = game.inner_text("#word")
+        release = game.inner_text("#release mark.secret")
         line_up = next(x for x in RULES.line_ups if x.question == game.inner_text("#question"))
         assert game.locator("#choices button").all_inner_texts() == list(line_up.facts)
         if i % 2:
@@ -187,7 +190,11 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
         assert shown == pytest.approx(
             [reader_game.ceiling(level.epsilon, 4), mean, level.players, level.deserved], abs=0.0101
         )
-    assert game.locator("#curve circle").count() == game.locator("#curve rect").count() == len(levels)
+    assert game.locator("#curve circle").count() == 2 * len(levels)
+    board = dict(row.splitlines()[::2] for row in game.locator("#scoreboard li").all_inner_texts())
+    total = reader_game.total([s for _, s in played])
+    of_player, of_reader = (float(board[who].strip("%")) / 100 for who in ("You", "Optimal reader"))
+    assert (of_player, of_reader) == pytest.approx((total.players / rounds, total.reader / rounds), abs=1e-9)
     game.click("#replay")
     assert game.inner_text("#round").startswith("Round 1 of ") and game.inner_text("#points") == ""
 

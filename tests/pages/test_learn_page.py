@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from dptext_studio import lessons
 from dptext_studio.components import hidden_controls
 from dptext_studio.components.address import only_here
-from dptext_studio.views.learn import classroom
+from dptext_studio.views.learn import classroom, teacher
+from dptext_studio.views.learn.learning import Learning
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -22,6 +23,8 @@ TOP = Path(__file__).resolve().parents[2]
 def page(name: str, **query: str) -> AppTest:
     at = AppTest.from_file(TOP / "pages" / f"{name}.py", default_timeout=120)
     at.session_state["app"] = True
+    if host := query.pop("host", ""):  # the browser remembers it, and tells it to the page
+        at.session_state["learning"] = Learning(room=query["room"], host=host)
     for key, value in query.items():
         at.query_params[key] = value
     return settle(at)
@@ -155,6 +158,18 @@ def test_the_list_has_every_lesson_with_its_goal_and_leads_there_and_back():
     at.button(key="learn_list").click()
     settle(at)
     assert not at.pills and query(at) == {}
+
+
+def test_what_a_teacher_needs_comes_before_the_lessons_and_the_plan_takes_90_minutes():
+    at = page("learn")
+    every = [(node.type, getattr(node, "label", "")) for node in at.main]
+    (panel,) = [i for i, (kind, label) in enumerate(every) if kind == "expander" and "teachers" in label]
+    assert panel < min(i for i, (_, label) in enumerate(every) if label.startswith("**1. ")), "on the first screen"
+    at.session_state["learn_for_class"] = True
+    assert len(settle(at).tabs) == 4
+    assert "Half of the groups rewrite a note" in shown(at)
+    ends = [int(minutes.split("–")[1]) for minutes, _ in teacher.plan().rows]
+    assert ends[-1] == 90 and ends == sorted(ends)
 
 
 def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch):

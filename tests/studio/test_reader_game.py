@@ -9,7 +9,8 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_studio.lessons import reader_game
+from dptext_core.text.document import Document
+from dptext_studio.lessons import beat_reader, reader_game
 from dptext_studio.lessons.reader_game import Game, Round, ceiling, score_round
 
 RULES = pytest.fixture(scope="module")(reader_game.rules)
@@ -43,6 +44,18 @@ def test_every_line_up_is_covered_by_the_guarantee_and_its_ceiling_is_the_formul
             assert one.posterior.max() <= ceiling(epsilon, RULES.k) + 1e-12
     assert ceiling(1.0, 4) == pytest.approx(math.e / (math.e + 3)) and ceiling(0.0, 4) == 0.25
     assert ceiling(2000.0, 4) == 1.0
+
+
+def test_every_replaced_word_of_a_release_is_marked(RULES):
+    for i, line_up in enumerate(RULES.line_ups):
+        one = Round.draw(RULES.mechanism, line_up, 1.0, NoiseStream(i))
+        pieces = beat_reader.line_up_parts(one)[1].pieces
+        assert "".join(text for text, _ in pieces) == one.release
+        assert [text for text, mark in pieces if mark == "secret"] == [one.word]
+        original, words = Document.parse(line_up.text(one.secret)).words, Document.parse(one.release).words
+        other = [(w, was) for w, was in zip(words, original, strict=True) if was != line_up.facts[one.secret]]
+        replaced = [w for w, was in other if w.casefold() != was.casefold()]
+        assert replaced and [text for text, mark in pieces if mark == "changed"] == replaced
 
 
 def test_expected_success_is_the_enumerated_one_and_that_of_belief(RULES):

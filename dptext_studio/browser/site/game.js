@@ -50,7 +50,7 @@ function ask() {
   get("end").hidden = get("answer").hidden = true;
   get("which").textContent = `One of ${lineUp.facts.length} texts was rewritten`;
   get("template").textContent = `${lineUp.before}_____${lineUp.after}`;
-  ["before", "word", "after"].forEach((id, i) => (get(id).textContent = release[i]));
+  get("release").replaceChildren(...release.map(([text, mark]) => element(mark ? "mark" : "span", text, mark)));
   get("question").textContent = lineUp.question;
   get("choices").replaceChildren(...lineUp.facts.map((fact, i) => {
     const button = element("button", fact);
@@ -74,29 +74,32 @@ function guess(/** @type {number} */ chosen) {
   get("verdict").textContent = chosen === secret ? `Right: it was ${facts[secret]}.` : `Your answer: ${facts[chosen]}. It was ${facts[secret]}.`;
   get("verdict").className = chosen === secret ? "g-right" : "g-wrong";
   get("believes").textContent = `What the optimal reader believes at ε = ${number(epsilon)}`;
-  get("bars").replaceChildren(...facts.map((fact, i) => {
-    const row = element("li", "", i === secret ? "g-original" : "");
-    const bar = element("i", "");
-    bar.appendChild(document.createElement("b")).style.width = `${100 * posterior[i]}%`;
-    row.append(element("span", i === secret ? `${fact} (the original)` : fact), bar, element("span", percent(posterior[i])));
-    return row;
-  }));
+  get("bars").replaceChildren(...facts.map((fact, i) =>
+    bar(i === secret ? `${fact} (the original)` : fact, posterior[i], i === secret ? "g-original" : "")));
   paragraphs(get("why"), reasons(round));
   get("next").textContent = at + 1 === play.rounds.length ? "See the result" : "Next round";
   get("answer").hidden = false;
   get("next").focus({ preventScroll: true });
 }
 
+function bar(/** @type {string} */ label, /** @type {number} */ share, /** @type {string} */ name) {
+  const row = element("li", "", name);
+  const all = element("i", "");
+  all.appendChild(document.createElement("b")).style.width = `${100 * share}%`;
+  row.append(element("span", label), all, element("span", percent(share)));
+  return row;
+}
+
 /** What the optimal reader says, and why. */
 function reasons(/** @type {Round} */ round) {
-  const { lineUp: { facts }, posterior, secret, epsilon, release } = round;
+  const { lineUp: { facts }, posterior, secret, epsilon, word } = round;
   const first = readerGuess(round);
   const order = [...posterior.keys()].sort((a, b) => posterior[b] - posterior[a]);
   const second = order.find((i) => i !== first) ?? first;
   const says = first === secret ? "is right" : "is wrong this time";
   return [
     `The optimal reader says “${facts[first]}”, is ${percent(posterior[first])} sure, and ${says}.`,
-    `Why: the mechanism turns “${facts[first]}” into “${release[1]}” ${number(posterior[first] / posterior[second])} times as ` +
+    `Why: the mechanism turns “${facts[first]}” into “${word}” ${number(posterior[first] / posterior[second])} times as ` +
       `often as “${facts[second]}”. All ${facts.length} texts were equally likely before. The other words are sampled separately ` +
       "and say nothing about this one.",
     `The guarantee at ε = ${number(epsilon)} allows no reader to be more than ${limit(ceiling(epsilon, facts.length))} sure.`,
@@ -109,12 +112,18 @@ function end() {
   get("play").hidden = true;
   get("end").hidden = false;
   document.querySelector(".g-head")?.setAttribute("hidden", "");
+  get("scored").textContent = `Right guesses in ${score.rounds} rounds`;
+  /** @type {[string, number, string][]} */
+  const board = [["You", score.players, "g-you"], ["Optimal reader", score.reader, ""], ["Blind guessing", score.chance, ""]];
+  board.sort((a, b) => b[1] - a[1]);
+  get("scoreboard").replaceChildren(...board.map(([who, points, name]) => bar(who, points / score.rounds, name)));
   paragraphs(get("result"), [
-    `You scored ${number(score.players)} ${score.players === 1 ? "point" : "points"} in ${score.rounds} rounds, the optimal reader ${score.reader}. Blind guessing ` +
-      `gets ${number(score.chance)} on average.`,
-    `Without luck: these guesses were right with probability ${percent(score.deserved / score.rounds)} on average, those of the ` +
-      `optimal reader with ${percent(score.certainty / score.rounds)}. No guess does better on the same releases.`,
-    "A few rounds can lie above the ceiling by luck. The dots without luck cannot: that limit is what ε means.",
+    score.players === score.reader ? "You and the optimal reader scored the same."
+      : score.players > score.reader ? "You beat the optimal reader this time, by luck: compare the hollow dots."
+        : "The optimal reader beat you, as it does in the long run.",
+    `Each guess had a known probability of being right: on average ${percent(score.deserved / score.rounds)} for you, and ` +
+      `${percent(score.certainty / score.rounds)} for the optimal reader.`,
+    "The filled dots can lie above the ceiling by luck. The hollow dots cannot: that limit is what ε means.",
   ]);
   const { game, past } = play;
   const { epsilons, line_ups: lineUps, take_home: takeHome } = game.data;
@@ -170,7 +179,7 @@ function curve(/** @type {Level[]} */ levels, /** @type {number} */ k) {
   line("g-reader", levels.map(({ epsilon, reader }) => /** @type {[number, number]} */ ([epsilon, reader])));
   for (const { epsilon, players, deserved } of levels.filter((l) => l.players >= 0)) {
     add("circle", { class: "g-lucky", cx: x(epsilon), cy: y(players), r: 6 });
-    add("rect", { class: "g-deserved", x: x(epsilon) - 5, y: y(deserved) - 5, width: 10, height: 10 });
+    add("circle", { class: "g-deserved", cx: x(epsilon), cy: y(deserved), r: 6 });
   }
   return svg;
 }
@@ -179,7 +188,7 @@ function legend() {
   const list = element("ul", "", "g-legend");
   for (const [name, said] of [
     ["v-curve", "Ceiling of the guarantee, e^ε / (e^ε + k − 1)"], ["g-reader", "Optimal reader, on average"],
-    ["g-chance", "Blind guessing"], ["g-lucky", "Your guesses, share right"], ["g-deserved", "Your guesses, without luck"],
+    ["g-chance", "Blind guessing"], ["g-lucky", "Your guesses, share right"], ["g-deserved", "Your guesses, probability of being right"],
   ]) list.append(element("li", said, name));
   return list;
 }

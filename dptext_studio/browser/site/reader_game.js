@@ -14,7 +14,8 @@ import { begins, skeleton, spaced } from "./text.js";
  * @property {LineUp} lineUp
  * @property {number} epsilon
  * @property {number} secret which fact the text had
- * @property {[string, string, string]} release the text before, in and after the place of the fact
+ * @property {string} word what stands in the release in the place of the fact
+ * @property {[string, "" | "secret" | "changed"][]} release its pieces: the word, other replaced words, and the rest
  * @property {number[]} posterior the probability of each fact, given the release
  * @property {number} expected how often the optimal reader is right in the long run
  */
@@ -89,15 +90,11 @@ export class ReaderGame {
       return d && d.candidates[d.noise().at(epsilon)];
     });
     const shown = drawn.map((word, i) => (word === null ? document.tokens[i].text : this.language.written(word, capitals[i])));
-    const joined = (/** @type {number} */ from, /** @type {number} */ to) =>
-      shown.slice(from, to).map((word, i) => (i ? gaps[from + i] : "") + word).join("");
-    const last = shown.length;
+    const same = (/** @type {number} */ i) => shown[i].toLowerCase() === document.tokens[i].text.toLowerCase();
+    const pieces = shown.flatMap((text, i) => [[gaps[i], ""], [text, i === place ? "secret" : same(i) ? "" : "changed"]]);
     return {
-      lineUp, epsilon, secret, expected: this.expected(lineUp, epsilon),
-      release: [
-        gaps[0] + joined(0, place) + (place ? gaps[place] : ""), shown[place],
-        (place + 1 < last ? gaps[place + 1] + joined(place + 1, last) : "") + gaps[last],
-      ],
+      lineUp, epsilon, secret, expected: this.expected(lineUp, epsilon), word: shown[place],
+      release: /** @type {Round["release"]} */ ([...pieces, [gaps[shown.length], ""]]),
       posterior: this.posterior(lineUp, epsilon, /** @type {string} */ (drawn[place])),
     };
   }

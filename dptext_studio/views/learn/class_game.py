@@ -44,6 +44,7 @@ def slide(mine: Learning) -> None:
     line = game.score_line(scores(mine.room, stage), CLASS) if mine.room else ""
     game.header(stage.number, len(rounds), one.epsilon, line)
     if votes_open:
+        st.html("<span class='wall-vote'></span>")
         _vote_slide(mine, stage, one)
     else:
         _answer_slide(mine, stage, one)
@@ -104,8 +105,7 @@ def _end(mine: Learning, stage: Stage) -> None:
     played = scores(mine.room, stage)
     left, right = st.columns((2, 3), gap="large")
     with left:
-        st.markdown("### The result")
-        sentences(beat_reader.end_sentences(played, CLASS))
+        game.show_score(played, CLASS)
         st.button("Play again", key="game_again", icon=":material/refresh:", on_click=_again, args=(mine,))
     with right:
         game.end_figure(played, CLASS)
@@ -127,8 +127,7 @@ def phone(stage: Stage) -> None:
     with st.container(key="game"):
         if stage.number >= len(rounds):
             played = scores(mine.room, stage)
-            st.markdown("#### The result")
-            sentences(beat_reader.end_sentences(played, CLASS))
+            game.show_score(played, CLASS)
             game.end_figure(played, CLASS)
             take_home(mine.lesson)
             return

@@ -75,8 +75,10 @@ def slide_code(mine: Learning) -> None:
     """Show on a slide how the class joins."""
     url = address("learn", {votes.PARAMETER: mine.room})
     with st.container(key="wall_join"):
-        if not only_here(url):
-            st.markdown(f"**Join:** {literal(url)}")
+        if only_here(url):
+            st.caption("Phones cannot join yet: see *For teachers*, *Class session*.")
+            return
+        st.markdown(f"**Join:** {literal(url)}")
         show_code(url, "wall_qr")
 
 
@@ -111,14 +113,10 @@ def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
     st.caption("The address contains settings, never a text.")
     if mine.room:
         st.caption("With *Present*, the first slide of each lesson shows a code that joins your class.")
-    if mine.host:
-        st.caption("The address in your own browser contains the host key: share only the one above.")
-    pages_to_print()
 
 
 def pages_to_print() -> None:
     """Show the hand-out. It names no address that works on this machine only."""
-    st.markdown("**Pages to print**")
     lessons_at = address("learn", {})
     shared = not only_here(lessons_at)
     if not shared:

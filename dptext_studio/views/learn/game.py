@@ -70,10 +70,12 @@ def scores(play: Play) -> list[tuple[float, Score]]:
 
 
 def score_line(played: list[tuple[float, Score]], who: str) -> str:
-    """Return the points so far."""
+    """Return the points so far; nothing before the first ones."""
     score = reader_game.total([s for _, s in played])
+    if not score.rounds:
+        return ""
     return (
-        f"{who} **{number(score.players)}** · Optimal reader **{score.reader}** · "
+        f"Points: {who} **{number(score.players)}** · Optimal reader **{score.reader}** · "
         f"Blind guessing **{number(score.chance)}**"
     )
 
@@ -155,13 +157,19 @@ def _go_on(play: Play) -> None:
 
 def _end(mine: Learning, play: Play) -> None:
     played = scores(play)
-    st.markdown("#### The result")
-    sentences(beat_reader.end_sentences(played, "You"))
+    show_score(played, "You")
     end_figure([*play.past, *played], ALONE)
     if play.past:
         rounds = len(play.past) + len(played)
         st.caption(f"The dots count all {rounds} rounds of your games since you opened this page.")
     st.button("Play again", key="game_again", icon=":material/refresh:", type="primary", on_click=_again, args=(mine,))
+
+
+def show_score(played: list[tuple[float, Score]], who: str) -> None:
+    """Show who scored how much, and what that means."""
+    if reader_game.levels(played):
+        drawing((beat_reader.scoreboard(played, who),), key="game_scoreboard")
+    sentences(beat_reader.end_sentences(played, who))
 
 
 def end_figure(played: list[tuple[float, Score]], who: str) -> None:

@@ -57,10 +57,11 @@ class Learning:
     """Where a visitor is. at: the lesson, from 0; None in the list of lessons. step: of the presenter view. answers:
     the chosen one, by the name of the lesson; ballots: in which vote of a class it was chosen; revealed: the lessons
     whose answer was asked for. values: where controls stand. address: as it was last read or written. room: where the
-    answers of a class are counted, "" for nowhere; host: the key of its host, "" for the class; voter: who answers, a
-    random name of this session; counted: the room and the question of the last answer. seen: what the host showed at
-    the last run. begun: the lesson at whose beginning the page was put last. play: the game of one player. staged: the
-    game of a class, in the session of its host."""
+    answers of a class are counted, "" for nowhere; host: the key of its host, "" for the class; slides_asked: whether
+    the address asks for slides, which need that key; voter: who answers, a random name of this session; counted: the
+    room and the question of the last answer. seen: what the host showed at the last run. begun: the lesson at whose
+    beginning the page was put last. play: the game of one player. staged: the game of a class, in the session of its
+    host."""
 
     at: int | None = None
     step: int = 0
@@ -72,6 +73,7 @@ class Learning:
     address: dict[str, str] | None = None
     room: str = ""
     host: str = ""
+    slides_asked: bool = False
     voter: str = field(default_factory=lambda: secrets.token_hex(8))
     counted: tuple[str, str, Question | None] | None = None
     seen: Any = None
@@ -118,9 +120,7 @@ class Learning:
         query = {} if self.at is None else {"lesson": str(self.at + 1)}
         if self.room:
             query[votes.PARAMETER] = self.room
-        if self.host:
-            query[votes.HOST] = self.host
-        return query | ({"present": "1"} if self.present else {})
+        return query | ({"present": "1"} if self.present or self.slides_asked else {})
 
 
 def learning() -> Learning:
@@ -137,10 +137,11 @@ def follow_link() -> None:
     number = params.get("lesson", "")
     if number.isascii() and number.isdigit() and 1 <= int(number) <= len(LESSONS):
         mine.go(int(number) - 1)
-    mine.room = votes.room_name(params.get(votes.PARAMETER, ""))
-    mine.host = votes.host_key(params.get(votes.HOST, "")) if mine.room else ""
+    room = votes.room_name(params.get(votes.PARAMETER, ""))
+    mine.room, mine.host = room, mine.host if room == mine.room else ""
     # The slides of a class belong to its host.
-    mine.present = params.get("present") == "1" and not mine.in_class
+    slides = params.get("present") == "1"
+    mine.present, mine.slides_asked = slides and not mine.in_class, slides and mine.in_class
     if mine.present and mine.at is None:
         mine.go(0)
 

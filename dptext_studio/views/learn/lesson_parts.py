@@ -74,7 +74,7 @@ def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
     right = question.answers[reveal.right]
     chosen = learning().answers.get(lesson.name)
     if chosen is None:
-        st.info(f"**{literal(right)}**", icon=":material/lightbulb:")
+        st.info(f"The answer: **{literal(right)}**", icon=":material/lightbulb:")
     elif chosen == reveal.right:
         st.success(f"Right: **{literal(right)}**", icon=":material/check_circle:")
     else:

@@ -14,10 +14,11 @@ from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import COURSE, LESSONS, Lesson
 from ...server import votes
-from . import case_study, class_game, classroom, game
-from .learning import CLOSED, GAME, Stage, follow_class, follow_link, learning, sentences, write_address
+from . import case_study, class_game, game, host_key
+from .learning import GAME, Stage, follow_class, follow_link, learning, sentences, write_address
 from .lesson_parts import answers, ask, control, door, is_answer_shown, part_view, reveal_of, take_home, verdict
-from .presenter import presenter_view, start_presenting
+from .presenter import presenter_view
+from .teacher import present_button, teacher_panel
 
 state = st.session_state
 #: Lesson → what stands below it, with the control at a value.
@@ -34,20 +35,6 @@ def scroll_to_top() -> None:
         st.html(BEGIN.format(mine.at), unsafe_allow_javascript=True)
 
 
-def present_button() -> None:
-    """Offer the slides, except to a class: it follows those of its host."""
-    if learning().in_class:
-        return
-    st.button(
-        "Present",
-        icon=":material/slideshow:",
-        key="learn_present",
-        width="stretch",
-        on_click=start_presenting,
-        help="One idea at a time, in large type. Use the arrow keys or a clicker; Escape ends the presentation.",
-    )
-
-
 def course_view() -> None:
     """Show all lessons in their parts, with their goals."""
     add_style(__file__, "course.css")
@@ -57,13 +44,13 @@ def course_view() -> None:
         present_button()
     minutes = sum(one.minutes for one in LESSONS)
     st.markdown(f"{len(LESSONS)} lessons, about {minutes} minutes. Start anywhere: each lesson is independent.")
+    teacher_panel(LESSONS[0], None)
     for pair in (COURSE[:2], COURSE[2:]):
         for place, part in zip(st.columns(2, gap="large"), pair, strict=True):
             with place, st.container(gap="xsmall"):
                 st.markdown(f"#### {literal(part.title)}")
                 for lesson in part.lessons:
                     _course_entry(lesson)
-    _teacher_panel(LESSONS[0], None)
 
 
 def _course_entry(lesson: Lesson) -> None:
@@ -102,7 +89,7 @@ def lesson_view() -> None:
     st.markdown(f"### {LESSONS.index(lesson) + 1}. {literal(lesson.title)}")
     value = _game_view(lesson) if lesson.name == GAME else _lesson_body(lesson)
     _navigation(lesson, value)
-    _teacher_panel(lesson, value)
+    teacher_panel(lesson, value)
 
 
 def _lesson_body(lesson: Lesson) -> Any:
@@ -155,54 +142,6 @@ def _navigation(lesson: Lesson, value: Any) -> None:
             door(lesson, value)
 
 
-def _teacher_panel(lesson: Lesson, value: Any) -> None:
-    """Show what a teacher needs, and nothing to a class. It is worked out when it is opened."""
-    mine = learning()
-    if mine.in_class:
-        return
-    with (
-        st.container(key="learn_teacher"),
-        st.expander(
-            "For teachers: a plan, an address, pages to print",
-            icon=":material/school:",
-            key="learn_for_class",
-            on_change="rerun",
-        ) as opened,
-    ):
-        if opened.open:
-            _class_plan()
-            state.learn_counts = bool(mine.room)
-            st.toggle(
-                "Count the answers of my class",
-                key="learn_counts",
-                on_change=start_counting,
-                help="The address below then belongs to your class. Answers are counted without names or texts and "
-                     "are hidden until you show them. Phones follow your slides. The votes are deleted after some "
-                     "hours, or when you switch this off.",
-            )
-            if mine.room and not votes.VOTES.is_open(mine.room):
-                st.warning(f"{CLOSED} Switch counting off and on for a new address.")
-            classroom.panel(LESSONS.index(lesson) + 1, lesson, lesson.control.start if value is None else value, mine)
-
-
-def _class_plan() -> None:
-    """Show what a class does in which part of the time."""
-    st.markdown(f"**A plan for {sum(part.class_minutes for part in COURSE)} minutes**")
-    first = 1
-    for part in COURSE:
-        last = first + len(part.lessons) - 1
-        st.markdown(
-            f"- {literal(part.title)}: {part.class_minutes} minutes, lessons {first}–{last}. {literal(part.exercise)}"
-        )
-        first = last + 1
-
-
-def start_counting() -> None:
-    mine = learning()
-    votes.VOTES.close(mine.room, mine.host)
-    mine.room, mine.host = votes.VOTES.open() if state.learn_counts else ("", "")
-
-
 def render() -> None:
     """Draw the page."""
     hidden_controls.read_address()
@@ -221,5 +160,6 @@ def render() -> None:
             else:
                 lesson_view()
         scroll_to_top()
+    host_key.remember()
     # What is there in one run and gone in the next stands below all else: so nothing moves.
     write_address(came)

@@ -12,7 +12,7 @@ from ...lessons import LESSONS
 from ...server.votes import VOTES
 from . import class_game, classroom
 from .learning import GAME, STEPS, Learning, Stage, learning, sentences
-from .lesson_parts import answers, control, part_view, reveal_of, verdict, vote_button, vote_line
+from .lesson_parts import answers, control, part_view, reveal_of, take_home, verdict, vote_button, vote_line
 
 #: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn; of
 #: what is said and of the code to scan.
@@ -80,7 +80,8 @@ def _lesson_slide(mine: Learning, step: str) -> None:
         if (reveal := reveal_of(lesson, value)) is None:
             return
         if step == "meant":
-            sentences((*reveal.because, lesson.take_home))
+            sentences(reveal.because)
+            take_home(lesson)
             return
         if lesson.across:
             (first, then), right = st.columns(ABOVE, gap="large"), st.container()

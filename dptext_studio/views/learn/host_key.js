@@ -1,0 +1,17 @@
+const PLACE = "dptext-host";
+const sent = new WeakSet();
+export default function ({ data, parentElement, setTriggerValue }) {
+  try {
+    if (data.host) {
+      sessionStorage.setItem(PLACE, `${data.room} ${data.host}`);
+      return;
+    }
+    const [room, host] = (sessionStorage.getItem(PLACE) ?? "").split(" ");
+    // Once: a key that the server refuses would be sent again with each run.
+    if (!host || room !== data.room || sent.has(parentElement)) return;
+    sent.add(parentElement);
+    setTriggerValue("host", host);
+  } catch {
+    // Storage is blocked: the host is the host until the page is loaded again.
+  }
+}

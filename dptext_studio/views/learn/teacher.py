@@ -1,0 +1,109 @@
+"""What a teacher prepares a class with: a plan, slides, a session that phones join, and pages to print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from ...components.drawing import drawing
+from ...lessons import COURSE, LESSONS, Facts, Lesson
+from ...server.votes import VOTES
+from . import classroom
+from .learning import CLOSED, Learning, learning
+from .presenter import start_presenting
+
+state = st.session_state
+
+
+def present_button(label: str = "Present", key: str = "learn_present", width: Any = "stretch") -> None:
+    """Offer the slides, except to a class: it follows those of its host."""
+    if learning().in_class:
+        return
+    st.button(
+        label,
+        icon=":material/slideshow:",
+        key=key,
+        width=width,
+        on_click=start_presenting,
+        help="One idea at a time, in large type. Use the arrow keys or a clicker; Escape ends the presentation.",
+    )
+
+
+def teacher_panel(lesson: Lesson, value: Any) -> None:
+    """Show what a teacher needs, and nothing to a class. It is worked out when it is opened."""
+    mine = learning()
+    if mine.in_class:
+        return
+    with (
+        st.container(key="learn_teacher"),
+        st.expander(
+            "**For teachers:** 90-minute plan, slides, class session, solutions",
+            icon=":material/school:",
+            key="learn_for_class",
+            on_change="rerun",
+        ) as opened,
+    ):
+        if opened.open:
+            plan, slides, session, pages = st.tabs(
+                ["90-minute plan", "Slides", "Class session", "Hand-out and solutions"]
+            )
+            with plan:
+                _plan()
+            with slides:
+                _slides(LESSONS.index(lesson) + 1)
+            with session:
+                _session(lesson, value, mine)
+            with pages:
+                classroom.pages_to_print()
+
+
+def plan() -> Facts:
+    """Return what a class does in which part of the time."""
+    rows, start, first = [], 0, 1
+    for part in COURSE:
+        end, last = start + part.class_minutes, first + len(part.lessons) - 1
+        minutes = sum(one.minutes for one in part.lessons)
+        rows.append(
+            (
+                f"{start}–{end}",
+                f"{part.title}: lessons {first}–{last} take {minutes} minutes. "
+                f"Then {part.class_minutes - minutes} minutes together: {part.exercise}",
+            )
+        )
+        start, first = end, last + 1
+    return Facts(("Minutes", "What the class does"), tuple(rows))
+
+
+def _plan() -> None:
+    st.markdown("Before the class, start a class session and open its address on a phone.")
+    drawing((plan(),), key="learn_plan")
+
+
+def _slides(number: int) -> None:
+    st.markdown(
+        "The lessons are the slides. Each has five: introduction, figure, question, answer, and what it means."
+    )
+    st.markdown("In a class session, phones follow your slides, vote, and vote again after a discussion.")
+    present_button(f"Present from lesson {number}", "learn_present_here", "content")
+
+
+def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
+    state.learn_counts = bool(mine.room)
+    st.toggle(
+        "Count the answers of my class",
+        key="learn_counts",
+        on_change=start_counting,
+        help="The address below then belongs to your class. Answers are counted without names or texts and are hidden "
+        "until you show them. The votes are deleted after some hours, or when you switch this off.",
+    )
+    if mine.room and not VOTES.is_open(mine.room):
+        st.warning(f"{CLOSED} Switch counting off and on for a new address.")
+    classroom.panel(LESSONS.index(lesson) + 1, lesson, lesson.control.start if value is None else value, mine)
+
+
+def start_counting() -> None:
+    """Open a room for the answers of a class, or close it."""
+    mine = learning()
+    VOTES.close(mine.room, mine.host)
+    mine.room, mine.host = VOTES.open() if state.learn_counts else ("", "")
