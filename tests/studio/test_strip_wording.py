@@ -32,6 +32,11 @@ def test_a_kept_word_is_named_and_doubt_about_it_explained():
     assert [re.search("not certain", said) is not None for said in (sure, unsure)] == [False, True]
 
 
+def test_a_gauge_without_a_certainty_says_what_to_do():
+    said = [call("gaugeHint", told, aligned) for told in ({"why": ""}, {"why": "x"}) for aligned in (True, False)]
+    assert said == ["choose a word", "enter a word", "enter alternatives", "enter alternatives"]
+
+
 @pytest.mark.parametrize("copied", [True, False])
 def test_without_a_guarantee_a_remark_names_no_epsilon(copied):
     belief = {"words": ["heart", "lung"], "prior": [0.5, 0.5], "covered": [False, False], "draws": 0}
