@@ -72,6 +72,7 @@ def more(run: runs.Run, result: dpt.RewriteResult) -> None:
     with st.container(horizontal=True, gap="small"):
         drawer_button("Advanced", "play_advanced", "play_options_open")
         drawer_button("Analyses", "play_far_button", "play_far_open")
+    st.markdown("**Other mechanisms**")
     for spec in dpt.mechanisms():
         if spec.name not in FAMILIES:
             st.button(
