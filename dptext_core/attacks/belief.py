@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.configured import require_epsilon
 from ..mechanisms.likelihood import Frame, require_likelihood
 from ..privacy.numbers import percent
 from ..privacy.sampling import NoiseStream
@@ -56,7 +57,8 @@ class Belief(Private):
     ceiling : ndarray
         float64, the shape of ``posterior``: the largest posterior of each alternative that the guarantee allows.
     covered : ndarray
-        bool, the shape of ``posterior``: whether the guarantee compares the alternative with the original.
+        bool, the shape of ``posterior``: whether the guarantee compares the alternative with the original; False for
+        all where there is no guarantee.
     epsilons : tuple of float or None
         The ε of each row.
     releases : tuple
@@ -98,9 +100,13 @@ class Belief(Private):
             wrong = "" if best == 0 else ", which is wrong"
             message = (
                 f"{at}A reader who knows everything else is {percent(float(row[best]))} sure: "
-                f"“{self.alternatives[best]}”{wrong} ({percent(float(self.prior[best]))} before). "
-                f"The guarantee allows at most {percent(float(ceilings[i][best]))}."
+                f"“{self.alternatives[best]}”{wrong} ({percent(float(self.prior[best]))} before)."
             )
+            if not covered[i].any():
+                lines.append(f"{message} There is no guarantee that limits this.")
+                continue
+            if covered[i][best]:
+                message += f" The guarantee allows at most {percent(float(ceilings[i][best]))}."
             if missing := [a for a, c in zip(self.alternatives, covered[i], strict=True) if not c]:
                 quoted = ", ".join(f"“{a}”" for a in missing)
                 message += f" The guarantee does not cover {quoted}."
@@ -109,13 +115,14 @@ class Belief(Private):
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a table for reading: each alternative with its prior, its posterior at every ε, and the ceiling."""
-        posterior, ceiling = np.atleast_2d(self.posterior), np.atleast_2d(self.ceiling)
+        posterior, ceiling, covered = map(np.atleast_2d, (self.posterior, self.ceiling, self.covered))
+        limits = np.where(covered, ceiling, math.nan)
         return [
             (
                 word,
                 percent(float(self.prior[j])),
                 *(percent(float(p)) for p in posterior[:, j]),
-                *(percent(float(c)) for c in ceiling[:, j]),
+                *("no guarantee" if math.isnan(c) else percent(float(c)) for c in limits[:, j]),
             )
             for j, word in enumerate(self.alternatives)
         ]
@@ -187,10 +194,12 @@ def belief(
     NoDistribution
         The mechanism has no formula for whole rewrites, with the reason.
     ConfigError
-        An ε, the prior or the number of draws is out of range.
+        An ε, the prior or the number of draws is out of range, or the mechanism has no ε.
     """
     task = task or UNWATCHED
     require_likelihood(mechanism)
+    if epsilons is not None:
+        require_epsilon(mechanism)
     epsilons = _own_epsilons(result, epsilons)
     question = BeliefQuestion.make(mechanism, text, fact, alternatives, prior=prior, task=task.child(0, 0.6))
     variants = [mechanism] if epsilons is None else [mechanism.replace(epsilon=e) for e in _listed_epsilons(epsilons)]
@@ -308,7 +317,7 @@ class BeliefQuestion(Private):
         # A δ allows any posterior, with a small probability.
         exact = not any(g.total_delta for g in promises)
         ceiling = np.minimum(_ceiling(losses, self.prior), 1.0) if exact else np.ones(len(self.prior))
-        return posterior, ceiling, np.isfinite(losses[0])
+        return posterior, ceiling, np.isfinite(losses[0]) & (promises[0].notion != "none")
 
 
 # --- the texts that it could have been

@@ -26,6 +26,7 @@ import numpy as np
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.configured import require_epsilon
 from ..mechanisms.likelihood import Frame, require_likelihood
 from ..privacy.distribution import TokenDistribution
 from ..privacy.numbers import percent
@@ -103,15 +104,18 @@ class TradeOffCurve(Private):
     def sentence(self) -> str:
         """Return the detections at 5% false alarms, or the next rate, in plain words; one line for each ε."""
         at = int(np.argmin(np.abs(self.false_alarms - NAMED)))
-        rows = zip(*map(np.atleast_2d, (self.lower, self.upper, self.ceiling)), strict=True)
+        rows = zip(*map(np.atleast_2d, (self.lower, self.upper, self.ceiling)), np.atleast_1d(self.loss), strict=True)
         lines = []
-        for i, (lower, upper, ceiling) in enumerate(rows):
+        for i, (lower, upper, ceiling, loss) in enumerate(rows):
             start = "" if self.epsilons is None else f"ε = {self.epsilons[i]:g}: "
             low, high = percent(float(lower[at])), percent(float(upper[at]))
             rate = high if low == high else f"between {low} and {high}"
+            allowed = "no guarantee limits this"
+            if math.isfinite(loss):
+                allowed = f"the guarantee allows {percent(float(ceiling[at]))}"
             lines.append(
                 f"{start}At {percent(float(self.false_alarms[at]))} false alarms, the optimal reader detects the first "
-                f"text in {rate} of its releases (the guarantee allows {percent(float(ceiling[at]))})."
+                f"text in {rate} of its releases ({allowed})."
             )
         return "\n".join([*lines, "This compares these two texts only and is not a guarantee."])
 
@@ -185,9 +189,11 @@ def trade_off_curve(
     InputError
         The texts are the same.
     ConfigError
-        A rate or an ε is out of range.
+        A rate or an ε is out of range, or the mechanism has no ε.
     """
     task = task or UNWATCHED
+    if epsilons is not None:
+        require_epsilon(mechanism)
     rates = np.array([real("a rate of false alarms", x) for x in to_list(false_alarms, "rates of false alarms")])
     if not len(rates) or (rates < 0).any() or (rates > 1).any():
         raise ConfigError("Rates of false alarms lie from 0 to 1. Give at least one.")

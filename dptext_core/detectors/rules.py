@@ -36,6 +36,7 @@ _PHONE = re.compile(r"(?<![\w.,/+-])(?:\+|\()?\d(?:[ .()/-]{0,2}\d){6,14}(?!\w|[
 _YEARS = re.compile(r"(?:19|20)\d\d[ ./-]{1,2}(?:19|20)\d\d")
 _NUMERIC_DATE = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d\d)"
 _YEAR = r"(?:19|20)\d\d"
+_LINE_BREAK = re.compile(r"[ \u00a0]*(?:\r\n|\n|\r)[ \u00a0]*")
 
 
 #: A finder of more spans in a text: kind, start and end of each.
@@ -214,6 +215,11 @@ class _Search:
         """Return True if a token follows the previous one in the same line, with only blanks between them."""
         return 0 < k < len(self.tokens) and self.document.gap(k).strip(" \u00a0") == "" and self.document.gap(k) != ""
 
+    def wraps(self, k: int) -> bool:
+        """Return True for a capital that begins the line after a short title, as in a wrapped "Mrs Brandt"."""
+        title = k > 0 and self.words[k - 1] in self.language.titles
+        return title and _LINE_BREAK.fullmatch(self.document.gap(k)) is not None and self.tokens[k].text[0].isupper()
+
     def begins(self, k: int) -> bool:
         return can_begin(self.document, k)
 
@@ -275,7 +281,7 @@ class _Search:
     def names(self) -> None:
         n, clues = len(self.tokens), self.clues
         for k in range(n - 1):
-            if self.words[k] not in clues.titles or not self.follows(k + 1):
+            if self.words[k] not in clues.titles or not (self.follows(k + 1) or self.wraps(k + 1)):
                 continue
             if not self.small:
                 self.take("name", k + 1, self.run(k + 1))

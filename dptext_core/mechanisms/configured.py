@@ -200,6 +200,12 @@ class MechanismSpec:
     summary: str
 
 
+def require_epsilon(mechanism: ConfiguredBase) -> None:
+    """Raise ConfigError for a mechanism without ε."""
+    if not mechanism.uses_epsilon:
+        raise ConfigError(f"{mechanism.title} has no ε because no sampling depends on the original words. Omit it.")
+
+
 def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
     """Raise ConfigError for an ε above ``most``."""
     largest = max(epsilon) if isinstance(epsilon, tuple) else epsilon

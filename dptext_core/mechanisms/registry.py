@@ -13,6 +13,7 @@ from ..errors import ConfigError
 from ..privacy.sentences import NOTIONS
 from ..support import plugins
 from ..support.checks import shorten_repr
+from .configured import require_epsilon
 from .option_meta import option_meta
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     made = mechanism_class(name).create(**options)
     # A grid over ε sets it through Setting and replace: there, a mechanism without ε is one point.
     if not made.uses_epsilon and made.config.epsilon != made.epsilon_range()[2]:
-        raise ConfigError(f"{made.title} has no ε because no sampling depends on the original words. Omit epsilon.")
+        require_epsilon(made)
     return made
 
 

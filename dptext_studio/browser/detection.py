@@ -24,7 +24,8 @@ def detection_data(language: Language) -> dict[str, Any]:
 
     context: for each detector, whether other words decide whether one is flagged.
     """
-    patterns = {**rules.patterns(language), "unit": flags.UNIT, "date_shape": stand_ins.DATE_SHAPE}
+    shapes = {"date_shape": stand_ins.DATE_SHAPE, "time_shape": stand_ins.TIME_SHAPE}
+    patterns = {**rules.patterns(language), "unit": flags.UNIT} | shapes
     return {
         "patterns": {name: javascript(pattern) for name, pattern in patterns.items()},
         "context": {name: detector(name).reads_context for name in DETECTORS},

@@ -96,7 +96,7 @@ def licences() -> None:
     st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
 
 
-#: What is called how → what opens there.
+#: Parts of “About”, by title.
 PARTS = {
     "Limits": limits,
     "Your data": lambda: session_reset.panel("footer_forget"),
@@ -105,19 +105,27 @@ PARTS = {
 }
 
 
+def about() -> None:
+    """Show the chosen part."""
+    st.session_state.setdefault("footer_part", next(iter(PARTS)))
+    chosen = st.segmented_control(
+        "About", list(PARTS), required=True, key="footer_part", label_visibility="collapsed"
+    )
+    PARTS[chosen]()
+
+
 @st.fragment
-def parts() -> None:
-    """Show the parts of the line. Opening one reruns only this, and nothing is computed for those that are shut."""
+def line() -> None:
+    """Show the line. Opening “About” reruns only this, and nothing is computed while it is shut."""
     if session_reset.reset_note():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine it runs on", width="content")
         if address := hosting.browser_edition_url():
             st.link_button("Compute in my browser", address, type="tertiary")
-        for title, part in PARTS.items():
-            draw_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)
+        draw_when_open(st.popover("About", type="tertiary", key="footer_about", on_change="rerun"), WIDE, about)
 
 
 def footer() -> None:
     add_style(__file__, "footer.css")
-    parts()
+    line()

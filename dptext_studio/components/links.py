@@ -63,7 +63,8 @@ def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool
         and not _can_link(fields[name], value)
         and (not _equals_default(fields[name], value) or (file and name in elsewhere))
     }
-    return dataclasses.replace(setting, options=told).to_query()
+    epsilon = setting.epsilon if dpt.mechanism_class(setting.mechanism).uses_epsilon else None
+    return Setting(setting.mechanism, told, epsilon).to_query()
 
 
 def _can_link(field: dataclasses.Field, value: Any) -> bool:
@@ -92,6 +93,8 @@ def from_query(
     name = params["mechanism"]
     try:
         fields = _fields(name)
+        if not dpt.mechanism_class(name).uses_epsilon:
+            params = {key: value for key, value in params.items() if key != "epsilon"}
         for key in params.keys() - {"mechanism", "epsilon"} - fields.keys():
             raise dpt.ConfigError(f"{name} has no option {shorten_repr(key)} that a link can set.")
         setting = Setting.from_query(params)

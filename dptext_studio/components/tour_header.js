@@ -39,7 +39,7 @@ export default function ({ parentElement }) {
       dot.addEventListener("click", () => ask(k + 1));
       return dot;
     }));
-    skip.hidden = step === last;
+    skip.classList.toggle("last", step === last);
     back.classList.toggle("first", step === 1);
     next.textContent = step === last ? "Finish" : "Next";
     next.classList.toggle("main", step !== last);

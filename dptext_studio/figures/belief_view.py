@@ -108,8 +108,6 @@ def belief_view(
     """
     rows = dict(sorted(curve.items()))
     covered = np.all([b.covered for b in rows.values()], axis=0)
-    if question.mechanism.notion == "none":
-        covered = np.zeros_like(covered)
     release = now[1].releases[0][0]
     return {
         "fact": question.alternatives[0],

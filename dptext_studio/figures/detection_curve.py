@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dptext_core.attacks.trade_off_curve import NAMED, TradeOffCurve
@@ -19,7 +21,7 @@ def detected_at(curve: TradeOffCurve, rate: float = NAMED) -> tuple[str, str]:
     """Return the detections at the nearest rate of false alarms, and what the guarantee allows there, for reading."""
     at = int(np.argmin(np.abs(curve.false_alarms - rate)))
     low, high, ceiling = (percent(float(values[at])) for values in (curve.lower, curve.upper, curve.ceiling))
-    return (high if low == high else f"{low} to {high}"), ceiling
+    return (high if low == high else f"{low} to {high}"), ceiling if math.isfinite(curve.loss) else "no limit"
 
 
 def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 380) -> Plot:

@@ -16,6 +16,8 @@ from dptext_core.support.cache import kept_with
 
 #: Bars of the picture of all scores of one word.
 BARS = 40
+#: The ends of scores s for which exp(ε·s) is ε-DP.
+SCORES = (0.0, 0.5)
 
 
 class ScoreSummary(TypedDict):
@@ -30,7 +32,8 @@ class MechanismSteps(TypedDict):
     """``steps``: sentences with places for numbers. ``low``, ``high``: the range that scores are cut to. ``axis``: the
     ends of the axis of scores before they are cut. ``scale``: how much of that axis noise of size 1 is. ``unit``: the
     same where the cut scores are all that ``s`` of the tokens comes from; its end is ``high`` at ``s`` 0. ``scored``:
-    for each token; None where nothing was scored."""
+    for each token; None where nothing was scored. ``range``: the ends of all scores whose noise has size 1/ε, where
+    the guarantee bounds them and they are no clipped scores of a model."""
 
     steps: list[str]
     low: NotRequired[float]
@@ -39,12 +42,15 @@ class MechanismSteps(TypedDict):
     scale: NotRequired[float]
     unit: NotRequired[float]
     scored: NotRequired[list[ScoreSummary | None]]
+    range: NotRequired[tuple[float, float]]
 
 
 def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteResult) -> MechanismSteps:
     """Return the steps of a rewrite of a prepared text by this mechanism."""
     made: MechanismSteps = {"steps": list(mechanism.steps)}
     clipping: Any = mechanism.clipping
+    if clipping is None and result.guarantee.bounded_range:
+        made["range"] = SCORES
     if clipping is None or not mechanism.clips_alone:  # type: ignore[attr-defined]
         return made
     low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))

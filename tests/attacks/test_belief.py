@@ -176,6 +176,7 @@ def test_alternatives_of_another_group_are_not_covered(space):
     b = dpt.belief(m, A, A, [same[0], other], seed=1)
     assert b.covered.tolist() == [True, True, False] and b.posterior[2] == 0
     assert b.ceiling.tolist() == pytest.approx([1 / (1 + math.exp(-2.0))] * 2 + [1.0])
+    assert [row[-1] for row in b.rows()] == ["88%", "88%", "no guarantee"] and "at most 88%" in b.sentence()
 
 
 def test_alternatives_of_another_length_are_not_covered(space):
@@ -198,7 +199,19 @@ def test_without_a_guarantee_nothing_is_covered(space):
             return dataclasses.replace(super().guarantee(text), notion="none", reason="of a test")
 
     b = dpt.belief(over(space, Unproven, epsilon=2.0, keep_stopwords=False), A, A, [B], seed=1)
-    assert b.ceiling.tolist() == [1.0, 1.0] and b.covered.tolist() == [True, False]
+    assert b.ceiling.tolist() == [1.0, 1.0] and b.covered.tolist() == [False, False]
+
+
+@pytest.mark.parametrize("name", ["redact", "surrogates"])
+def test_a_belief_without_a_guarantee_states_no_limit(name):
+    b = dpt.belief(dpt.get_mechanism(name), NOTE, "heart", ["lung", "liver"], seed=1, draws=0)
+    assert not b.covered.any() and "There is no guarantee" in b.sentence() and "at most" not in b.sentence()
+    assert {row[-1] for row in b.rows()} == {"no guarantee"}
+
+
+def test_a_mechanism_without_epsilon_takes_no_list_of_them():
+    with pytest.raises(dpt.ConfigError):
+        dpt.belief(dpt.get_mechanism("redact"), NOTE, "heart", ["lung"], epsilons=[1.0, 2.0])
 
 
 # --- models

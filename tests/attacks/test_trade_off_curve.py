@@ -219,6 +219,14 @@ def test_what_cannot_be_asked_is_refused(space):
         trade_off_curve(on(space, "santext", epsilon=1.0, oov="keep"), f"{A} unlisted", f"{A} {B}")
 
 
+def test_without_a_guarantee_no_limit_is_stated():
+    m = dpt.get_mechanism("surrogates")
+    found = trade_off_curve(m, "Call Mrs Hall now.", "Call Mrs Hill now, please.")
+    assert found.loss == np.inf and "allows" not in found.sentence() and "no guarantee" in found.sentence()
+    with pytest.raises(dpt.ConfigError):
+        trade_off_curve(m, "Call Mrs Hall.", "Call me.", epsilons=[1.0])
+
+
 def test_the_attacker_and_the_command_give_it(capsys):
     m, text = dpt.get_mechanism("custext", epsilon=8), "My doctor treated my sister."
     found = dpt.attacks.get_attacker("two-texts").attack(m, m.rewrite(text, seed=1), word="doctor", draws=20)

@@ -37,6 +37,13 @@ def test_each_ceiling_names_its_epsilon(capsys, given, at):
     assert re.findall(r"guarantee allows at ε = (\S+)", header) == at
 
 
+def test_a_mechanism_without_a_guarantee_has_no_ceiling_at_an_epsilon(capsys):
+    assert cli.main(["belief", "--mechanism", "redact", "--fact", "sister", "--quiet", TEXT]) == 0
+    out = capsys.readouterr().out
+    assert "ε" not in out and "at most" not in out and "There is no guarantee" in out
+    assert cli.main(["belief", "--mechanism", "redact", "--fact", "sister", "--epsilons", "1,2", "--quiet", TEXT]) == 2
+
+
 def test_the_number_of_draws_that_a_ceiling_counts_is_stated(capsys, tiny_model):
     """Where other draws see the changed word in their context; a mechanism of single words loses at that word alone."""
     arguments = ["--fact", "sister", "--alternatives", "brother", "--epsilon", "1", "--draws", "0", "--quiet", TEXT]

@@ -10,6 +10,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.detectors import DETECTORS, detector, rampart, rules
+from dptext_core.detectors.rules import find_pii
 from dptext_core.measure.detection import (
     MarkedText,
     count_detections,
@@ -70,6 +71,21 @@ def test_words_alone_flag_a_word_whatever_stands_around_it():
                 other = note.text[: token.start] + "x" * (token.end - token.start) + note.text[token.end :]
                 left = {span for found in find(other, ENGLISH) for span in found.words}
                 assert left - {(token.start, token.end)} == flagged - {(token.start, token.end)}
+
+
+def test_a_surname_is_found_at_the_start_of_the_line_after_its_title():
+    def named(text):
+        return [s.text for s in find_pii(text) if s.kind == "name"]
+
+    assert named("Please call Mrs\nHalvorsen today.") == ["Halvorsen"]
+    assert named("Seen by Dr\r\nOkafor.") == ["Okafor"]
+    assert named("Seen by Dr\n\nPlan: rest.") == named("The doctor\nDiagnosis: flu.") == []
+
+
+def test_a_first_name_that_is_a_common_word_needs_a_capital():
+    assert not ENGLISH.clues.first_names & ENGLISH.clues.names_or_words
+    assert find_pii("please pay the bill") == () and find_pii("He was frank about the robin.") == ()
+    assert [s.text for s in find_pii("We met Bill today.")] == ["Bill"]
 
 
 def test_an_unknown_detector_is_refused():

@@ -51,9 +51,13 @@ def test_a_token_keeps_its_form():
     assert forms("Flat 7xyz.")["7xyz"] == "9aaa"
 
 
-@pytest.mark.parametrize(
-    "form", [*FORMS, "99", "9", "999", "9,999", "99/99/9999", "9999-99-99", "9.9.99", "AA9999999", "9kg", "99-year-old"]
+SHAPES = (
+    "99 9 999 9,999 99/99/9999 9999-99-99 9.9.99 AA9999999 9kg 99-year-old 9:99 99:99 99:99:99 99:99pm 9/9999 99/9999 "
+    "9999-99"
 )
+
+
+@pytest.mark.parametrize("form", [*FORMS, *SHAPES.split()])
 def test_stand_ins_are_public_words_of_the_form(form):
     words = candidates(form, ENGLISH)
     assert len(words) == len(set(words)) >= 7 and words == candidates(form, ENGLISH)
@@ -62,6 +66,10 @@ def test_stand_ins_are_public_words_of_the_form(form):
         assert set(shape) == {form}
     if form in ("99", "99-year-old"):
         assert {int(w[:2]) for w in words} == set(range(18, 100))
+    if clock := {"9:99": "%H:%M", "99:99": "%H:%M", "99:99:99": "%H:%M:%S", "99:99pm": "%I:%Mpm"}.get(form):
+        assert all(datetime.datetime.strptime(w, clock) for w in words)
+    if month := {"9/9999": "%m/%Y", "99/9999": "%m/%Y", "9999-99": "%Y-%m"}.get(form):
+        assert all(1930 <= datetime.datetime.strptime(w, month).year < 2026 for w in words)
     if form in ("99/99/9999", "9999-99-99", "9.9.99"):
         orders = {"99/99/9999": ("%d/%m/%Y", "%m/%d/%Y"), "9999-99-99": ("%Y-%m-%d",), "9.9.99": ("%d.%m.%y",)}[form]
         assert all(datetime.datetime.strptime(w, order) for w in words for order in orders)

@@ -142,6 +142,15 @@ def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not
     assert [links.widget_state(s, "k")[key] for s in (without, with_)] == [False, True]
 
 
+def test_a_link_of_a_mechanism_without_epsilon_carries_none():
+    for name in ("redact", "surrogates"):
+        without, given = ({"mechanism": name, **more} for more in ({}, {"epsilon": "3"}))
+        found = links.from_query(given)
+        assert found == links.from_query(without) and found[1] is None
+        assert found[0] is not None and "epsilon" not in links.to_query(found[0].at(3.0))
+    assert links.from_query({"mechanism": "custext", "epsilon": "3"})[0].epsilon == 3.0
+
+
 def test_every_option_of_every_mechanism_is_held_as_its_control_has_it():
     """The default through ``held`` is what the control shows by itself: nothing is chosen."""
     for spec in dpt.mechanisms():

@@ -25,7 +25,7 @@ def opened(part: str = "") -> AppTest:
 
     at = AppTest.from_function(page, default_timeout=60)
     if part:
-        at.session_state[f"footer_{part}"] = True
+        at.session_state["footer_about"], at.session_state["footer_part"] = True, part
     at.run()
     assert not at.exception
     return at
@@ -95,7 +95,7 @@ def test_forgetting_leaves_nothing():
     at = AppTest.from_file(TOP / "app.py", default_timeout=60)
     at.session_state["session"] = Session(text="my secret")
     at.session_state["play_text"] = "my secret"
-    at.session_state["footer_Your data"] = True
+    at.session_state["footer_about"], at.session_state["footer_part"] = True, "Your data"
     at.run()
     assert not at.exception
     wait_for_work(at)
@@ -108,7 +108,7 @@ def test_forgetting_leaves_nothing():
 @pytest.mark.slow
 def test_what_changed_along_with_forgetting_still_finds_its_values():
     at = AppTest.from_file(TOP / "app.py", default_timeout=60)
-    at.session_state["footer_Your data"] = True
+    at.session_state["footer_about"], at.session_state["footer_part"] = True, "Your data"
     at.run()
     wait_for_work(at)
     mechanism = at.selectbox(key="play_mechanism")

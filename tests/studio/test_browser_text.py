@@ -82,6 +82,7 @@ def test_the_rules_find_the_same_identifiers():
     texts = [*TEXTS, TELLING, *(e.text for e in examples())]
     words = TELLING.split() + list(".,;:\n“”") + ["'s", "—", "2001-2004", "é", "²"]
     texts += [" ".join(rng.choice(words, 12)) for _ in range(300)]
+    texts += ["Mrs\nHalvorsen called Dr \r\n Okafor.", "The doctor\nDiagnosis", "Dr\n\nPlan", "mrs\nHall and mrs\nhall"]
     texts += [t.lower() for t in texts] + [t.upper() for t in texts[:60]]
     seen = [Document.parse(text).visible.text for text in texts]
     expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in find_pii(text)] for text in seen]
@@ -108,9 +109,10 @@ def test_a_detector_has_the_same_flags(name, allow):
 
 
 def test_stand_ins_come_from_the_same_lists():
-    """Of every list, and of shapes that are numbers, dates and codes."""
+    """Of every list, and of shapes that are numbers, dates, times and codes."""
     shapes = ["9", "99", "999", "9,999", "99/99/9999", "9999-99-99", "9.9.99", "9999/9/9", "9.9.9999", "AA9999999"]
     shapes += ["9aaa", "9kg", "99-year-old", "999-9999", "+99 999", "9" * 130, "Aé9", "99aa-99"]
+    shapes += ["9:99", "99:99", "99:99:99", "9:99pm", "99:99am", "9/9999", "99/9999", "9999-99"]
     theirs = ask("(forms) => forms.map((form) => engine.standIns.of(form))", [*FORMS, *shapes])
     for form, words in zip([*FORMS, *shapes], theirs, strict=True):
         assert words == list(candidates(form, ENGLISH)), form

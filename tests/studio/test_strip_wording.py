@@ -32,6 +32,17 @@ def test_a_kept_word_is_named_and_doubt_about_it_explained():
     assert [re.search("not certain", said) is not None for said in (sure, unsure)] == [False, True]
 
 
+def test_words_that_are_always_replaced_are_not_counted_as_unchanged():
+    always, sampled = {"drawn": True, "src": -1}, {"drawn": True, "src": 3}
+    said = [call("countedWords", t, 0, len(t)) for t in ([always], [always, always], [always, sampled], [])]
+    assert said == ["1 word replaced", "2 words replaced", "0 of 2 words unchanged", "0 of 0 words unchanged"]
+
+
+def test_a_gauge_without_a_certainty_says_what_to_do():
+    said = [call("gaugeHint", told, aligned) for told in ({"why": ""}, {"why": "x"}) for aligned in (True, False)]
+    assert said == ["choose a word", "enter a word", "enter alternatives", "enter alternatives"]
+
+
 @pytest.mark.parametrize("copied", [True, False])
 def test_without_a_guarantee_a_remark_names_no_epsilon(copied):
     belief = {"words": ["heart", "lung"], "prior": [0.5, 0.5], "covered": [False, False], "draws": 0}

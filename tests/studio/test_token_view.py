@@ -240,6 +240,16 @@ def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
     assert mechanism_steps(m, prepared, m.rewrite(prepared, seed=1)).keys() == {"steps"}
 
 
+def test_the_noise_of_a_bank_of_sentences_is_shown_within_the_range_of_its_scores():
+    m = dpt.get_mechanism("dp-sentence", epsilon=20.0)
+    prepared = m.prepare("She has a weak heart.")
+    r = m.rewrite(prepared, seed=1)
+    low, high = mechanism_steps(m, prepared, r)["range"]
+    spread = np.ptp(r.distribution(0).log_probs)
+    assert 0.9 * 20 * (high - low) < spread <= 20 * (high - low) + 1e-9, "scores fill their range"
+    assert f"from {low:g} to {high:g}" in m.steps[1]
+
+
 def test_an_article_follows_the_word_behind_it_at_every_epsilon():
     text, stream = "A doctor ate an apple in a house, and vitamin A helps an uncle.", dpt.NoiseStream(3)
     m = dpt.get_mechanism("custext", recase="public", surrogates=True)

@@ -22,7 +22,7 @@ EXAMPLE = "[Bill] phoned. [Will] came later, and [Don] met [Will]. Call [five] [
 WRITTEN = [
     ("[Bill] phoned. [Will] came later, and [Don] met [Will].", "name"),
     ("[May] I? You may. They will. [WILL] YOU COME? The mark will fade; [Mark] will not.", "name"),
-    ("[bill] met [don]. mark and rose will come.", "name"),
+    ("[john] met [don]. mark, bill and rose will come.", "name"),
     ("I met [Can] and [Down], but I am fine. The dog of [The] [Hague].", "name"),
     ("He said: “The dog is here.” - And so it is. THIS IS NOT A TEST. I am NOT well.", ""),
     ("She has hepatitis [A] and sees Mr [So]. Dear Mrs [Do], and Dr [An]:\nIt is over.", "name"),

@@ -71,9 +71,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _single_epsilon(mechanism: dpt.Mechanism) -> tuple[float, ...]:
-    """Return ε of every draw; None if it differs between draws."""
+    """Return ε of every draw; none if it differs between draws, or there is no ε."""
     epsilon = mechanism.config.epsilon
-    return () if isinstance(epsilon, tuple) else (float(epsilon),)
+    return (float(epsilon),) if mechanism.uses_epsilon and not isinstance(epsilon, tuple) else ()
 
 
 def _counted(mechanism: dpt.Mechanism, found: dpt.Belief) -> list[str]:

@@ -16,7 +16,9 @@ from .flags import FORMS
 MANY = 1000
 #: The ages and years that come out.
 AGES, YEARS = range(18, 100), range(1930, 2026)
-DATE_SHAPE = re.compile(r"9{4}([-/.])99?\1 ?99?|99?([-/.])99?\2(?:9999|99)")
+#: A day, or a month of a year.
+DATE_SHAPE = re.compile(r"9{4}([-/.])99?\1 ?99?|99?([-/.])99?\2(?:9999|99)|99?/9999|9999-99")
+TIME_SHAPE = re.compile(r"99?:99(?::99)?(?:am|pm)?")
 _LONG = [
     "january",
     "february",
@@ -89,12 +91,14 @@ def _suffix(n: int) -> str:
 
 
 def _shapes(shape: str, language: Language) -> tuple[str, ...]:
-    """Return words of a shape. A lone number of two digits is an age from 18; a date exists in any order of its parts.
+    """Return words of a shape. A lone number of two digits is an age from 18; times and dates exist, in any order.
 
     More than three digits, or letters: ``MANY`` words that a public hash of the shape chooses.
     """
     if DATE_SHAPE.fullmatch(shape):
         return tuple(dict.fromkeys(_dated(shape, k) for k in range(MANY)))
+    if TIME_SHAPE.fullmatch(shape):
+        return tuple(dict.fromkeys(_timed(shape, k) for k in range(MANY)))
     runs = re.findall("9+", shape)
     mask = _letters(shape, language)
     if len(runs) == 1 and len(runs[0]) <= 3 and not any(mask):
@@ -134,9 +138,20 @@ def _dated(shape: str, k: int) -> str:
     parts = re.findall(r"9+|[^9]+", shape)
     slots = [i for i, part in enumerate(parts) if part[0] == "9"]
     values = {"year": when.year, "month": when.month, "day": day}
-    order = ("year", "month", "day") if len(parts[slots[0]]) == 4 else ("day", "month", "year")
-    for slot, name in zip(slots, order, strict=True):
+    order = ("year", "month", "day") if len(parts[slots[0]]) == 4 else ("day", "month", "year")[-len(slots) :]
+    for slot, name in zip(slots, order, strict=False):
         size = len(parts[slot])
         value = values[name] % 10 ** min(size, 4) if name == "year" else values[name]
         parts[slot] = str(value % 9 + 1 if size == 1 and name != "year" else value).zfill(size)
     return "".join(parts)
+
+
+def _timed(shape: str, k: int) -> str:
+    """Return a time of day: before "am" and "pm", from 1 to 12 o'clock."""
+    hour, minute = divmod((k * 7919) % 1440, 60)
+    size = len(shape.split(":")[0])
+    if size == 1 or shape.endswith("m"):
+        hour = hour % 9 + 1 if size == 1 else hour % 12 + 1
+    values = (hour, minute, (k * 31) % 60)
+    unit = shape[-2:] if shape.endswith("m") else ""
+    return ":".join(str(v).zfill(size if i == 0 else 2) for i, v in enumerate(values[: shape.count(":") + 1])) + unit

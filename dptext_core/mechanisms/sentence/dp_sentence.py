@@ -147,7 +147,7 @@ class DPSentence(Mechanism):
     )
     steps = (
         "{n} public sentences are compared with yours",
-        "Similar ones score higher, within a fixed range",
+        "Similar ones score higher, from 0 to 0.5",
         "Noise of size 1/ε = {noise} is added to each score",
         "The sentence with the best score is released",
     )

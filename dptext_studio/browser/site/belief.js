@@ -107,7 +107,8 @@ export class BeliefQuestion {
     this.prior = words.map(() => 1 / words.length);
     this.fits = texts.map((a) => texts.map((b) => fit(a, b)));
     this.losses = texts.map((a) => texts.map((b) => loss(a, b)));
-    this.covered = this.losses[0].map(Number.isFinite);
+    /** False for all where there is no guarantee. */
+    this.covered = this.losses[0].map((l) => Number.isFinite(l) && !texts[0].spec.no_epsilon);
     const own = texts[0].distributions;
     const alike = texts.filter((t) => t.distributions.length === own.length);
     /** The places that differ between the texts: the others cancel. */

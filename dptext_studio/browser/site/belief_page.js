@@ -133,7 +133,7 @@ export class BeliefPage {
     };
     return {
       words: question.words, prior: question.prior, exact,
-      covered: question.covered.map((covered) => covered && !prepared.spec.no_epsilon),
+      covered: question.covered,
       points: Array.from({ length: POINTS }, (_, k) => ({ eps: low * (high / low) ** (k / (POINTS - 1)) })),
       draws: prepared.table ? 0 : prepared.known.filter(Boolean).length,
     };
@@ -172,12 +172,13 @@ function released(/** @type {Flips} */ flips, /** @type {number} */ epsilon) {
 /** As Belief.sentence of the core. */
 function inWords(/** @type {BeliefQuestion} */ question, /** @type {import("./belief.js").Posterior} */ { log, ceiling }) {
   const best = log.lastIndexOf(Math.max(...log));
-  const missing = question.words.filter((_, j) => !question.covered[j]).map((w) => `“${w}”`);
-  return (
-    `A reader who knows everything else is ${percent(Math.exp(log[best]))} sure: “${question.words[best]}”` +
-    `${best ? ", which is wrong" : ""} (${percent(question.prior[best])} before). The guarantee allows at most ` +
-    `${limit(ceiling[best])}.${missing.length ? ` The guarantee does not cover ${missing.join(", ")}.` : ""}`
-  );
+  const { words, covered, prior } = question;
+  const sure = `A reader who knows everything else is ${percent(Math.exp(log[best]))} sure: “${words[best]}”` +
+    `${best ? ", which is wrong" : ""} (${percent(prior[best])} before).`;
+  if (!covered.includes(true)) return `${sure} There is no guarantee that limits this.`;
+  const allowed = covered[best] ? ` The guarantee allows at most ${limit(ceiling[best])}.` : "";
+  const missing = words.filter((_, j) => !covered[j]).map((w) => `“${w}”`);
+  return sure + allowed + (missing.length ? ` The guarantee does not cover ${missing.join(", ")}.` : "");
 }
 
 /** As ExpectedSuccess.sentence of the core, but that a model has read one set of stand-ins. */

@@ -122,6 +122,7 @@ export class StandIns {
     const { many, ages: [youngest, oldest] } = this.language.detection;
     const all = Array.from({ length: many }, (_, k) => k);
     if (isWhole(this.language, "date_shape", shape)) return [...new Set(all.map((k) => this.dated(shape, k)))];
+    if (isWhole(this.language, "time_shape", shape)) return [...new Set(all.map((k) => timed(shape, k)))];
     const runs = shape.match(/9+/g) ?? [];
     const chars = [...shape];
     const letter = this.letters(chars);
@@ -154,7 +155,7 @@ export class StandIns {
     const slots = [...parts.keys()].filter((i) => parts[i][0] === "9");
     const values = { year: when.getUTCFullYear(), month: when.getUTCMonth() + 1, day: (when.getUTCDate() % 12) + 1 };
     const order = /** @type {("year" | "month" | "day")[]} */ (
-      parts[slots[0]].length === 4 ? ["year", "month", "day"] : ["day", "month", "year"]);
+      parts[slots[0]].length === 4 ? ["year", "month", "day"] : ["day", "month", "year"].slice(-slots.length));
     slots.forEach((slot, n) => {
       const size = parts[slot].length;
       const value = order[n] === "year" ? values.year % 10 ** Math.min(size, 4) : values[order[n]];
@@ -162,6 +163,17 @@ export class StandIns {
     });
     return parts.join("");
   }
+}
+
+/** A time of day: before "am" and "pm", from 1 to 12 o'clock. */
+function timed(/** @type {string} */ shape, /** @type {number} */ k) {
+  const moment = (k * 7919) % 1440;
+  const [head, ...rest] = shape.split(":");
+  const halved = shape.endsWith("m");
+  const hour = Math.floor(moment / 60);
+  const shown = head.length === 1 ? (hour % 9) + 1 : halved ? (hour % 12) + 1 : hour;
+  const values = [moment % 60, (k * 31) % 60].slice(0, rest.length).map((v) => String(v).padStart(2, "0"));
+  return [String(shown).padStart(head.length, "0"), ...values].join(":") + (halved ? shape.slice(-2) : "");
 }
 
 /** A word of a shape, by the bytes of its hash. */

@@ -148,6 +148,12 @@ class Search {
     return k > 0 && k < this.tokens.length && /^[ \u00a0]+$/.test(gapOf(this.document, k));
   }
 
+  /** A capital that begins the line after a short title. */
+  wraps(/** @type {number} */ k) {
+    const isBreak = /^[ \u00a0]*(?:\r\n|\n|\r)[ \u00a0]*$/.test(gapOf(this.document, k));
+    return isBreak && this.clues.short_titles.has(this.words[k - 1]) && upper(first(this.tokens[k].text));
+  }
+
   begins(/** @type {number} */ k) {
     return canBegin(this.document, k);
   }
@@ -215,7 +221,7 @@ class Search {
     const { titles, common, capitals, first_names: firsts, before_place: before, short_titles: short } = this.clues;
     const n = this.tokens.length;
     for (let k = 0; k < n - 1; k += 1) {
-      if (!titles.has(this.words[k]) || !this.follows(k + 1)) continue;
+      if (!titles.has(this.words[k]) || !(this.follows(k + 1) || this.wraps(k + 1))) continue;
       if (!this.small) this.take("name", k + 1, this.run(k + 1));
       else if (short.has(this.words[k]) && !common.has(this.words[k + 1])) this.take("name", k + 1, k + 2);
     }

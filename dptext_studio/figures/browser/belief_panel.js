@@ -71,6 +71,12 @@ function remark(belief, found, { released, copied, text }) {
   return `“${capital(released)}” is not “${fact}”, and ${gives}. Replacing a word does not always hide the fact.`;
 }
 
+// Beside the gauge of certainty, where there is none: what to do.
+function gaugeHint(told, aligned) {
+  if (told.why) return "enter alternatives";
+  return aligned ? "choose a word" : "enter a word";
+}
+
 // Why a list of alternatives is not taken; "" where it is.
 const tooLong = (typed) => (typed.trim().length > LONGEST
   ? `This list has ${typed.trim().length} characters. Use at most ${LONGEST}.` : "");
@@ -305,7 +311,7 @@ class BeliefPanel {
     ui.certain.hidden = none;
     if (none) return;
     put(ui.certainty, found ? `${about(found)}${share(found.p[found.guess])}` : unknown ? "–" : "…");
-    put(ui.best, found ? `best guess: ${told.words[found.guess]}` : unknown ? "not computed" : "");
+    put(ui.best, found ? `best guess: ${told.words[found.guess]}` : unknown ? gaugeHint(told, strip.aligned) : "");
     if (found) strip.memo.certainty = found.p[found.guess];
     ui.bar.style.transform = `scaleX(${found ? found.p[found.guess].toFixed(4) : 0})`;
     ui.tick.hidden = !told?.prior;

@@ -41,8 +41,7 @@ class StripSlider {
   }
 
   unchangedWords() {
-    const [same, many] = [this.sampled - this.changed, this.sampled].map(integer.format);
-    return `${same} of ${many} words unchanged`;
+    return countedWords(this.tokens, this.sampled - this.changed, this.sampled, integer.format);
   }
 
   syncSlider() {

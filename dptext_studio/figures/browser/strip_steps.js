@@ -59,8 +59,8 @@ class StripSteps {
     return svg;
   }
 
-  // The best words on the axis of their scores, each with a bar as long as the noise; without scores, one bar that is
-  // as long as what is left of the axis of ε.
+  // The best words on the axis of their scores, each with a bar as long as the noise; without scores, one bar in the
+  // range of all scores, or where none is known, one as long as what is left of the axis of ε.
   drawNoise(t) {
     const box = make("span", "noise");
     box.setAttribute("aria-hidden", "true");
@@ -79,6 +79,11 @@ class StripSteps {
         bar.style.top = `${3 + 4 * this.noiseBars.length}px`;
         this.noiseBars.push({ bar, scale: 1 / (best - worst) });
       }
+    } else if (how.range) {
+      const [low, high] = how.range;
+      box.classList.add("ranged");
+      this.noiseBars.push({ bar: box.appendChild(make("i", "ranged-bar")), scale: 1 / (high - low) });
+      box.append(make("small", "", `score ${low}`), make("small", "", `${high}`));
     } else {
       this.noiseBars.push({ bar: box.appendChild(make("i", "whole")), scale: null });
     }

@@ -253,7 +253,7 @@ class TourView {
     const prior = this.numbers?.redacted?.prior[0];
     const tag = make("span", "prior-tag", prior === undefined ? "" : `before: ${share(prior)}`);
     tag.style.left = `${100 * (prior ?? 0)}%`;
-    scale.append(tag, make("span", "ceiling-tag", "no guarantee"));
+    scale.append(tag, make("span", "ceiling-tag", prior === undefined ? "" : "no guarantee"));
     line.append(make("span", ""), scale);
     return line;
   }

@@ -322,3 +322,9 @@ function matchCertainty(belief, epsilons, target) {
   const each = known.map(({ p }) => p);
   return { ...best, low: Math.min(...each), high: Math.max(...each), reached: away(best) <= MATCHED };
 }
+
+// How many of the sampled words are unchanged; where none can be, how many are replaced.
+function countedWords(tokens, same, many, write = String) {
+  if (many && !tokens.some((t) => t.drawn && t.src >= 0)) return `${write(many)} ${many === 1 ? "word" : "words"} replaced`;
+  return `${write(same)} of ${write(many)} words unchanged`;
+}

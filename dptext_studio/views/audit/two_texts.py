@@ -102,7 +102,7 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
             "How often the optimal reader names the right text when both are equally likely. Guessing: 50%.",
         ),
         "Guarantee allows": (
-            _ceiling_text(float(curve.success_ceiling)),
+            _ceiling_text(float(curve.success_ceiling)) if math.isfinite(curve.loss) else "no limit",
             "The highest success that the guarantee allows any reader for these two texts.",
         ),
         "Detected": (rate, "Share of releases of the first text that are detected, at 5% false alarms."),

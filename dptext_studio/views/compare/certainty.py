@@ -107,6 +107,8 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
     wrong = f", wrongly “{literal(found.alternatives[guess])}”" if guess else ""
     bare = [f"“{literal(w)}”" for w, covered in zip(found.alternatives, found.covered, strict=True) if not covered]
     outside = f"  \n{', '.join(bare)}: not covered by the guarantee" if bare else ""
+    if not found.covered.any():
+        outside = "  \nNo guarantee limits this."
     return f"Reader’s certainty: **{said}** ({before} before){wrong}{outside}"
 
 

@@ -135,11 +135,11 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
         "Reader’s certainty": (">99%" if 0.99 < certainty < 1 else percent(certainty), "After the release above."),
         "Before": (percent(float(belief.prior.max())), "All alternatives were equally likely."),
         "Limit for this fact": (
-            percent(float(belief.ceiling.max())),
+            percent(float(belief.ceiling.max())) if belief.covered.any() else "no guarantee",
             f"The largest certainty about these alternatives that the guarantee allows.{together}",
         ),
         "Limit for any fact": (
-            percent(several.certified[0]),
+            percent(several.certified[0]) if belief.covered.any() else "no guarantee",
             "The total guarantee bounds how often anyone can be right about any fact with this number of alternatives.",
         ),
     }
@@ -157,13 +157,16 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     bar = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
     st.dataframe(columns, hide_index=True, height="content", column_config={_after(r): bar for r in several.releases})
     rows = range(len(several.releases))
+    limits = {
+        "limit for this fact": [percent(float(several.ceiling[i].max())) for i in rows],
+        "limit for any fact": [percent(several.certified[i]) for i in rows],
+    }
     expected = [_expected(several.expected[i]) if several.expected else "not estimated" for i in rows]
     attack_table(
         {
             "releases": [f"{r:,}" for r in several.releases],
             "right on average": expected,
-            "limit for this fact": [percent(float(several.ceiling[i].max())) for i in rows],
-            "limit for any fact": [percent(several.certified[i]) for i in rows],
+            **(limits if belief.covered.any() else {}),
         }
     )
     if several.expected:

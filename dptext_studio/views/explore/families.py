@@ -7,7 +7,6 @@ from functools import partial
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.mechanisms import recommended
 from dptext_lab.results import total_budget
 
 from ...components.shell import draw_when_open
@@ -23,9 +22,10 @@ state = st.session_state
 #: Cards of families: the mechanism that each begins with, and what it does in a few words.
 FAMILIES = {
     "dp-mlm": ("Language model", "a word that fits the sentence"),
-    "custext": ("Neighbours", "a word with a similar meaning"),
-    "mahalanobis": ("Noise on vectors", "the word nearest a noisy vector"),
+    "custext": ("Neighbours", "a word of similar meaning"),
+    "mahalanobis": ("Noise on vectors", "a word near a noisy vector"),
     "dp-sentence": ("Whole sentences", "a public sentence instead"),
+    "redact": ("Redaction", "labels instead of names"),
 }
 
 
@@ -33,10 +33,8 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
     """Show a card for each family, and behind two buttons how a rewrite leaves the page, and all else."""
     with st.container(key="play_families"):
         bought = total_budget.sentences_by_mechanism(total_budget.bundled())
-        *cards, out, further = st.columns([1, 1, 1, 1, 0.6, 0.6], vertical_alignment="center", gap="small")
-        offered = [name for name in recommended.ORDER if name in FAMILIES]
-        for card, name in zip(cards, offered, strict=True):
-            title, does = FAMILIES[name]
+        *cards, out, further = st.columns([1] * len(FAMILIES) + [0.55] * 2, vertical_alignment="center", gap="small")
+        for card, (name, (title, does)) in zip(cards, FAMILIES.items(), strict=True):
             card.button(
                 f"**{title}**  \n{does}",
                 key=f"play_family_{name}",
@@ -74,6 +72,7 @@ def more(run: runs.Run, result: dpt.RewriteResult) -> None:
     with st.container(horizontal=True, gap="small"):
         drawer_button("Advanced", "play_advanced", "play_options_open")
         drawer_button("Analyses", "play_far_button", "play_far_open")
+    st.markdown("**Other mechanisms**")
     for spec in dpt.mechanisms():
         if spec.name not in FAMILIES:
             st.button(
