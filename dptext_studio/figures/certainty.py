@@ -13,6 +13,9 @@ from .epsilon_curves import add_frame
 from .mechanism_style import mechanism_style
 from .theme import DARK, LIGHT, Plot, escape, with_hover
 
+#: Titles of the vertical axis.
+PRESERVED = {"cosine": "Meaning preserved (cosine)", "label_kept": "Label recognised (share of texts)"}
+
 
 def certainty(
     rows: Sequence[BeliefRow], metric: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 450
@@ -53,13 +56,12 @@ def certainty(
     figure.update_xaxes(
         title={"text": "Certainty of the optimal reader, %", "standoff": 6},
         title_font=soft,
-        automargin=False,
         range=[0, 102],
         fixedrange=True,
         showgrid=True,
     )
     figure.update_yaxes(
-        title={"text": measure(metric).title, "standoff": 8},
+        title={"text": PRESERVED.get(metric, measure(metric).title), "standoff": 8},
         title_font=soft,
         automargin=False,
         fixedrange=True,

@@ -49,7 +49,7 @@ def charts(at: AppTest) -> list[dict]:
     plane, certain, totals, *of_points = all_charts(at)
     assert plane["layout"]["xaxis"]["title"]["text"] == "Meaning preserved (cosine to the original)"
     assert certain["layout"]["xaxis"]["title"]["text"] == "Certainty of the optimal reader, %"
-    assert totals["layout"]["xaxis"]["title"]["text"] == "total ε of a text"
+    assert totals["layout"]["xaxis"]["title"]["text"] == "Total ε of a text"
     return of_points
 
 

@@ -11,12 +11,13 @@ from dptext_core.privacy.numbers import number
 from dptext_lab.results import curves as c
 from dptext_lab.results.papers import PaperRow
 
-from ..theme import Figure, escape, line_style
+from ..mechanism_style import mechanism_style
+from ..theme import Figure, escape
 
 
 def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
     """Draw what a paper printed: dotted, with hollow marks."""
-    colour, _, symbol = line_style(s.index, dark)
+    colour, _, symbol = mechanism_style(s.mechanism, dark, s.variant)
     figure.add_scatter(
         x=[p.x for p in s.points],
         y=[p.value for p in s.points],
@@ -31,7 +32,7 @@ def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **mor
 
 def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, **more: Any) -> None:
     """Draw what was measured here, with its intervals."""
-    colour, dash, symbol = line_style(s.index, dark)
+    colour, dash, symbol = mechanism_style(s.mechanism, dark, s.variant)
     figure.add_scatter(
         x=[p.x for p in s.points],
         y=[p.value for p in s.points],

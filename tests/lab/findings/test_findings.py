@@ -804,6 +804,21 @@ def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it
     assert evidence.ClaimEvidence(True, [differences.Difference(0.0, 0.04, None, 0.01)]).verdict == f.INCONCLUSIVE
 
 
+def test_a_sentence_counts_each_outcome_that_a_comparison_has():
+    yes, no, small, unsure = (
+        differences.Difference(x, half, None, 0.01, "accuracy")
+        for x, half in ((0.1, 0.01), (-0.1, 0.01), (0.0, 0.001), (0.02, 0.1))
+    )
+
+    def counts(*comparisons: differences.Difference, same: bool = False) -> list[int]:
+        said = evidence.ClaimEvidence(same, list(comparisons)).sentence("Accuracy").partition(" Median")[0]
+        return [int(n) for n in re.findall(r"\d+", said)]
+
+    assert counts(yes, yes, no, small, unsure, unsure, unsure) == [7, 2, 1, 1, 3, 5, 7]
+    assert counts(yes, yes, yes) == [3] and counts(unsure, unsure, unsure) == [3, 3, 3]
+    assert counts(small, small, no, same=True) == [3, 2, 1]
+
+
 def test_verdicts_count_both_sides():
     yes, no, unsure = (
         differences.Difference(0.1, 0.01),
