@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.registry import mechanism_class, mechanisms
 
-from .theme import DASHES, SYMBOLS, Style, line_style
+from .theme import DARK, DASHES, LIGHT, SYMBOLS, Style, line_style
 
 #: From a setting to the next, in dashes and symbols: no setting of the first seven mechanisms looks like another's.
 _STEPS = (3, 4)
@@ -28,10 +28,16 @@ def mechanism_style(name: str, dark: bool, variant: int = 0) -> Style:
 
 
 def system_styles(systems: Mapping[str, str], dark: bool) -> dict[str, Style]:
-    """Return the style of each system, from its mechanism. Several systems of one mechanism share its colour."""
+    """Return the style of each system, from its mechanism.
+
+    Several systems of one mechanism share its colour. Unprotected text, without a mechanism, is grey.
+    """
     seen: dict[str, int] = {}
     styles = {}
     for system, mechanism in systems.items():
+        if not mechanism:
+            styles[system] = ((DARK if dark else LIGHT)["soft"], "dot", "circle")
+            continue
         styles[system] = mechanism_style(mechanism, dark, seen.get(mechanism, 0))
         seen[mechanism] = seen.get(mechanism, 0) + 1
     return styles

@@ -33,7 +33,7 @@ def ranges(points, hidden="certainty"):
 
 
 def test_the_axes_stay_as_points_come_in():
-    assert ranges(POINTS[:1]) == ranges(POINTS[:2]) == ranges(POINTS)
+    assert ranges([]) == ranges(POINTS[:1]) == ranges(POINTS[:2]) == ranges(POINTS)
     (left, right), (low, high) = ranges(POINTS)
     assert left < 0 < 1 < right and low < 0 < 1 < high
     negative = point(0, "custext", 1.0, 0.5, -0.4, -0.4)

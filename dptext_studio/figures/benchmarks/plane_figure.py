@@ -12,6 +12,7 @@ from dptext_core.support import extras
 from dptext_lab.results import curves as c
 
 from ..mechanism_style import mechanism_style
+from ..metric_titles import metric_title
 from ..theme import DARK, LIGHT, escape
 from .frame import UNPROTECTED, add_frame, add_level, add_paper_entry
 from .marks import add_ring, error_bars, hover_data, hover_of_spot, marker, short_labels
@@ -77,8 +78,8 @@ def plane(
         names.append(add_paper_entry(figure, colours))
     add_level(figure, baseline, UNPROTECTED, colours, "right" if better[0] < 0 else "left")
     add_frame(figure, colours, height, width, names)
-    figure.update_xaxes(title_text=measure(privacy).title)
-    figure.update_yaxes(title_text=measure(utility).title)
+    figure.update_xaxes(title_text=metric_title(privacy))
+    figure.update_yaxes(title_text=metric_title(utility))
     if 0 not in better:
         _add_corner(figure, better, colours)
     return figure

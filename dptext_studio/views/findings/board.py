@@ -15,6 +15,7 @@ from ...components import download
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
 from ...components.text import literal
+from ...figures.metric_titles import metric_title
 from .conclusions import answer
 
 
@@ -68,14 +69,14 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     judge = middle.selectbox(
         "Judged by",
         rows.judges(data),
-        format_func=lambda m: measure(m).title,
+        format_func=metric_title,
         key=stay(f"found_judge_{data}"),
         help="The utility measure and the model that judges it.",
     )
     privacy = right.selectbox(
         "Same privacy",
         rows.measures(data),
-        format_func=lambda m: measure(m).title,
+        format_func=metric_title,
         key=stay(f"found_privacy_{data}"),
         help="What is equal for all mechanisms: how often a word is unchanged, or how often an attacker succeeds.",
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
 from dptext_lab.results import belief, data_titles, leaderboard, leaderboard_text
 from dptext_lab.results.curves import title
@@ -16,6 +15,7 @@ from ...components import download
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
 from ...components.text import literal
+from ...figures.metric_titles import metric_title
 from .conclusions import answer
 
 MEANING = "cosine"
@@ -96,7 +96,7 @@ def _choice(rows: leaderboard.Rows, sets: list[str]) -> tuple[str, str, float]:
             judges,
             default=judges[0],
             required=True,
-            format_func=lambda m: measure(m).title,
+            format_func=metric_title,
             key=stay("certainty_judge"),
         )
         at = st.segmented_control(

@@ -405,7 +405,7 @@ def test_the_plane_draws_its_front_over_the_better_corner(found, dark):
     assert sum(len(t.x) for t in traces) == len(spots)
     assert all(t.error_x.array and t.error_y.array for t in traces)
     said = traces[0].customdata[0][1]
-    assert "Utility F1" in said and "Attacker" in said and said.count("95%") == 2
+    assert "Utility F1" in said and "static attacker" in said and said.count("95%") == 2
     without = benchmark_figures.plane(curves.plane(found, "sst2", "cosine", "s_w"), [], "cosine", "s_w")
     assert next(t for t in without.data if t.name == benchmark_figures.FRONT).line.shape == "vh"
 
