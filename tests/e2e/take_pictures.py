@@ -127,7 +127,7 @@ def lesson(page: Page) -> None:
 def benchmarks(page: Page) -> None:
     page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
     calm(page)
-    to_top(page, "What a total budget buys")
+    to_top(page, "What one ε for a whole text preserves")
 
 
 def findings(page: Page) -> None:

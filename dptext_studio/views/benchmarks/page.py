@@ -64,7 +64,7 @@ def data_controls(found: results.Results) -> tuple[str, list[str]]:
 
 
 def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
-    """Show a switch that is there where it does something, and keeps what it was set to where it is not."""
+    """Show a switch where it has an effect. Where it has none, it is hidden and keeps its value."""
     stay(key, first)
     return place.toggle(label, key=key, **more) if shown else bool(state[key])
 
@@ -107,14 +107,14 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
 
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
-    """Show what stands on the axis across: ε, or one of the measures that can be the same for all."""
-    # Of two texts only some points were measured: they are no axis, but stand among what is hidden.
+    """Show what is on the horizontal axis: ε, or one of the measures that can be the same for all."""
+    # Two texts were measured at some points only, so they are no axis.
     few = {"n_w", attacker_rows.TWO_TEXTS}
     attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
     axes = (["Same attacker"] if attackers else []) + (["Same N_w"] if "n_w" in alike else []) + ["ε"]
     first = axes[0] if mixed else "ε"
     picked = st.segmented_control(
-        "Across",
+        "Horizontal axis",
         axes,
         default=first,
         required=True,

@@ -30,12 +30,14 @@ TOTAL = 50.0
 
 
 def conclusion(
-    key: str, heading: str, sentence: str, sure: str, figure: Plot, rows: Sequence[Mapping[str, Any]]
+    key: str, heading: str, sentence: str, sure: str, figure: Plot, rows: Sequence[Mapping[str, Any]], marks: str = ""
 ) -> None:
-    """Show one conclusion."""
+    """Show one conclusion. marks: what the marks of the figure mean."""
     st.markdown(f"### {literal(heading)}")
     answer(sentence, sure)
     chart(figure, key=f"conclusion_{key}", alt=f"{sentence} “Rows” has all numbers.")
+    if marks:
+        st.caption(marks)
     with st.expander("Rows", key=f"conclusion_{key}_rows", on_change="rerun") as place:
         if place.open:
             st.dataframe([dict(row) for row in rows], hide_index=True)
@@ -93,6 +95,8 @@ def one_total() -> None:
         "measures similarity also chooses the sentences, which favours them.",
         figures.total_budget(shown, dark=dark(), width=450),
         [dataclasses.asdict(r) for r in shown],
+        "Bands: 95% intervals. Dotted: output that does not depend on the text. CusText has a weaker guarantee: it "
+        "protects a word only within its group.",
     )
 
 
