@@ -131,7 +131,7 @@ def benchmarks(page: Page) -> None:
 
 
 def findings(page: Page) -> None:
-    page.get_by_text("Claims of the papers").first.wait_for(timeout=LONG)
+    page.get_by_text("All claims").first.wait_for(timeout=LONG)
     page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
 
 

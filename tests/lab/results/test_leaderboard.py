@@ -27,6 +27,7 @@ from dptext_lab.results.summary import Results
 from dptext_lab.runner import contributions as contributed
 from dptext_lab.runner import grid, group_run
 from dptext_studio import figures
+from dptext_studio.figures.mechanism_style import mechanism_style
 
 #: Boards at the same N_w, which is exact.
 board = partial(leaderboard.board, privacy="n_w")
@@ -320,7 +321,11 @@ def test_the_figure_has_a_mark_for_each_setting_hollow_where_it_was_read_between
     figure = go.Figure(figures.leaderboard(leaderboard, dark=dark))
     colours = figures.DARK if dark else figures.LIGHT
     assert [t.x[0] for t in figure.data] == pytest.approx([66.5, 66.0, 60.0])
-    assert [t.marker.color for t in figure.data] == [colours["keep"], colours["page"], colours["bar"]]
+    assert [t.marker.color for t in figure.data] == [
+        mechanism_style("diffractor", dark)[0],
+        colours["page"],
+        colours["bar"],
+    ]
     assert figure.data[0].error_x.array[0] == pytest.approx(1.0)
     assert list(figure.layout.yaxis.ticktext) == ["1-Diffractor", "MVC", "TEM"]
     assert [s.x0 for s in figure.layout.shapes] == [80.0]
