@@ -120,6 +120,8 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
     phrase = meta.phrase if meta is not None else None
     if isinstance(phrase, tuple):
         return phrase[bool(value)]
+    if isinstance(phrase, Mapping):
+        return phrase.get(value, f"{name} {value}")
     if meta is not None and meta.kind == "words" and isinstance(value, list | tuple):
         text = pluralize(len(value), "word")
     else:

@@ -40,8 +40,8 @@ class OptionMeta:
         Whether a change needs no new model pass.
     slider : (float, float) or None
         The ends of the slider of ε, which are not the limits of what is allowed.
-    phrase : str, (str, str) or None
-        The option in words, for tables: "K = {}", or what no and yes mean for a flag.
+    phrase : str, (str, str), mapping of str to str or None
+        The option in words, for tables: "K = {}", what no and yes mean for a flag, or what each choice means.
     unset_phrase : str or None
         The same for the value None.
     offered_names : tuple of str
@@ -94,7 +94,7 @@ class OptionMeta:
     advanced: bool = False
     live: bool = False
     slider: tuple[float, float] | None = None
-    phrase: str | tuple[str, str] | None = None
+    phrase: str | tuple[str, str] | Mapping[str, str] | None = None
     unset_phrase: str | None = None
     offered_names: tuple[str, ...] = ()
     masked_models: bool = False

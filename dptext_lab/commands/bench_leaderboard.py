@@ -28,6 +28,7 @@ from ..results.leaderboard_text import (
     answer,
     correlation_text,
     elsewhere,
+    first_by_judge,
     join_names,
     rankings,
     refused_text,
@@ -136,7 +137,9 @@ def _print_judges(rows: Rows, ranking: Board, form: str) -> None:
 
 
 def _print_text(rows: Rows, ranking: Board, name: str) -> None:
-    print("\n".join(filter(None, (*answer(ranking, name), agreement(rows, ranking), *elsewhere(rows, ranking)))))
+    others = [agreement(rows, ranking), first_by_judge(rows, ranking)]
+    others += [sentence for sentence, _ in elsewhere(rows, ranking)]
+    print("\n".join(filter(None, (*answer(ranking, name), *others))))
     for e in ranking.entries:
         where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
         apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"

@@ -27,6 +27,12 @@ VERDICTS = (REPLICATED, CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE)
 MISSING = "not measured"
 #: A replicated claim may have one contradicting comparison in this many.
 ONE_IN = 20
+#: The outcomes of one comparison and of several.
+_SUPPORT = ("supports the claim significantly", "support the claim significantly")
+_CONTRADICT = ("contradicts it significantly", "contradict it significantly")
+_SMALL = ("shows a difference too small to matter", "show a difference too small to matter")
+_LARGER = ("shows a larger one", "show a larger one")
+_OPEN = ("is not significant", "are not significant")
 
 
 @dataclass
@@ -153,7 +159,7 @@ class ClaimEvidence:
 
     @property
     def towards(self) -> int:
-        """Return how many means agree with the claim, significant or not."""
+        """Return how many differences have the claimed direction, significant or not."""
         return sum(c.difference > 0 for c in self.comparisons)
 
     @property
@@ -184,22 +190,33 @@ class ClaimEvidence:
         return middle if ends[0] == ends[1] else f"{middle} ({ends[0]} to {ends[1]})"
 
     def sentence(self, what: str) -> str:
+        """Return sentences on the comparisons: how many support the claim, and how large they are."""
+        if not self.n:
+            return f"{what}: no comparison was measured."
         if self.n == 1:
             (one,) = self.comparisons
             wide = difference_text(one.half, one.metric).removeprefix("+")
             sure = "exact" if one.half <= 0 else "p < 0.001" if one.chance < 0.001 else f"p = {one.chance:.3f}"
             return f"{what}: {difference_text(one.difference, one.metric)} ± {wide}, {sure}.{self.power}"
-        unsure = self.n - self.yes - self.no - (0 if self.same else self.small)
+        return f"{what}: {self._counts()}. {self._direction()}Median difference {self.effect}.{self.power}"
+
+    def _counts(self) -> str:
+        """Return how many comparisons have each outcome, without outcomes that none has."""
+        open_ = max(0, self.n - self.yes - self.no - (0 if self.same else self.small))
+        outcomes = [(self.yes, _SUPPORT), (self.no, _CONTRADICT), (self.small, _SMALL), (open_, _OPEN)]
         if self.same:
-            counts = (
-                f"{self.yes} of {self.n} differences too small to matter, {self.no} larger, {unsure} not significant"
-            )
-        else:
-            counts = (
-                f"{self.yes} of {self.n} comparisons support the claim, {self.no} contradict it, {self.small} are "
-                f"too small to matter, {max(0, unsure)} are not significant; {self.towards} means support it"
-            )
-        return f"{what}: {counts}. Median difference {self.effect}.{self.power}"
+            outcomes = [(self.yes, _SMALL), (self.no, _LARGER), (open_, _OPEN)]
+        there = [(n, words[n != 1]) for n, words in outcomes if n]
+        if len(there) == 1:
+            return f"{'both' if self.n == 2 else f'all {self.n}'} comparisons {there[0][1]}"
+        *first, last = (f"{n} {verb}" for n, verb in there)
+        return f"of {self.n} comparisons, {', '.join(first)} and {last}"
+
+    def _direction(self) -> str:
+        """Return a sentence on the direction of the differences, unless the claim has none or all support it."""
+        if self.same or self.yes == self.n:
+            return ""
+        return f"The difference has the claimed direction in {self.towards} of {self.n}, significant or not. "
 
 
 def conjunction(*verdicts: str) -> str:

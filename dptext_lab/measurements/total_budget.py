@@ -75,11 +75,11 @@ def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism
     them."""
     wanted: dict[str, tuple[str, dict[str, Any]]] = {
         WHOLE: ("dp-sentence", {}),
-        "Two for each sentence": ("dp-sentence", {"each": 2}),
-        "Three for each sentence": ("dp-sentence", {"each": 3}),
+        "Sentence bank, 2 outputs per sentence": ("dp-sentence", {"each": 2}),
+        "Sentence bank, 3 outputs per sentence": ("dp-sentence", {"each": 3}),
         WORDS: ("dp-mlm", {}),
         "DP-MLM, public prior": ("dp-mlm-prior", {}),
-        "CusText, within its groups": ("custext", {}),
+        "CusText": ("custext", {}),
     }
     if bank is not None:
         wanted[OWN] = ("dp-sentence", {"bank": bank})

@@ -52,14 +52,15 @@ class CurvePoint:
 class Series(SettingFields):
     """Points of one configuration in order of x.
 
-    index: its position among all configurations, the same in every figure. left_out: number of points without an x on
-    this axis. paper: its paper and table, or "" for ours. about: that table's caption, in our words.
+    variant: its number among the configurations of its mechanism, 0 for the main one, the same in every figure.
+    left_out: number of points without an x on this axis. paper: its paper and table, or "" for ours. about: that
+    table's caption, in our words.
     """
 
     label: str
     setting: Setting
     points: tuple[CurvePoint, ...]
-    index: int
+    variant: int
     left_out: int = 0
     paper: str = ""
     about: str = ""
@@ -71,7 +72,7 @@ class Spot:
 
     label: str
     mechanism: str
-    index: int
+    variant: int
     x_point: CurvePoint
     y_point: CurvePoint
     paper: str = ""
@@ -115,11 +116,11 @@ def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | N
 
 @dataclass(frozen=True)
 class Configuration(SettingFields):
-    """One mechanism with its options except ε. index: see ``Series``."""
+    """One mechanism with its options except ε. variant: see ``Series``."""
 
     label: str
     setting: Setting
-    index: int
+    variant: int
 
 
 @lru_cache(maxsize=8)
@@ -150,13 +151,15 @@ def configurations(results: Results) -> Mapping[str, Configuration]:
     main = [max(by_mechanism[m], key=lambda k: (not by_key[k][0].options, len(by_key[k][1]))) for m in names]
     others = [k for m in names for k in by_mechanism[m] if k not in main]
     out = {}
-    for index, k in enumerate([*main, *others]):
+    variants: dict[str, int] = {}
+    for k in [*main, *others]:
         row = by_key[k][0]
         rest = [by_key[o][0].options for o in by_mechanism[row.mechanism]]
         varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
         parts = describe(row.options, row.mechanism, varying)
         label = title(row.mechanism) + (f", {parts}" if parts else "")
-        out[k] = Configuration(label, row.setting.at(None), index)
+        variant = variants[row.mechanism] = variants.get(row.mechanism, -1) + 1
+        out[k] = Configuration(label, row.setting.at(None), variant)
     return out
 
 
@@ -213,7 +216,7 @@ def command(row: Row | PaperRow) -> str:
 def series(
     results: Results, data: str, metric: str, mechanisms: Iterable[str] | None = None, x: str = "epsilon"
 ) -> list[Series]:
-    """Return one series for each configuration, in order of index. mechanisms: only these.
+    """Return one series for each configuration, main ones first. mechanisms: only these.
 
     x: "epsilon" or one of ``HIDDEN``. In the second case, x is that metric at the same configuration, ε and data;
     ``left_out`` counts points without it. Raises ConfigError for another x.
@@ -235,7 +238,7 @@ def series(
             points.append(CurvePoint(float(at), float(row.value), row.low, row.high, measured, row))
     all_ = configurations(results)
     return [
-        Series(c.label, c.setting, tuple(sorted(points_by_key[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
+        Series(c.label, c.setting, tuple(sorted(points_by_key[k], key=lambda p: p.x)), c.variant, missing.get(k, 0))
         for k, c in all_.items()
         if k in points_by_key
     ]
@@ -255,8 +258,8 @@ def paper_series(
 ) -> list[Series]:
     """Return the papers' results over ε in this project's units: one series for each table and configuration.
 
-    The label names a corresponding data set of the paper (``KIN``). ours: a series takes the index of the matching one,
-    else of its mechanism. Excluded are rows without a value or a positive ε, values that are only bounds, and series
+    The label names a corresponding data set of the paper (``KIN``). ours: a series takes the variant of the one
+    that matches best. Excluded are rows without a value or a positive ε, values that are only bounds, and series
     that repeat another table's.
     """
     wanted = None if mechanisms is None else set(mechanisms)
@@ -281,18 +284,16 @@ def paper_series(
         first = rows[0][1]
         parts = [title(first.mechanism), describe(first.options, first.mechanism), "" if name == data else f"on {name}"]
         label = ", ".join(filter(None, parts))
-        index = _index(first, ours)
+        variant = _variant(first, ours)
         about = f"{paper}, {table}"
-        out.append(Series(label, first.setting.at(None), points, index, 0, about, first.caption))
+        out.append(Series(label, first.setting.at(None), points, variant, 0, about, first.caption))
     return out
 
 
-def _index(row: PaperRow, ours: Sequence[Series]) -> int:
-    """Return the index of our series that matches a paper's row, else of its mechanism, else after all series."""
+def _variant(row: PaperRow, ours: Sequence[Series]) -> int:
+    """Return the variant of our series that matches a paper's row best, else 0."""
     same = [s for s in ours if s.mechanism == row.mechanism]
-    if not same:
-        return max((s.index for s in ours), default=-1) + 1
-    return min(same, key=lambda s: (_disagreements(s, row.options), s.index)).index
+    return min(same, key=lambda s: (_disagreements(s, row.options), s.variant)).variant if same else 0
 
 
 def _plain(value: Any) -> Any:
@@ -357,7 +358,7 @@ def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
 
     others = {at(s, p): p for s in xs for p in s.points}
     return [
-        Spot(s.label, s.mechanism, s.index, others[at(s, p)], p, s.paper)
+        Spot(s.label, s.mechanism, s.variant, others[at(s, p)], p, s.paper)
         for s in ys
         for p in s.points
         if at(s, p) in others

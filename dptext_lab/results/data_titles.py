@@ -21,3 +21,9 @@ TITLES = {
 def title(name: str) -> str:
     """Return the title of a data set, or its name if it is unknown."""
     return TITLES.get(name, name)
+
+
+def in_sentence(name: str) -> str:
+    """Return the title of a data set as it is written within a sentence."""
+    shown = title(name)
+    return shown[0].lower() + shown[1:] if name in ("reviews", "builtin", "notes") else shown

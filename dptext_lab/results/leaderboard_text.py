@@ -148,19 +148,24 @@ def refused_text(ranking: Board) -> str:
 
 
 def agreement(rows: Rows, ranking: Board) -> str:
-    """Return a sentence on whether other judges rank the same setting first."""
+    """Return a sentence on how many other judges rank the same setting first, or ""."""
     first, others = ranking.first, other_judges(rows, ranking)
     if first is None or not others:
         return ""
+    same = sum(name == first.label for _, name in others)
+    if same == len(others):
+        return f"All {same} other utility metrics rank it first too." if same > 1 else "The other metric agrees."
+    if not same:
+        return "No other utility metric ranks it first."
+    return f"{same} of {len(others)} other utility metrics {'ranks' if same == 1 else 'rank'} it first too."
+
+
+def first_by_judge(rows: Rows, ranking: Board) -> str:
+    """Return a sentence on which setting each other judge ranks first, or ""."""
     named: dict[str, list[str]] = {}
-    for judge, name in others:
+    for judge, name in other_judges(rows, ranking):
         named.setdefault(name, []).append(judge)
-    same = named.pop(first.label, [])
-    if not named:
-        return f"All {len(others)} other judges rank it first too: {join_names(same)}."
-    start = f"{len(same)} of {len(others)} other judges rank it first too" if same else "No other judge ranks it first"
-    instead = join_names([f"{name} ({join_names(judges)})" for name, judges in named.items()])
-    return f"{start}. First instead: {instead}."
+    return f"First: {'; '.join(f'{name} ({join_names(judges)})' for name, judges in named.items())}." if named else ""
 
 
 def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str, float]]:
@@ -198,8 +203,8 @@ def correlation_text(ranking: Board, alike: Mapping[str, float]) -> str:
     return f"Rank correlation (Kendall's τ) with {measure(ranking.judge).title}: {others}. 1 is the same order, 0 none."
 
 
-def elsewhere(rows: Rows, ranking: Board) -> tuple[str, ...]:
-    """Return a sentence for each other privacy metric that ranks another mechanism first.
+def elsewhere(rows: Rows, ranking: Board) -> tuple[tuple[str, Board], ...]:
+    """Return a sentence and its board for each other privacy metric that ranks another mechanism first.
 
     Only boards with at least half as many settings count."""
     out = []
@@ -214,7 +219,7 @@ def elsewhere(rows: Rows, ranking: Board) -> tuple[str, ...]:
         beaten = [e.is_significant for e in other.entries if e.mechanism == ranking.first.mechanism]
         sure = "significantly" if beaten and all(beaten) else "not significantly"
         why = "" if beaten else f" ({ranking.first.label} has no point there)"
-        out.append(f"When {level_text(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.")
+        out.append((f"When {level_text(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.", other))
     return tuple(out)
 
 

@@ -12,16 +12,16 @@ from .measurement import Measurement
 SETS = ("sst2", "snips", "reviews", "authors")
 #: Measures and their titles in charts and tables.
 MEASURES = {
-    "cosine": "cosine to the original",
-    "task": "accuracy of the task",
-    "author": "share of texts with recognised author",
-    "linked": "share of texts that the strongest attacker identifies",
-    "named": "share of words that the strongest attacker recovers",
-    "perplexity": "ln perplexity per word",
+    "cosine": "Meaning preserved (cosine)",
+    "task": "Task accuracy",
+    "author": "Authors recognised (share of texts)",
+    "linked": "Originals identified (share of texts)",
+    "named": "Words recovered by the strongest attacker (share)",
+    "perplexity": "Perplexity per word (logarithm)",
 }
 #: Names of systems in charts: sampled sentences, and words sampled one by one.
 WHOLE, WORDS = "Sentence bank", "DP-MLM"
-OWN = f"{WHOLE}, bank of the domain"
+OWN = f"{WHOLE} from the same domain"
 #: Parts of a text that are not protected, if they differ between the systems.
 _KEPT = "stop words, punctuation, and how many words there are"
 NOT_PROTECTED = {
@@ -77,8 +77,7 @@ def sentences_by_mechanism(rows: Sequence[BudgetRow], total: float = 50.0) -> di
     if one is None or each is None:
         return {}
     message = (
-        f"At a total ε of {total:g} for a text, a sampled sentence preserves a cosine of {one.value:.2f}, and words "
-        f"sampled one by one {each.value:.2f} ({pluralize(one.texts, 'sentence')} of film reviews; Benchmarks has "
-        f"more)."
+        f"At a total ε of {total:g} for a text, the sentence bank preserves a cosine of {one.value:.2f} and DP-MLM "
+        f"{each.value:.2f} ({pluralize(one.texts, 'sentence')} of film reviews)."
     )
     return {one.mechanism: message}

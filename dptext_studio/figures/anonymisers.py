@@ -84,7 +84,8 @@ def anonymisers(
         (figure.update_xaxes, "Meaning preserved (cosine to the original)"),
         (figure.update_yaxes, AXES[fact]),
     ):
-        axis(title={"text": text, "standoff": 6}, title_font=soft, automargin=False, fixedrange=True, showgrid=True)
+        axis(title={"text": text, "standoff": 6}, title_font=soft, fixedrange=True, showgrid=True)
+    figure.update_yaxes(automargin=False)
     # The same ends for every data set and both facts, so that marks move and axes do not.
     figure.update_xaxes(range=[0, 1.02])
     figure.update_yaxes(range=[0, 103])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dptext_lab.results.authors import AuthorsRow, strongest
 
 from .epsilon_curves import Curve, curves
+from .mechanism_style import system_styles
 from .theme import Plot
 
 
@@ -22,10 +23,11 @@ def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340
         lines[system] = ([float(r.texts) for r in own], [r.success for r in own], None, None)
     return curves(
         lines,
-        "author identified",
-        x_title="texts of one author",
+        "Authors recognised (share)",
+        x_title="Texts of one author that the attacker reads",
         top=1.0,
         dark=dark,
         height=height,
         width=width,
+        styles=system_styles({r.system: r.mechanism for r in rows}, dark),
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dptext_core.errors import InputError
-from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results.belief import METRIC, BeliefRow, as_results
 from dptext_lab.results.curves import title
 
 from .epsilon_curves import add_frame
 from .mechanism_style import mechanism_style
+from .metric_titles import metric_title
 from .theme import DARK, LIGHT, Plot, escape, with_hover
 
 
@@ -53,13 +53,12 @@ def certainty(
     figure.update_xaxes(
         title={"text": "Certainty of the optimal reader, %", "standoff": 6},
         title_font=soft,
-        automargin=False,
         range=[0, 102],
         fixedrange=True,
         showgrid=True,
     )
     figure.update_yaxes(
-        title={"text": measure(metric).title, "standoff": 8},
+        title={"text": metric_title(metric), "standoff": 8},
         title_font=soft,
         automargin=False,
         fixedrange=True,
@@ -103,5 +102,5 @@ def _add_line(
         line={"color": colour, "dash": dash, "width": 2},
         marker={"color": colour, "symbol": symbol, "size": 8},
         hovertemplate=f"<b>{escape(name)}</b>, ε %{{customdata:g}}<br>certainty %{{x:.0f}}%<br>"
-        f"{escape(measure(metric).title)} %{{y:.2f}}<extra></extra>",
+        f"{escape(metric_title(metric))} %{{y:.2f}}<extra></extra>",
     )

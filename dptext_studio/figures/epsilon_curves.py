@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dptext_core.errors import InputError
 
-from .theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, line_style, translucent, width_of, with_hover
+from .theme import (
+    DARK,
+    LIGHT,
+    PAD,
+    Plot,
+    Style,
+    epsilon_ticks,
+    escape,
+    layout,
+    line_style,
+    translucent,
+    width_of,
+    with_hover,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,20 +43,22 @@ def curves(
     dark: bool = False,
     height: int = 340,
     width: int = 450,
+    styles: Mapping[str, Style] | None = None,
 ) -> Plot:
     """Draw values over ε, one curve a label, with a shaded interval where its ends are given.
 
     ε is on a logarithmic axis. lines: label → (epsilons, mean, low, high), low and high both None or both given.
     y_title: ``N_W`` or ``S_W``, or what else is shown. x_title: what ε is spent on. top: the upper end of the vertical
     axis; 1 for ``N_W``, else that of the data. The legend comes below these ``height`` pixels, in as many columns as
-    ``width`` pixels have room for. Raises InputError where lengths differ or an ε is not positive.
+    ``width`` pixels have room for. styles: colour, dash and symbol of each label. Raises InputError where lengths
+    differ or an ε is not positive.
     """
     colours = DARK if dark else LIGHT
     figure = Plot()
     highest, ends = 0.0, []
     for j, (label, (epsilons, mean, low, high)) in enumerate(lines.items()):
         x, y, band = _checked(label, epsilons, mean, low, high)
-        style, name = line_style(j, dark), escape(label)
+        style, name = styles[label] if styles else line_style(j, dark), escape(label)
         highest = max(highest, float(y.max()), 0.0 if band is None else float(band[1].max()))
         ends += [float(x.min()), float(x.max())]
         _add_curve(figure, style, name, x, y, band)
@@ -110,26 +125,36 @@ def add_frame(
     height: int,
     width: int,
 ) -> None:
-    """Lay a figure out with a legend below the axes, in as many columns as ``width`` pixels have room for."""
+    """Lay a figure out with a legend below the axes.
+
+    The height has room for as many columns as fit ``width`` pixels, the narrowest page. On wider pages the legend has
+    fewer lines, and the axes take the rest.
+    """
     layout(figure, colours, height)
     entry = max(width_of(label, 12) for label in labels) + 52
     columns = max(1, min(len(labels), int((width - 64) // entry)))
-    legend = 20 * -(-len(labels) // columns)
     figure.update_layout(
-        height=height + legend,
+        height=height + 20 * -(-len(labels) // columns),
         hovermode="closest",
         showlegend=True,
-        margin={"l": 52, "r": PAD + 4, "t": PAD + 4, "b": PAD + 42 + legend},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": -(PAD + 42) / (height - 2 * PAD - 46),  # under the title of the axis, however many columns there are
-            "yanchor": "top",
-            "entrywidth": entry - 40,
-            "tracegroupgap": 0,
-            "font": {"size": 12, "color": colours["ink"]},
-        },
+        margin={"l": 52, "r": PAD + 4, "t": PAD + 4, "b": PAD},
+        legend=legend_below(entry - 40, colours),
     )
+
+
+def legend_below(entry: float, colours: dict[str, str]) -> dict[str, Any]:
+    """Return a legend at the bottom of a figure, for which plotly makes room below the axes. entry: pixels of one."""
+    return {
+        "orientation": "h",
+        "x": 0,
+        "y": 0,
+        "yref": "container",
+        "yanchor": "bottom",
+        "entrywidth": entry,
+        "tracegroupgap": 0,
+        "bgcolor": "rgba(0,0,0,0)",
+        "font": {"size": 12, "color": colours["ink"]},
+    }
 
 
 def _add_axes(
@@ -143,7 +168,6 @@ def _add_axes(
         type="log",
         title={"text": titles[0], "standoff": 6},
         title_font={"color": colours["soft"], "size": 13},
-        automargin=False,
         tickvals=ticks,
         ticktext=[f"{v:g}" for v in ticks],
         ticks="outside",

@@ -6,21 +6,23 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results.leaderboard import Board
 from dptext_lab.results.leaderboard_text import with_interval
 
+from .mechanism_style import mechanism_style
+from .metric_titles import metric_title
 from .theme import DARK, LIGHT, Plot, escape, layout, shorten, with_hover
 
 #: Pixels of a line, and of the axis below.
 LINE, AXIS = 30, 48
 
 
-def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
-    """Draw the best at the top. Blue: the first, and those without a significant difference from it; grey:
-    significantly less. Hollow: read between two points. A dotted line: text that was not rewritten. narrow:
-    characters of a name at most."""
+def leaderboard(board: Board, *, dark: bool = False, narrow: int = 36) -> Plot:
+    """Draw the best at the top. In the colour of its mechanism: the first, and those without a significant difference
+    from it; grey: significantly less. Hollow: interpolated between two points. A dotted line: the original text.
+    narrow: characters of a name at most."""
     colours = DARK if dark else LIGHT
     entries = board.entries
     unit = 100 if measure(board.judge).unit == "share" else 1
     figure = Plot()
-    colour = [colours["bar"] if e.is_significant else colours["keep"] for e in entries]
+    colour = [colours["bar"] if e.is_significant else mechanism_style(e.mechanism, dark)[0] for e in entries]
     up = [0.0 if e.high is None else unit * (e.high - e.value) for e in entries]
     down = [0.0 if e.low is None else unit * (e.value - e.low) for e in entries]
     # A trace for each, since an interval has the colour of its trace.
@@ -55,8 +57,8 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
         figure.add_vline(unit * board.whole.value, line={"color": colours["soft"], "width": 1, "dash": "dot"})
     layout(figure, colours, LINE * len(entries) + AXIS)
     figure.update_xaxes(
-        title=measure(board.judge).title + (", %" if unit == 100 else ""),
-        title_font={"color": colours["soft"]},
+        title=metric_title(board.judge) + (", %" if unit == 100 else ""),
+        title_font={"color": colours["soft"], "size": 13},
         fixedrange=True,
         showgrid=True,
     )

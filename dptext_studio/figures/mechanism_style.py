@@ -1,16 +1,43 @@
-"""The colour, dash and symbol of each mechanism, the same in every figure that calls them by mechanism."""
+"""The colour, dash and symbol of each mechanism, the same in every figure."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.registry import mechanism_class, mechanisms
 
-from .theme import line_style
+from .theme import DARK, DASHES, LIGHT, SYMBOLS, Style, line_style
+
+#: From a setting to the next, in dashes and symbols: no setting of the first seven mechanisms looks like another's.
+_STEPS = (3, 4)
 
 
-def mechanism_style(name: str, dark: bool) -> tuple[str, str, str]:
-    """Return the style of a mechanism, of which those that figures show most differ in colour."""
+def mechanism_style(name: str, dark: bool, variant: int = 0) -> Style:
+    """Return the style of a mechanism. The mechanisms that figures show most have different colours.
+
+    variant: the number of a setting of the mechanism. Settings share its colour and differ in dash and symbol.
+    """
     names = [spec.name for spec in mechanisms()]
     baselines = [n for n in names if not mechanism_class(n).uses_epsilon]
     order = list(dict.fromkeys([*recommended.ORDER, *baselines, *names]))
-    return line_style(order.index(name) if name in order else len(order), dark)
+    place = order.index(name) if name in order else len(order)
+    colour, _, _ = line_style(place, dark)
+    dash, symbol = place + _STEPS[0] * variant, place + _STEPS[1] * variant
+    return colour, DASHES[dash % len(DASHES)], SYMBOLS[symbol % len(SYMBOLS)]
+
+
+def system_styles(systems: Mapping[str, str], dark: bool) -> dict[str, Style]:
+    """Return the style of each system, from its mechanism.
+
+    Several systems of one mechanism share its colour. Unprotected text, without a mechanism, is grey.
+    """
+    seen: dict[str, int] = {}
+    styles = {}
+    for system, mechanism in systems.items():
+        if not mechanism:
+            styles[system] = ((DARK if dark else LIGHT)["soft"], "dot", "circle")
+            continue
+        styles[system] = mechanism_style(mechanism, dark, seen.get(mechanism, 0))
+        seen[mechanism] = seen.get(mechanism, 0) + 1
+    return styles

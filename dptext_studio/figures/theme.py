@@ -61,7 +61,11 @@ PAD = 8  # pixels around every figure
 _WHOLE = frozenset({"paper_bgcolor", "plot_bgcolor", "error_x", "error_y"})
 
 
-def line_style(index: int, dark: bool) -> tuple[str, str, str]:
+#: Colour, dash and symbol of a curve.
+Style = tuple[str, str, str]
+
+
+def line_style(index: int, dark: bool) -> Style:
     """Return the colour, the dash and the symbol of the curve of this number."""
     paint = LINES_DARK if dark else LINES_LIGHT
     return paint[index % len(paint)], DASHES[index % len(DASHES)], SYMBOLS[index % len(SYMBOLS)]

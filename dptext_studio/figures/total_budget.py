@@ -8,7 +8,8 @@ from dptext_core.errors import InputError
 from dptext_lab.results.total_budget import MEASURES, BudgetRow
 
 from .epsilon_curves import Curve, curves
-from .theme import LINES_DARK, LINES_LIGHT, Plot, escape
+from .mechanism_style import system_styles
+from .theme import Plot, escape
 
 #: The upper end of the vertical axis, where the data do not set it.
 _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
@@ -40,11 +41,11 @@ def total_budget(
     InputError
         There is no row of this measure with a total.
     """
-    paint = LINES_DARK if dark else LINES_LIGHT
     rows = [r for r in rows if r.measure == measure]
     systems = list(dict.fromkeys(r.system for r in rows if r.total))
     if not systems:
         raise InputError("There is no total to draw.")
+    styles = system_styles({r.system: r.mechanism for r in rows if r.total}, dark)
     lines: dict[str, Curve] = {}
     for system in systems:
         own = sorted((r for r in rows if r.system == system and r.total), key=lambda r: r.total)
@@ -53,11 +54,12 @@ def total_budget(
     figure = curves(
         lines,
         MEASURES[measure],
-        x_title="total ε of a text",
+        x_title="Total ε of a text",
         top=_TOPS.get(measure),
         dark=dark,
         height=height,
         width=width,
+        styles=styles,
     )
     least, most = min(r.total for r in rows if r.total), max(r.total for r in rows)
     for r in rows:
@@ -70,7 +72,7 @@ def total_budget(
                 showlegend=False,
                 legendgroup=name,
                 opacity=0.6,
-                line={"color": paint[systems.index(r.system) % len(paint)], "width": 1, "dash": "dot"},
+                line={"color": styles[r.system][0], "width": 1, "dash": "dot"},
                 hovertemplate=f"<b>{name}</b><br>text-independent baseline: {r.value:.3g}<extra></extra>",
             )
     return figure

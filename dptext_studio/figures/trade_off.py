@@ -15,6 +15,7 @@ from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.numbers import number, percent
 
 from .mechanism_style import mechanism_style
+from .metric_titles import metric_title
 from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
 
 #: Names of the axes of what is hidden, rising with what is hidden but for those of :data:`RISKS`.
@@ -48,11 +49,12 @@ def trade_off(
     is right who guesses the fact unread.
 
     chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line; points whose
-    interval it cuts are pale, since it cannot be told whether they hide enough. A mark's
-    ``customdata`` begins with its setting and its ε. Raises InputError without a point.
+    interval it cuts are pale, since they may not hide enough. A mark's ``customdata`` begins with its setting and its
+    ε. Without a point, the axes are empty, and they stay as points come in. Raises InputError where ε alone is hidden
+    and there is no point: the axis has no ends.
     """
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
-    if not shown:
+    if not shown and hidden == "epsilon":
         raise InputError("There is no point to draw yet.")
     colours = DARK if dark else LIGHT
     at = {id(p): (_across(p, hidden), p.value(kept).mean) for p in shown}
@@ -103,8 +105,7 @@ def _axes(
         x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]}
     else:
         x_axis |= {"tickformat": ".0%", "nticks": 7}
-    what = metric_info(kept).title
-    y_title = f"Meaning preserved: {what.lower()}" if what[1:2].islower() else f"Meaning preserved: {what}"
+    y_title = metric_title(kept, metric_info(kept).title)
     return {"xaxis": x_axis, "yaxis": axis | {"range": y_ends, "title": titled | {"text": y_title}}}
 
 
@@ -189,7 +190,7 @@ def _heights(points: Sequence[TradeOffPoint], kept: str) -> tuple[float, float]:
     A metric without ends has those of the points. Scores below 0 are rare, and lower the axis.
     """
     m, values = metric_info(kept), [(p.value(kept).mean, p.value(kept).spread or 0.0) for p in points]
-    lowest, highest = min(v - bar for v, bar in values), max(v + bar for v, bar in values)
+    lowest, highest = min((v - bar for v, bar in values), default=0.0), max((v + bar for v, bar in values), default=1.0)
     if math.isfinite(m.low) and math.isfinite(m.high):
         lowest, highest = min(lowest, max(m.low, 0.0)), m.high
     pad = 0.03 * (highest - lowest) or 0.05

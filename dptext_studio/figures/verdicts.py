@@ -24,7 +24,8 @@ def verdicts(counts: Mapping[str, int], *, dark: bool = False) -> Plot:
         hovertemplate="%{x} claims<extra></extra>",
     )
     layout(figure, colours, LINE * len(names) + AXIS)
-    figure.update_xaxes(title="claims", fixedrange=True, showgrid=True)
+    soft = {"color": colours["soft"], "size": 13}
+    figure.update_xaxes(title="Claims", title_font=soft, fixedrange=True, showgrid=True)
     figure.update_yaxes(
         range=[len(names) - 0.5, -0.5],
         tickvals=list(range(len(names))),

@@ -127,11 +127,11 @@ def lesson(page: Page) -> None:
 def benchmarks(page: Page) -> None:
     page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
     calm(page)
-    to_top(page, "What a total budget buys")
+    to_top(page, "What one ε for a whole text preserves")
 
 
 def findings(page: Page) -> None:
-    page.get_by_text("Claims of the papers").first.wait_for(timeout=LONG)
+    page.get_by_text("All claims").first.wait_for(timeout=LONG)
     page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
 
 

@@ -202,7 +202,9 @@ def test_long_hostile_text_takes_no_time():
 
 def test_options_in_words():
     description = codec.describe({"k": 50, "mapping": "aggressive", "keep_stopwords": False}, "custext")
-    assert description == "K = 50, aggressive, stop words replaced"
+    assert description == "K = 50, aggressive mapping, stop words replaced"
+    assert codec.describe({"strategy": "record"}, "custext") == "one draw per distinct word"
+    assert codec.describe({"strategy": "of another version"}, "custext") == "strategy of another version"
     assert codec.describe({"lists": ["minilm-1", "fasttext-2"], "gamma": None}, "diffractor") == (
         "minilm-1+fasttext-2, γ from ε"
     )

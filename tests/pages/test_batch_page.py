@@ -111,7 +111,7 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert "Nothing protects the columns" in at.warning[0].value
     settle(at)
     assert "Each of 44 rows has its own guarantee" in at.info[0].value, "before all rows are rewritten"
-    assert "where no word is sampled: row 31." in said(at)
+    assert any(w.value.startswith("In row 31,") for w in at.warning)
     press(at, "batch_start")
     assert at.warning[0].value.endswith("no word was sampled: row 31.")
     assert "Done: 43 rows are rewritten, 1 had no sampled word and is unchanged, 1 has an error." in said(at)

@@ -19,6 +19,7 @@ from dptext_lab.results.rows import Row
 from dptext_studio.components import links
 from dptext_studio.exports.methods import FRESH
 from dptext_studio.figures.glossary import definition
+from dptext_studio.figures.metric_titles import metric_title
 from dptext_studio.server.session import Session
 from dptext_studio.views.benchmarks import page as bench_page
 
@@ -49,7 +50,7 @@ def charts(at: AppTest) -> list[dict]:
     plane, certain, totals, *of_points = all_charts(at)
     assert plane["layout"]["xaxis"]["title"]["text"] == "Meaning preserved (cosine to the original)"
     assert certain["layout"]["xaxis"]["title"]["text"] == "Certainty of the optimal reader, %"
-    assert totals["layout"]["xaxis"]["title"]["text"] == "total ε of a text"
+    assert totals["layout"]["xaxis"]["title"]["text"] == "Total ε of a text"
     return of_points
 
 
@@ -106,7 +107,7 @@ def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found
     captions = " ".join(c.value for c in at.caption)
     assert "Equal ε is not equal privacy" in captions and "unit of distance" in captions
     assert (
-        "without a measured N_w: 1 point (MVC)" in captions.replace("\\", "")
+        "Not measured on this axis: 1 point (MVC)" in captions.replace("\\", "")
         and "papers do not report this measure" in captions
     )
 
@@ -145,7 +146,7 @@ def test_curves_stand_where_an_attacker_is_right_equally_often(found, monkeypatc
     at.button_group(key="bench_x_sst2_True").set_value("Same attacker").run()
     assert not at.exception
     kept = charts(at)[0]
-    assert axis(kept) == "Best guess right (less is more private)" and len(panels(kept)) == 5
+    assert axis(kept).partition("<br>")[0] == metric_title("attack_bayes") and len(panels(kept)) == 5
     assert not any("-open" in str(t.get("marker", {}).get("symbol")) for t in kept["data"]), "no paper prints it"
     assert "bench_papers" not in switches(at)
     values = {r.value for r in guessed if r.data == "sst2" and r.mechanism == "mvc"}
@@ -154,7 +155,7 @@ def test_curves_stand_where_an_attacker_is_right_equally_often(found, monkeypatc
     at.selectbox(key="bench_attacker_sst2").set_value("attack_query").run()
     assert not at.exception and panels(charts(at)[0]) == ["1-Diffractor"]
     captions = [c.value.replace("\\", "") for c in at.caption]
-    left = next(c for c in captions if "without a measured 100 answers right: " in c)
+    left = next(c for c in captions if "Not measured on this axis: " in c)
     assert "MVC" in left and "Diffractor" not in left
 
 
@@ -176,7 +177,7 @@ def test_the_plane_and_the_table(found):
     at.button_group(key="bench_view").set_value("Plane").run()
     assert not at.exception
     (plane,) = charts(at)
-    assert names(plane)[0] == "Pareto front" and plane["layout"]["xaxis"]["title"]["text"].startswith("N_w")
+    assert names(plane)[0] == "Pareto front" and plane["layout"]["xaxis"]["title"]["text"] == metric_title("n_w")
     at.button_group(key="bench_view").set_value("Table").run()
     assert not at.exception and not charts(at)
     shown = next(d.value for d in at.dataframe if "N_w" in d.value)

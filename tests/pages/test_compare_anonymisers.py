@@ -48,13 +48,21 @@ def test_the_answer_at_equal_certainty_stands_above_a_table_for_the_text(monkeyp
     found = at.session_state["session"].at(answer.PLACE).result
     assert isinstance(found, EqualCertainty) and found.level == 0.5 and found.best is found.rows[0]
     assert found.fact.alternatives == ("lung", "kidney", "liver")
-    table = next(d.value for d in at.dataframe if "meaning preserved (cosine)" in d.value)
+    table = next(d.value for d in at.dataframe if answer.COLUMNS[1] in d.value)
     assert list(table["reader’s certainty"]) == ["50%", "not reached"] and table["ε"][1] == ""
     assert any(found.sentence() in m.value.replace("\\", "") for m in at.markdown)
     at.slider(key=answer.LEVEL_KEY).set_value(95).run()
     at = settle(at, answer.PLACE)
     again = at.session_state["session"].at(answer.PLACE).result
     assert again.level == 0.95 and again.rows[0].epsilon > found.rows[0].epsilon
+
+
+def test_before_the_answer_the_table_names_the_settings_it_is_about(monkeypatch):
+    monkeypatch.setattr(answer, "start", lambda *_: None)
+    at = opened([dpt.Setting("santext", {}, 9.0), dpt.Setting("custext", {}, 1.0)], compare_text=TEXT)
+    table = next(d.value for d in at.dataframe if set(answer.COLUMNS) == set(d.value))
+    assert [name.split(" (")[0] for name in table["setting"]] == ["SanText", "CusText"]
+    assert set(table["ε"]) == {"…"}
 
 
 def test_the_epsilons_of_the_certainty_answer_can_be_used(monkeypatch):

@@ -267,5 +267,5 @@ def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
 def test_whatever_can_be_hidden_has_a_limit_an_axis_and_a_measure():
     measured = set(plot_axes.HIDDEN) - {"epsilon"}
     assert set(plot_axes.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(plot_axes.HIDDEN)) == "certainty"
-    assert set(plot_axes.SLOW) <= measured and set(AXES) == set(plot_axes.HIDDEN)
+    assert set(AXES) == set(plot_axes.HIDDEN)
     assert all(trade_off.describe_privacy(name) and trade_off.metric_info(name).title for name in measured)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dptext_core as dpt
 from dptext_core.measure.target_figures import TargetFigure
 from dptext_core.measure.trade_off import TradeOffPoint
+from dptext_core.mechanisms import recommended
 from dptext_studio.figures import trade_off
-from dptext_studio.figures.mechanism_style import mechanism_style
+from dptext_studio.figures.mechanism_style import mechanism_style, system_styles
 
 
 def point(setting: int, name: str, epsilon: float, certainty: float, *cosines: float) -> TradeOffPoint:
@@ -32,7 +33,7 @@ def ranges(points, hidden="certainty"):
 
 
 def test_the_axes_stay_as_points_come_in():
-    assert ranges(POINTS[:1]) == ranges(POINTS[:2]) == ranges(POINTS)
+    assert ranges([]) == ranges(POINTS[:1]) == ranges(POINTS[:2]) == ranges(POINTS)
     (left, right), (low, high) = ranges(POINTS)
     assert left < 0 < 1 < right and low < 0 < 1 < high
     negative = point(0, "custext", 1.0, 0.5, -0.4, -0.4)
@@ -49,3 +50,14 @@ def test_a_mechanism_has_its_colour_unless_two_settings_of_it_are_shown():
     assert len(set(colours(both))) == 2
     names = ("dp-mlm", "custext", "santext", "diffractor", "redact", "surrogates")
     assert len({mechanism_style(n, False)[0] for n in names}) == len(names)
+
+
+def test_settings_of_a_mechanism_share_its_colour_and_differ_in_dash_or_symbol():
+    looks = {(n, v): mechanism_style(n, True, v) for n in recommended.ORDER for v in range(5)}
+    assert len({(dash, symbol) for _, dash, symbol in looks.values()}) == len(looks)
+    assert all(looks[n, v][0] == looks[n, 0][0] for n, v in looks)
+    assert system_styles({"a": "custext", "b": "dp-mlm", "c": "custext"}, True) == {
+        "a": looks["custext", 0],
+        "b": looks["dp-mlm", 0],
+        "c": looks["custext", 1],
+    }

@@ -72,7 +72,7 @@ class CusTextConfig(SpaceConfig):
         choices=("balanced", "conservative", "aggressive"),
         help="The mapping decides which words share a set of outputs. In the aggressive mapping almost no words do, "
              "so almost no word is protected.",
-        phrase="{}",
+        phrase="{} mapping",
     )
     strategy: str = option(
         "token",
@@ -81,7 +81,11 @@ class CusTextConfig(SpaceConfig):
         presets={"benchmark": "record"},
         help="“Token” samples every occurrence of a word, “record” each distinct word of a text once, and “dataset” "
              "each distinct word of all texts once. The last two reveal repeated words.",
-        phrase="{}",
+        phrase={
+            "token": "one draw per occurrence",
+            "record": "one draw per distinct word",
+            "dataset": "one draw per word for all texts",
+        },
         row_meanings={
             "token": "Each occurrence is sampled independently, so a row spends ε for every word.",
             "record": "Each distinct word of a row is sampled once: repeated words spend no more ε, but everyone "

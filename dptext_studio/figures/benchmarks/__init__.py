@@ -1,7 +1,8 @@
 """Benchmark series and the utility-privacy plane as plotly figures.
 
-Ours are filled marks on lines, the papers' hollow marks on thin dotted lines. A configuration has the same colour, dash
-and mark in every figure, and no two of a figure differ in colour alone. A mark's ``customdata`` begins with its point.
+Ours are filled marks on lines, the papers' hollow marks on thin dotted lines. A mechanism has its colour, and a
+configuration its dash and mark, in every figure. No two of a figure differ in colour alone. A mark's ``customdata``
+begins with its point.
 """
 
 from __future__ import annotations

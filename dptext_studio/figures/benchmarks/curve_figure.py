@@ -13,6 +13,7 @@ from dptext_core.privacy.numbers import number
 from dptext_core.support import extras
 from dptext_lab.results import curves as c
 
+from ..metric_titles import metric_title
 from ..theme import DARK, LIGHT, epsilon_ticks
 from .frame import GUESS, UNPROTECTED, add_frame, add_level, add_paper_entry
 from .marks import add_paper_series, add_ring, add_series, epsilon_title, privacy_title, short_labels
@@ -72,7 +73,7 @@ def curves(
         every.append(yours)
     add_frame(figure, colours, height, width, names)
     _add_axis(figure, x, every, [s.mechanism for s in shown])
-    figure.update_yaxes(title_text=measure(metric).title)
+    figure.update_yaxes(title_text=metric_title(metric))
     if measure(metric).kind == "speed":  # from hundreds to hundreds of thousands
         figure.update_yaxes(type="log", dtick=1)
     return figure

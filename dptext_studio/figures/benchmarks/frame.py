@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dptext_lab.results import curves as c
 
+from ..epsilon_curves import legend_below
 from ..theme import PAD, layout, width_of, with_hover
 from .marks import marker
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 PAPERS = "hollow: papers"
 UNPROTECTED = "unprotected"
 GUESS = "always guessing"
-_AXIS = 44  # pixels below the plot for the ticks and the title of its axis
 
 
 def add_paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
@@ -52,31 +52,19 @@ def add_level(figure: go.Figure, value: float | None, name: str, colours: dict[s
 
 
 def add_frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, names: Sequence[str]) -> None:
-    """Draw axes, and a legend under them in as many columns as a narrow figure has room for."""
+    """Draw axes with a legend below, and leave room for as many columns as a figure of this width has."""
     layout(figure, colours, height)
     entry = max(width_of(name, 12) for name in names) + 48
     columns = max(1, min(len(names), int((width - 58 - PAD) // entry)))
-    legend = 20 * -(-len(names) // columns) + 6
-    top = 22
     figure.update_layout(
-        height=height + legend,
+        height=height + 20 * -(-len(names) // columns) + 6,
         hovermode="closest",
         showlegend=True,
         paper_bgcolor=colours["page"],
-        margin={"l": 58, "r": PAD + 4, "t": top, "b": _AXIS + legend, "autoexpand": False},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": -(_AXIS + 2) / (height - top - _AXIS),
-            "yanchor": "top",
-            "entrywidth": entry - 36,
-            "tracegroupgap": 0,
-            "itemsizing": "constant",
-            "bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": 12, "color": colours["ink"]},
-        },
+        margin={"l": 58, "r": PAD + 4, "t": 22, "b": PAD},
+        legend={**legend_below(entry - 36, colours), "itemsizing": "constant"},
     )
-    titles = {"title_font": {"color": colours["soft"], "size": 13}, "automargin": False}
+    titles = {"title_font": {"color": colours["soft"], "size": 13}}
     figure.update_xaxes(ticks="outside", showgrid=False, showline=True, title_standoff=4, **titles)
-    figure.update_yaxes(title_standoff=6, nticks=7, **titles)
+    figure.update_yaxes(title_standoff=6, nticks=7, automargin=False, **titles)
     with_hover(figure, colours)

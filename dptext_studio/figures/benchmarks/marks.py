@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.numbers import number
 from dptext_lab.results import curves as c
 from dptext_lab.results.papers import PaperRow
 
-from ..theme import Figure, escape, line_style
+from ..mechanism_style import mechanism_style
+from ..metric_titles import metric_title
+from ..theme import Figure, escape
 
 
 def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
     """Draw what a paper printed: dotted, with hollow marks."""
-    colour, _, symbol = line_style(s.index, dark)
+    colour, _, symbol = mechanism_style(s.mechanism, dark, s.variant)
     figure.add_scatter(
         x=[p.x for p in s.points],
         y=[p.value for p in s.points],
@@ -31,7 +32,7 @@ def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **mor
 
 def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, **more: Any) -> None:
     """Draw what was measured here, with its intervals."""
-    colour, dash, symbol = line_style(s.index, dark)
+    colour, dash, symbol = mechanism_style(s.mechanism, dark, s.variant)
     figure.add_scatter(
         x=[p.x for p in s.points],
         y=[p.value for p in s.points],
@@ -82,13 +83,13 @@ def hover_data(hover: list[str], s: c.Series | None, ids: Sequence[str] | None =
 
 
 def hover_of_point(label: str, p: c.CurvePoint, metric: str, paper: str = "") -> str:
-    lines = [f"{measure(metric).title}: {c.score_text(p.value, p.low, p.high)}"]
+    lines = [f"{metric_title(metric)}: {c.score_text(p.value, p.low, p.high)}"]
     return hover_text(label, p, lines, paper)
 
 
 def hover_of_spot(s: c.Spot, utility: str, privacy: str) -> str:
     lines = [
-        f"{measure(name).title}: {c.score_text(p.value, p.low, p.high)}"
+        f"{metric_title(name)}: {c.score_text(p.value, p.low, p.high)}"
         for name, p in ((utility, s.y_point), (privacy, s.x_point))
     ]
     return hover_text(s.label, s.y_point, lines, s.paper, shown_n_w=privacy != "n_w")
@@ -136,4 +137,4 @@ def epsilon_title(names: Sequence[str]) -> str:
 
 
 def privacy_title(x: str) -> str:
-    return f"{'N_w' if x == 'n_w' else measure(x).title} (less is more private)"
+    return f"{metric_title(x)} (less is more private)"

@@ -11,6 +11,7 @@ from dptext_core.errors import InputError
 from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results import curves as c
 
+from ..metric_titles import metric_title
 from ..theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, width_of, with_hover
 from .marks import add_paper_series, add_ring, add_series, epsilon_title, privacy_title
 
@@ -60,7 +61,7 @@ def panels(
         for s in (s for s in shown if s.mechanism == name):
             add_series(figure, s, s.label, metric, dark, **place)
             add_ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours, **place)
-    _add_titles(figure, measure(metric).title, under, colours)
+    _add_titles(figure, metric_title(metric), under, colours)
     layout(figure, colours, whole)
     figure.update_layout(
         hovermode="closest",

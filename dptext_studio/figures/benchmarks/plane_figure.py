@@ -11,7 +11,9 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_core.support import extras
 from dptext_lab.results import curves as c
 
-from ..theme import DARK, LIGHT, escape, line_style
+from ..mechanism_style import mechanism_style
+from ..metric_titles import metric_title
+from ..theme import DARK, LIGHT, escape
 from .frame import UNPROTECTED, add_frame, add_level, add_paper_entry
 from .marks import add_ring, error_bars, hover_data, hover_of_spot, marker, short_labels
 
@@ -56,7 +58,7 @@ def plane(
     ours = _grouped(spots)
     shorts = short_labels([(label, group[0].mechanism) for label, group in ours])
     for name, (_, group) in zip(shorts, ours, strict=True):
-        colour, dash, symbol = line_style(group[0].index, dark)
+        colour, dash, symbol = mechanism_style(group[0].mechanism, dark, group[0].variant)
         figure.add_scatter(
             x=[s.x for s in group],
             y=[s.y for s in group],
@@ -76,8 +78,8 @@ def plane(
         names.append(add_paper_entry(figure, colours))
     add_level(figure, baseline, UNPROTECTED, colours, "right" if better[0] < 0 else "left")
     add_frame(figure, colours, height, width, names)
-    figure.update_xaxes(title_text=measure(privacy).title)
-    figure.update_yaxes(title_text=measure(utility).title)
+    figure.update_xaxes(title_text=metric_title(privacy))
+    figure.update_yaxes(title_text=metric_title(utility))
     if 0 not in better:
         _add_corner(figure, better, colours)
     return figure
@@ -100,7 +102,7 @@ def _add_front(figure: go.Figure, spots: Sequence[c.Spot], better: tuple[int, in
 def _add_papers(figure: go.Figure, papers: Sequence[c.Spot], utility: str, privacy: str, dark: bool) -> None:
     """Draw the papers' spots with hollow marks on dotted lines."""
     for label, group in _grouped(papers):
-        colour, _, symbol = line_style(group[0].index, dark)
+        colour, _, symbol = mechanism_style(group[0].mechanism, dark, group[0].variant)
         figure.add_scatter(
             x=[s.x for s in group],
             y=[s.y for s in group],

@@ -1,4 +1,4 @@
-"""Audit: hold what a mechanism promises against what can be measured of it, or let a planted fault be found."""
+"""Audit: compare the guarantee of a mechanism with measurements, or find the fault of a deliberately broken one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import auditing as core
+from dptext_core.mechanisms.registry import title as mechanism_title
 from dptext_core.privacy.numbers import at_least, bound, number
 from dptext_core.support.private import Private
 from dptext_lab.broken_mechanisms import FAULTS, broken, sound
@@ -159,7 +160,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     shown_by.metric(
         "Detectable from draws",
         at_least(report.detectable),
-        help="This is the largest loss that this audit could have detected from draws alone, without a formula.",
+        help="The largest loss that this audit could have detected from draws alone, without a formula.",
     )
     if report.leak is not None:
         leak.metric(
@@ -210,7 +211,7 @@ def limits(report: core.AuditReport, lines: list[str]) -> None:
 
 
 def checks(report: core.AuditReport) -> None:
-    """Show what each look came to."""
+    """Show the result of each check."""
     with st.expander(f"{len(report.checks)} checks"):
         st.dataframe(
             {
@@ -239,7 +240,7 @@ def bundled_table() -> None:
         return
     st.dataframe(
         {
-            "mechanism": [r["mechanism"] for r in rows],
+            "mechanism": [mechanism_title(r["mechanism"]) for r in rows],
             "options": [bench.setting_of(r).described() for r in rows],
             "ε": [number(float(r["epsilon"])) for r in rows],
             "verdict": [core.LINES[r["verdict"]] for r in rows],

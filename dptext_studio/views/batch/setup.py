@@ -252,8 +252,11 @@ def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchReque
     if promise.rows:
         (st.warning if promise.notions.get("none") else st.info)(literal(promise.sentence()))
     if n := found.uncovered:
-        rows = f"row{'s' * (n > 1)} {number_list(found.named, n)}"
-        st.caption(f"The guarantee protects nothing in rows where no word is sampled: {rows}.")
+        rows = f"In row{'s' * (n > 1)} {number_list(found.named, n)}"
+        st.warning(
+            f"{rows}, no word is sampled, so the guarantee covers nothing. Stand-ins and words outside the "
+            "vocabulary may still change there."
+        )
     if found.failing:
         st.caption(f"{pluralize(found.failing, 'row')} cannot be rewritten and will be empty in the release.")
 

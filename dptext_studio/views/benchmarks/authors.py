@@ -37,4 +37,5 @@ def authors_note() -> None:
             for name in dict.fromkeys(r.system for r in rows)
         ],
         hide_index=True,
+        height="content",
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dptext_core.measure.metrics import measure
 from dptext_core.support.checks import pluralize
 from dptext_lab.results import anonymisers, belief
 from dptext_lab.results.data_titles import title as title_of_data
@@ -13,6 +12,7 @@ from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...figures import certainty
+from ...figures.metric_titles import metric_title
 from ..compare.anonymisers import anonymisers_plot
 
 METRICS = ("cosine", "label_kept")
@@ -37,7 +37,7 @@ def certainty_note() -> None:
         data = st.segmented_control("Texts", sets, required=True, format_func=title_of_data, key=key) or sets[0]
         key = stay("bench_certainty_metric", METRICS[0])
         metric = (
-            st.segmented_control("Preserved", METRICS, required=True, format_func=lambda m: measure(m).title, key=key)
+            st.segmented_control("Preserved", METRICS, required=True, format_func=metric_title, key=key)
             or METRICS[0]
         )
     shown = [r for r in rows if r.data == data]
@@ -52,7 +52,7 @@ def certainty_note() -> None:
     chart(
         certainty(shown, metric, dark=dark()),
         key="bench_certainty",
-        alt=f"{measure(metric).title} over the certainty of the optimal reader; Findings has the numbers at 50%",
+        alt=f"{metric_title(metric)} over the certainty of the optimal reader; Findings has the numbers at 50%",
     )
     if refused := belief.refusals():
         with st.expander(f"{pluralize(len(refused), 'mechanism')} without a certainty value"):

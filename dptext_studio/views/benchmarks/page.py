@@ -1,4 +1,4 @@
-"""Benchmarks: what each mechanism keeps and what it hides, measured, beside what the papers print."""
+"""Benchmarks: measured utility and privacy of each mechanism, next to the papers' numbers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms import recommended
+from dptext_core.support.checks import pluralize
 from dptext_core.text.cells import to_csv
 from dptext_lab.results import attacker_rows, curves
 from dptext_lab.results import summary as results
@@ -23,6 +24,7 @@ from ...components.style import add_style
 from ...components.text import literal
 from ...figures import benchmarks as figures
 from ...figures.glossary import definition
+from ...figures.metric_titles import metric_title
 from .authors import authors_note
 from .certainty import anonymisers_note, certainty_note
 from .total_budget import total_budget_note
@@ -40,8 +42,6 @@ HIDDEN = ("privacy", "deniability", "gain")
 SEEDED = (
     "Each run used a seed so that measurements can be repeated. Seeded texts are not private."
 )
-#: What can be the same for all, as it is said within a sentence.
-SHORT = {"n_w": "N_w"}
 
 state = st.session_state
 
@@ -64,7 +64,7 @@ def data_controls(found: results.Results) -> tuple[str, list[str]]:
 
 
 def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
-    """Show a switch that is there where it does something, and keeps what it was set to where it is not."""
+    """Show a switch where it has an effect. Where it has none, it is hidden and keeps its value."""
     stay(key, first)
     return place.toggle(label, key=key, **more) if shown else bool(state[key])
 
@@ -83,7 +83,7 @@ def switches(place: Any, found: results.Results, data: str, metrics: list[str], 
         "bench_papers",
         True,
         printed,
-        help="Hollow marks with dotted lines show the papers' numbers.",
+        help="Hollow marks with dotted lines are the papers' numbers.",
     )
     everything = switch(
         place,
@@ -103,18 +103,18 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
         return ""
     symbols = {"n_w": "N_w", "s_w": "S_w"}
     help = " ".join(f"{symbols[m]}: {definition(symbols[m])}" for m in there if m in symbols)
-    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=stay(key), help=help or None)
+    return place.selectbox(label, there, format_func=metric_title, key=stay(key), help=help or None)
 
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
-    """Show what stands on the axis across: ε, or one of the measures that can be the same for all."""
-    # Of two texts only some points were measured: they are no axis, but stand among what is hidden.
+    """Show what is on the horizontal axis: ε, or one of the measures that can be the same for all."""
+    # Two texts were measured at some points only, so they are no axis.
     few = {"n_w", attacker_rows.TWO_TEXTS}
     attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
     axes = (["Same attacker"] if attackers else []) + (["Same N_w"] if "n_w" in alike else []) + ["ε"]
     first = axes[0] if mixed else "ε"
     picked = st.segmented_control(
-        "Across",
+        "Horizontal axis",
         axes,
         default=first,
         required=True,
@@ -125,9 +125,9 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
     )
     if picked != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
-    about = " ".join(f"{measure(m).title}: {measure(m).about}" for m in attackers)
+    about = " ".join(f"{metric_title(m)}: {measure(m).about}" for m in attackers)
     return st.selectbox(
-        "Attacker", attackers, format_func=lambda m: measure(m).title, key=stay(f"bench_attacker_{data}"), help=about
+        "Attacker", attackers, format_func=metric_title, key=stay(f"bench_attacker_{data}"), help=about
     )
 
 
@@ -189,8 +189,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
         chosen=state.get("bench_point") or "",
         dark=st.context.theme.type == "dark",
     )
-    name = measure(metric).title
-    alt = f"{name} over {x}, one panel per mechanism; the Table view has the numbers"
+    alt = f"{metric_title(metric)} over {x}, one panel per mechanism; the Table view has the numbers"
     draw(place, figure, f"benchmark_{data}_{metric}_{x}", alt)
     marks = ["Grey: the other mechanisms." if len({s.mechanism for s in ours}) > 1 else ""]
     marks += ["Hollow: the papers." if any(s.points for s in printed) else ""]
@@ -201,8 +200,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
     if left_out := [s for s in ours if s.left_out]:
         named = ", ".join(dict.fromkeys(curves.title(s.mechanism) for s in left_out))
         points = sum(s.left_out for s in left_out)
-        of = SHORT.get(x, measure(x).title)
-        place.caption(literal(f"Left out, without a measured {of}: {points} point{'s' * (points > 1)} ({named})."))
+        place.caption(literal(f"Not measured on this axis: {pluralize(points, 'point')} ({named})."))
 
 
 def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
@@ -225,7 +223,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
         chosen=state.get("bench_point") or "",
         dark=st.context.theme.type == "dark",
     )
-    alt = " over ".join(measure(m).title for m in metrics)
+    alt = " over ".join(map(metric_title, metrics))
     draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the Table view has the numbers")
     st.caption(
         "The Pareto front compares means. Settings with overlapping intervals may not differ significantly."
@@ -317,7 +315,7 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             m = measure(name)
             better = {1: " More is better.", -1: " Less is better.", 0: ""}[m.better]
             judge = f" Measured by {m.judge}." if m.judge else ""
-            st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
+            st.markdown(f"**{literal(metric_title(name))}**: {literal(m.about + better + judge)}")
         st.markdown(
             "Bars are 95% intervals over test texts and seeds; each seed trains on different texts. For speed, they "
             "show the minimum and maximum over seeds. N_w, S_w, the Bayes-optimal guess and the 100 answers are "
@@ -378,7 +376,7 @@ def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curv
 
 def main() -> None:
     st.markdown("## Benchmarks")
-    st.caption("Utility and privacy of each mechanism as we measured them, next to the papers' numbers.")
+    st.caption("Utility and privacy of each mechanism, as we measured them and as the papers report them.")
     try:
         found = results.displayed_results()
         found = None if found is None else attacker_rows.with_attackers(found)
@@ -399,7 +397,7 @@ def main() -> None:
     certainty_note()
     total_budget_note()
     authors_note()
-    st.markdown("### Every mechanism, over its own ε")
+    st.markdown("### Every mechanism at every ε")
     data, names = data_controls(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):

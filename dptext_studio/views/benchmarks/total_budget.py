@@ -1,4 +1,4 @@
-"""Benchmarks at a total ε: what a whole text's budget buys."""
+"""Benchmarks at a total ε of a whole text."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ state = st.session_state
 
 #: What is measured at a total ε, as the controls call it, and what it says.
 BOUGHT = {
-    "cosine": ("Meaning", "How similar a rewrite is to its text, according to a sentence encoder."),
-    "task": ("Task", "How often a classifier trained on original texts predicts the label of a rewrite."),
-    "author": ("Who wrote it", "How often an attacker trained on original texts identifies the author of a rewrite."),
-    "linked": ("Which text", "How often an attacker who has all these texts identifies the original of a rewrite."),
-    "named": ("Which words", "The share of a text's words, without stop words, that the strongest attacker recovers."),
+    "cosine": ("Meaning preserved", "How similar a rewrite is to its text, according to a sentence encoder."),
+    "task": ("Task accuracy", "How often a classifier trained on original texts predicts the label of a rewrite."),
+    "author": ("Authors recognised", "How often an attacker trained on originals identifies the author of a rewrite."),
+    "linked": ("Originals identified", "How often an attacker with all texts identifies the original of a rewrite."),
+    "named": ("Words recovered", "The share of words that the strongest attacker recovers, stop words excluded."),
     "perplexity": ("Fluency", "Perplexity of a language model: lower values read better."),
 }
 
 
 def total_budget_note() -> None:
-    """Show what a total ε of a text buys, where it is bundled."""
+    """Show what a total ε of a text preserves and reveals, where it is bundled."""
     rows = total_budget.bundled()
     if not rows:
         return
-    st.markdown("### What a total budget buys")
+    st.markdown("### What one ε for a whole text preserves")
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         sets = list(dict.fromkeys(r.data for r in rows))
         key = stay("bench_bought_data", sets[0])
@@ -47,9 +47,8 @@ def total_budget_note() -> None:
     sizes = sorted({r.texts for r in shown})
     of = f"{' or '.join(map(str, sizes))} texts, {pluralize(shown[0].seeds, 'rewrite')} of each"
     st.caption(
-        f"{BOUGHT[measure][1]} Horizontal axis: the total ε of a text, the same for every text and divided evenly "
-        f"over its draws ({of}). Bands: 95% intervals over the texts. Dotted: text-independent output. The guarantees "
-        "differ: see the table."
+        f"{BOUGHT[measure][1]} Every text has the same total ε, divided evenly over its draws ({of}). Bands: 95% "
+        "intervals over the texts. Dotted: output that does not depend on the text. The table shows each guarantee."
     )
     chart(
         budget_chart(rows, measure, dark=dark(), width=450),  # as a phone has room for
@@ -70,7 +69,7 @@ def total_budget_note() -> None:
             if not r.total
         ],
         column_config={
-            "draws": st.column_config.NumberColumn(format="%.1f", help="This is the mean number of draws of a text."),
+            "draws": st.column_config.NumberColumn(format="%.1f", help="The mean number of draws of a text."),
             "text-independent baseline": st.column_config.NumberColumn(
                 format="%.2f", help="The same measure at a total ε near 0, where the output does not depend on the "
                                     "text."

@@ -10,6 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure.equal_certainty import LEVEL, EqualCertainty, equal_certainty
+from dptext_core.mechanisms.recommended import label
 from dptext_core.privacy.numbers import number, percent
 
 from ...components.sticky_widgets import stay
@@ -21,6 +22,8 @@ from .certainty import chosen_fact
 
 PLACE = "compare equal certainty"
 LEVEL_KEY = "compare_level"
+#: Columns of the table.
+COLUMNS = ("setting", "meaning preserved (cosine, 95% interval)", "reader’s certainty", "ε")
 
 
 def level_slider() -> tuple[DeltaGenerator, int]:
@@ -49,12 +52,15 @@ def equal_certainty_answer(place: DeltaGenerator, level: int, text: str, columns
     if work.asked != wanted:
         start(wanted, partial(_measure, text, wanted[1], level / 100, fact.word, fact.alternatives))
     with place.container():
-        if work.is_running(0.2):
+        running = work.is_running(0.2)
+        if not running and isinstance(work.result, EqualCertainty):
+            show(work.result)
+            return
+        pending(level, [label(setting) for setting in wanted[1]])
+        if running:
             work.show_progress("compare_level_stop")
         elif said := work.failure_text("Stopped. Move the slider to start again."):
             st.caption(literal(said))
-        elif isinstance(work.result, EqualCertainty):
-            show(work.result)
 
 
 def start(wanted: Any, measure: Callable[[dpt.Task], EqualCertainty]) -> None:
@@ -74,6 +80,14 @@ def _measure(
     return equal_certainty(mechanisms, text, level, word, alternatives, task=task)
 
 
+def pending(level: int, titles: Sequence[str]) -> None:
+    """Show the question and the table that will answer it."""
+    st.markdown(f"**Which setting preserves more meaning at {level}% certainty?** :small[The answer appears here.]")
+    st.dataframe(
+        dict(zip(COLUMNS, (titles, *[["…"] * len(titles)] * 3), strict=True)), hide_index=True, key="compare_level_none"
+    )
+
+
 def show(found: EqualCertainty) -> None:
     """Show the answer, the table, and a way to the rewrites at these ε."""
     st.markdown(f"**{literal(found.sentence())}**")
@@ -90,12 +104,10 @@ def show(found: EqualCertainty) -> None:
 def table(found: EqualCertainty) -> dict[str, list[str]]:
     """Return a row for each setting: the ε, the certainty there, and the meaning preserved."""
     rows = found.rows
-    return {
-        "setting": [row.title for row in rows],
-        "meaning preserved (cosine)": [
-            "" if row.meaning is None else "{:.2f} ({:.2f} to {:.2f})".format(row.meaning.value, *row.meaning.interval)
-            for row in rows
-        ],
-        "reader’s certainty": ["not reached" if row.reason else percent(row.certainty) for row in rows],
-        "ε": ["" if row.epsilon is None else number(row.epsilon) for row in rows],
-    }
+    meaning = [
+        "" if row.meaning is None else "{:.2f} ({:.2f} to {:.2f})".format(row.meaning.value, *row.meaning.interval)
+        for row in rows
+    ]
+    certainty = ["not reached" if row.reason else percent(row.certainty) for row in rows]
+    epsilon = ["" if row.epsilon is None else number(row.epsilon) for row in rows]
+    return dict(zip(COLUMNS, ([row.title for row in rows], meaning, certainty, epsilon), strict=True))

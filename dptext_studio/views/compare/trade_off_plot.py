@@ -20,7 +20,7 @@ from ...server.jobs import POLL_SECONDS
 from ...server.plot_request import PlotRequest
 from ...server.session import session
 from .certainty import about, chosen_fact, fact_controls
-from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS, SLOW
+from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS
 from .plot_download import download_controls
 from .plot_settings import query_of, settings_controls
 from .plot_work import CHEAP, EVERY, FIRST_AFTER, missing_values, progress_bar, start_measures, start_points
@@ -40,7 +40,7 @@ def choose_point(key: str) -> None:
 
 def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | None, live: bool, early: bool) -> None:
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
-    if not shown:
+    if not shown and (not live or hidden == "epsilon"):
         st.info("The first points appear here in a moment." if live else "There are no measurements for this choice.")
         return
     best = advice.best if advice and not early else None
@@ -71,6 +71,9 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
             selection_mode="points",
             alt=alt,
         )
+    if not shown:
+        st.caption("The first marks appear in a moment. The axes stay as they are.")
+        return
     message = (
         "A mark is a mechanism at one ε. Filled marks are on the Pareto front (bold line): no other mark is better "
         "on both axes. Vertical bars: one standard deviation of the draws"
@@ -151,21 +154,12 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     for work, said in zip(works, ("The existing points remain.", "The existing measurements remain."), strict=True):
         if message := work.failure_text(f"Stopped. {said} Press “Rewrite again” to start again."):
             st.warning(literal(message))
-    shown = kept
-    if points and not any(p.has(kept) for p in points):
-        shown = "bleu"
-        title = trade_off.metric_info(kept).title
-        said = f"{title} is still being measured. Until then," if live else f"{title} was not measured:"
-        st.caption(f"{said} the vertical axis shows BLEU, which counts common word sequences.")
-    early, axis = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
-    if early and hidden in SLOW:
-        axis = "n_w"  # which is there at once, where reading takes some seconds for each mark
-        st.caption(f"{HIDDEN[hidden]} is still being measured. Until then, the plot shows N_w.")
+    early = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, kept)
     place = st.container()
     st.markdown("### Which mechanism and ε should I start with?")
-    advice = advice_panel(points, hidden, shown)
+    advice = advice_panel(points, hidden, kept)
     with place:
-        plot(points, axis, shown, advice if axis == hidden else None, live, early)
+        plot(points, hidden, kept, advice, live, early)
     if advice is not None:
         advice_text(advice, live, early)
     else:
@@ -177,7 +171,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     if not running[0] and points:
         point_panel(points, tried.text)
     if not live and points:
-        download_controls(points, tried, hidden, shown)
+        download_controls(points, tried, hidden, kept)
 
 
 def trade_off_view(text: str) -> None:

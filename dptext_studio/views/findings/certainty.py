@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
-from dptext_lab.results import belief, leaderboard, leaderboard_text
+from dptext_lab.results import belief, data_titles, leaderboard, leaderboard_text
 from dptext_lab.results.curves import title
-from dptext_lab.results.data_titles import title as title_of_data
 
 from ... import figures
 from ...components import download
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
 from ...components.text import literal
+from ...figures.metric_titles import metric_title
 from .conclusions import answer
 
 MEANING = "cosine"
@@ -30,54 +31,64 @@ def certainty_question() -> None:
     place = st.container()
     data, judge, at = _choice(rows, sets)
     ranking = leaderboard.board(rows, data, judge, belief.METRIC, at, None)
+    others = [leaderboard.board(rows, d, judge, belief.METRIC, at, None) for d in sets if d != data]
+    others = [board for board in others if board.entries]
     with place:
-        sentence, doubt = leaderboard_text.answer(ranking, title_of_data(data))
-        answer(sentence, doubt)
-        others = [leaderboard.board(rows, d, judge, belief.METRIC, at, None) for d in sets if d != data]
-        others = [board for board in others if board.entries]
-        st.markdown("\n".join(f"- {literal(leaderboard_text.answer(o, title_of_data(o.data))[0])}" for o in others))
+        sentence, doubt = leaderboard_text.answer(ranking, data_titles.in_sentence(data))
+        answer(sentence, f"{doubt} {_agreement(ranking, others)}".strip())
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
-            chart(figure, key="certainty_board", alt=f"{sentence} The table below has all numbers.")
+            chart(figure, key="certainty_board", alt=f"{sentence} “Rows” has all numbers.")
         st.caption(
-            literal(
-                " ".join(
-                    filter(
-                        None,
-                        (
-                            "The reader knows every word but one, the mechanism and ε, and chooses among 8 words: "
-                            "guessing is right 12.5% of the time.",
-                            "Bars: 95% intervals, including the error of the certainty.",
-                            leaderboard_text.unknown_words_text(ranking),
-                            belief.outside(belief.bundled(), data, at),
-                        ),
-                    )
-                )
-            )
+            "The reader knows the mechanism, ε and every word but one. Guessing among 8 words is right 12.5% of the "
+            "time. Bars: 95% intervals, including the error of the certainty."
         )
-    with st.expander("The tables, and mechanisms without a certainty value"):
-        for board in (ranking, *others):
-            st.markdown(f"**{literal(title_of_data(board.data))}**")
-            st.dataframe(leaderboard_text.display_rows(board), hide_index=True)
-        download.button(
-            "CSV",
-            to_csv(leaderboard_text.table(ranking)),
-            "certainty.csv",
-            "text/csv",
-            on_click="ignore",
-            key="certainty_csv",
-            icon=":material/download:",
-            holds="nothing",
-        )
-        for name, reason in belief.refusals().items():
-            st.markdown(f"- **{literal(title(name))}**: {literal(reason)}")
+    with st.expander("Rows", key="certainty_rows", on_change="rerun") as opened:
+        if opened.open:
+            _all_rows([ranking, *others])
+
+
+def _agreement(ranking: leaderboard.Board, others: Sequence[leaderboard.Board]) -> str:
+    """Return a sentence on the data sets on which another mechanism is first, or ""."""
+    first = ranking.first
+    if first is None or not others:
+        return ""
+    apart = [o for o in others if o.first is not None and o.first.mechanism != first.mechanism]
+    if not apart:
+        return "It is also first on the other data sets."
+    named = (f"on {data_titles.in_sentence(o.data)}, {o.first.label}" for o in apart if o.first is not None)
+    said = ", and ".join(named)
+    return f"{said[0].upper()}{said[1:]} is first."
+
+
+def _all_rows(boards: Sequence[leaderboard.Board]) -> None:
+    """Show the rows of each data set, and which mechanisms have none."""
+    for board in boards:
+        name = data_titles.in_sentence(board.data)
+        st.markdown(f"**{literal(leaderboard_text.answer(board, name)[0])}**")
+        st.dataframe(leaderboard_text.display_rows(board), hide_index=True)
+        outside = belief.outside(belief.bundled(), board.data, board.at)
+        if note := " ".join(filter(None, (leaderboard_text.unknown_words_text(board), outside))):
+            st.caption(literal(note))
+    download.button(
+        "CSV",
+        to_csv([row for board in boards for row in leaderboard_text.table(board)]),
+        "certainty.csv",
+        "text/csv",
+        on_click="ignore",
+        key="certainty_csv",
+        icon=":material/download:",
+        holds="nothing",
+    )
+    st.markdown("**Mechanisms without a certainty value**")
+    st.markdown("\n".join(f"- {literal(title(name))}: {literal(why)}" for name, why in belief.refusals().items()))
 
 
 def _choice(rows: leaderboard.Rows, sets: list[str]) -> tuple[str, str, float]:
     """Return the data set, the judge and the certainty."""
     with st.container(horizontal=True):
         data = st.segmented_control(
-            "Data set", sets, default=sets[0], required=True, format_func=title_of_data, key=stay("certainty_data")
+            "Data set", sets, default=sets[0], required=True, format_func=data_titles.title, key=stay("certainty_data")
         )
         judges = sorted(rows.judges(data or sets[0]), key=lambda m: m != MEANING)
         judge = st.segmented_control(
@@ -85,7 +96,7 @@ def _choice(rows: leaderboard.Rows, sets: list[str]) -> tuple[str, str, float]:
             judges,
             default=judges[0],
             required=True,
-            format_func=lambda m: measure(m).title,
+            format_func=metric_title,
             key=stay("certainty_judge"),
         )
         at = st.segmented_control(

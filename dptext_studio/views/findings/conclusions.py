@@ -8,7 +8,16 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_lab.findings import CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE, REPLICATED
+from dptext_lab.findings import (
+    CONTRADICTED,
+    INCONCLUSIVE,
+    MISSING,
+    NOT_COMPARABLE,
+    REPLICATED,
+    VERDICTS,
+    ClaimFinding,
+)
+from dptext_lab.findings.base import OURS
 from dptext_lab.results import authors, total_budget
 
 from ... import figures
@@ -21,12 +30,14 @@ TOTAL = 50.0
 
 
 def conclusion(
-    key: str, heading: str, sentence: str, sure: str, figure: Plot, rows: Sequence[Mapping[str, Any]]
+    key: str, heading: str, sentence: str, sure: str, figure: Plot, rows: Sequence[Mapping[str, Any]], marks: str = ""
 ) -> None:
-    """Show one conclusion."""
+    """Show one conclusion. marks: what the marks of the figure mean."""
     st.markdown(f"### {literal(heading)}")
     answer(sentence, sure)
     chart(figure, key=f"conclusion_{key}", alt=f"{sentence} “Rows” has all numbers.")
+    if marks:
+        st.caption(marks)
     with st.expander("Rows", key=f"conclusion_{key}_rows", on_change="rerun") as place:
         if place.open:
             st.dataframe([dict(row) for row in rows], hide_index=True)
@@ -84,18 +95,24 @@ def one_total() -> None:
         "measures similarity also chooses the sentences, which favours them.",
         figures.total_budget(shown, dark=dark(), width=450),
         [dataclasses.asdict(r) for r in shown],
+        "Bands: 95% intervals. Dotted: output that does not depend on the text. CusText has a weaker guarantee: it "
+        "protects a word only within its group.",
     )
 
 
-def papers_claims(counts: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Show how many claims of papers have each verdict. rows: a line for each claim."""
+def papers_claims(findings: Sequence[ClaimFinding]) -> None:
+    """Show how many claims of papers have each verdict."""
+    of_papers = [f for f in findings if f.of.paper != OURS]
+    counts = {v: sum(f.verdict == v for f in of_papers) for v in (*VERDICTS, MISSING)}
+    missing = f" {counts[MISSING]} were not measured." if counts[MISSING] else ""
     conclusion(
         "claims",
         "Do the papers' claims hold here?",
-        f"Of {sum(counts.values())} claims, our runs replicate {counts[REPLICATED]} and contradict "
-        f"{counts[CONTRADICTED]}; {counts[INCONCLUSIVE]} are inconclusive and {counts[NOT_COMPARABLE]} not comparable.",
-        "A difference counts if it is significant after Holm's correction and large enough to matter. Models and data "
-        "differ from the papers', so a verdict is about the direction of an effect.",
-        figures.verdicts(counts, dark=dark()),
-        rows,
+        f"Of {len(of_papers)} claims in papers, our runs replicate {counts[REPLICATED]} and contradict "
+        f"{counts[CONTRADICTED]}. {counts[INCONCLUSIVE]} are inconclusive, {counts[NOT_COMPARABLE]} not comparable."
+        + missing,
+        "Differences count if they are significant (Holm, 5%) and large enough to matter. Our models and data differ "
+        "from the papers', so a verdict is about the direction of an effect.",
+        figures.verdicts({v: n for v, n in counts.items() if n or v != MISSING}, dark=dark()),
+        [{"claim": f.of.claim, "paper": f.of.paper, "verdict": f.verdict, "effect": f.effect} for f in of_papers],
     )

@@ -554,7 +554,7 @@ def test_only_systems_with_the_same_kind_of_range_are_set_beside_each_other():
         like, unlike = found.numbers[:2]
         assert "all with the tuned range" in like
         assert unlike.startswith("Different ranges, DP-MLM with the paper's range minus generators")
-        assert "4 contradict it" in unlike, "it is said, and decides nothing"
+        assert "all 4 comparisons contradict it" in unlike, "it is said, and decides nothing"
 
 
 def test_a_claim_that_flips_with_the_range_is_not_comparable_and_shows_both():
@@ -802,6 +802,21 @@ def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it
     same = evidence.ClaimEvidence(True, exact[:1])
     assert same.verdict == f.REPLICATED and evidence.ClaimEvidence(True, exact[1:]).verdict == f.CONTRADICTED
     assert evidence.ClaimEvidence(True, [differences.Difference(0.0, 0.04, None, 0.01)]).verdict == f.INCONCLUSIVE
+
+
+def test_a_sentence_counts_each_outcome_that_a_comparison_has():
+    yes, no, small, unsure = (
+        differences.Difference(x, half, None, 0.01, "accuracy")
+        for x, half in ((0.1, 0.01), (-0.1, 0.01), (0.0, 0.001), (0.02, 0.1))
+    )
+
+    def counts(*comparisons: differences.Difference, same: bool = False) -> list[int]:
+        said = evidence.ClaimEvidence(same, list(comparisons)).sentence("Accuracy").partition(" Median")[0]
+        return [int(n) for n in re.findall(r"\d+", said)]
+
+    assert counts(yes, yes, no, small, unsure, unsure, unsure) == [7, 2, 1, 1, 3, 5, 7]
+    assert counts(yes, yes, yes) == [3] and counts(unsure, unsure, unsure) == [3, 3, 3]
+    assert counts(small, small, no, same=True) == [3, 2, 1]
 
 
 def test_verdicts_count_both_sides():

@@ -164,7 +164,7 @@ def test_the_chart_has_every_curve_with_its_band_and_its_floor(measured):
         if trace["mode"] == "lines" and "text-independent" in str(trace.get("hovertemplate"))
     ]
     assert [list(trace["y"]) for trace in floors] == [[0.1, 0.1]] * 2
-    assert figure["layout"]["xaxis"]["title"]["text"] == "total ε of a text"
+    assert figure["layout"]["xaxis"]["title"]["text"] == "Total ε of a text"
     assert figure["layout"]["yaxis"]["title"]["text"] == MEASURES[measured]
     with pytest.raises(InputError, match="no total"):
         figures.total_budget([row("A", 0.0, 0.1)])
@@ -211,7 +211,8 @@ def test_what_is_bundled_says_what_the_documents_say():
         a, b = (found[data, system, total, measured] for system in (one, other))
         return a.value - a.half > b.value + b.half
 
-    sentence, two, prior, mlm = ("Sentence bank", "Two for each sentence", "DP-MLM, public prior", "DP-MLM")
+    sentence, prior, mlm = "Sentence bank", "DP-MLM, public prior", "DP-MLM"
+    two = "Sentence bank, 2 outputs per sentence"
     for data, totals in {
         "sst2": (20.0, 30.0, 50.0),
         "snips": (20.0, 30.0, 50.0),
@@ -228,7 +229,7 @@ def test_what_is_bundled_says_what_the_documents_say():
 
 
 def test_one_sentence_says_what_a_total_buys():
-    names = (total_budget_rows.WHOLE, total_budget_rows.WORDS, f"{total_budget_rows.WHOLE}, bank of the domain")
+    names = (total_budget_rows.WHOLE, total_budget_rows.WORDS, f"{total_budget_rows.WHOLE} from the same domain")
     whole, each, own = (next(r for r in bundled() if r.system == n and r.data == "sst2") for n in names)
     rows = [
         dataclasses.replace(r, measure="cosine", total=50.0, value=v, texts=7)

@@ -21,6 +21,7 @@ from dptext_lab.results import curves, papers
 from dptext_lab.results import summary as results
 from dptext_studio import figures
 from dptext_studio.figures import benchmarks as benchmark_figures
+from dptext_studio.figures.mechanism_style import mechanism_style
 
 #: Mechanism, options, ε: several configurations of two mechanisms, several notions.
 MEASURED = [
@@ -180,11 +181,13 @@ def test_a_series_is_a_configuration_over_epsilon(found):
     assert curves.series(found, "sst2", "accuracy", []) == [] == curves.series(found, "cola", "accuracy")
 
 
-def test_a_configuration_has_one_index_in_every_figure(found):
-    index = {s.label: s.index for s in curves.series(found, "sst2", "accuracy")}
-    assert sorted(index.values()) == list(range(7))
+def test_a_configuration_has_one_number_among_those_of_its_mechanism_in_every_figure(found):
+    every = curves.series(found, "sst2", "accuracy")
+    index = {s.label: s.variant for s in every}
+    assert len({(s.mechanism, s.variant) for s in every}) == len(every) == 7
+    assert {s.mechanism for s in every if s.variant == 0} == {s.mechanism for s in every}
     for data, metric in (("sst2", "cosine"), ("reviews", "f1_static")):
-        assert all(index[s.label] == s.index for s in curves.series(found, data, metric, ["custext", "mvc"]))
+        assert all(index[s.label] == s.variant for s in curves.series(found, data, metric, ["custext", "mvc"]))
     main = curves.main_series(curves.series(found, "sst2", "accuracy"))
     assert [s.label for s in main] == ["DP-MLM", "1-Diffractor, L2", "CusText, K = 50", "SanText", "MVC"]
 
@@ -247,9 +250,9 @@ def test_papers_stand_in_our_units_and_take_the_index_of_ours(found):
     mlm = by_label["DP-MLM", "DP-MLM, Table 1"]
     assert (mlm.points[0].x, mlm.points[0].value) == (10.0, pytest.approx(0.685))
     assert ("DP-MLM", "DP-MLM, Table 2") not in by_label, "the same numbers are not shown twice"
-    index = {s.label: s.index for s in ours}
-    assert {s.index for s in printed if s.options.get("lists") == ("L0",)} == {index["1-Diffractor, L0"]}
-    assert {s.index for s in printed if s.options.get("k") == 5} == {index["CusText, K = 5"]}
+    index = {s.label: s.variant for s in ours}
+    assert {s.variant for s in printed if s.options.get("lists") == ("L0",)} == {index["1-Diffractor, L0"]}
+    assert {s.variant for s in printed if s.options.get("k") == 5} == {index["CusText, K = 5"]}
     best = [s for s in printed if "best_of" in s.options]
     assert best and all("best of noise+lists" in s.label for s in best)
     assert all(s.mechanism == "mvc" for s in curves.paper_series("sst2", "accuracy", ["mvc"]))
@@ -354,6 +357,7 @@ def test_ours_and_the_papers_marks_are_told_apart_without_colour(found, dark):
     assert all(t.line.dash == "dot" and t.line.width < 2 and not t.showlegend for t in hollow)
     looks = [(t.line.dash, t.marker.symbol) for t in filled]
     assert len(set(looks)) == len(looks), "two of ours differ in colour alone"
+    assert {t.line.color for t in filled} == {mechanism_style(s.mechanism, dark)[0] for s in ours}
     assert {t.line.color for t in filled} <= set(figures.LINES_DARK if dark else figures.LINES_LIGHT)
     assert [t.name for t in figure.data if t.showlegend is None][-1] == benchmark_figures.PAPERS
     assert figure.layout.paper_bgcolor == (figures.DARK if dark else figures.LIGHT)["page"]
@@ -401,7 +405,7 @@ def test_the_plane_draws_its_front_over_the_better_corner(found, dark):
     assert sum(len(t.x) for t in traces) == len(spots)
     assert all(t.error_x.array and t.error_y.array for t in traces)
     said = traces[0].customdata[0][1]
-    assert "Utility F1" in said and "Attacker" in said and said.count("95%") == 2
+    assert "Utility F1" in said and "static attacker" in said and said.count("95%") == 2
     without = benchmark_figures.plane(curves.plane(found, "sst2", "cosine", "s_w"), [], "cosine", "s_w")
     assert next(t for t in without.data if t.name == benchmark_figures.FRONT).line.shape == "vh"
 
