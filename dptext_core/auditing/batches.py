@@ -1,10 +1,9 @@
-"""Texts that are rewritten in one call, as many as the rest of the program gives: each place of the batch, and whether
-two texts share their noise.
+"""Test the texts of one call: each position of the batch, and whether two texts share their noise.
 
-The rest of the program rewrites rows by lists of BATCH texts (``records``). Here such lists are rewritten with a small
-ε. In each place of the list words may stay only as often as stated. And what is drawn for one text must tell nothing of
-what is drawn for another, in this call or in the next: of each two of these rewrites, words at the same place may be
-the same candidate, and lie alike in their distributions, only as often as two independent draws do.
+The rest of the program rewrites rows in lists of BATCH texts (``records``). Here such lists are rewritten with a small
+ε. At each position of the list, words may be unchanged only as often as stated. The samples for one text must also be
+independent of those for another, in this call or in the next. So for each two of these rewrites, words at the same
+place may have the same candidate, or similar quantiles, only as often as independent draws.
 """
 
 from __future__ import annotations
@@ -38,17 +37,16 @@ from .release_statistics import (
 from .report import NOR, Check, Witness, format_share
 
 NAME = "texts in one call"
-#: Lists that are rewritten, words of each text, and how many different texts a list has; of mechanisms whose draws need
-#: a model, fewer words.
+#: Number of lists, of words per text, and of different texts per list; fewer words if draws need a model.
 CALLS, WORDS, MODEL_WORDS, DIFFERENT = 3, 12, 5, 3
-#: Lists where only whole texts can be guessed.
+#: Number of lists if only whole texts can be guessed.
 GUESSED = 6
-#: Two draws lie alike where their uniforms are within this of each other, around the circle.
+#: Two draws are similar if the circular distance of their uniforms is at most this.
 NEAR = 0.02
 
 
 def in_batches(subject: Subject) -> Check | None:
-    """Each place of a list of BATCH texts, and each two of its texts."""
+    """Test each position of a list of BATCH texts, and each two of its texts."""
     m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
     if has_alignment(m) or "distribution" in m.can:
@@ -58,7 +56,7 @@ def in_batches(subject: Subject) -> Check | None:
 
 
 def texts_of(words: Sequence[str], n: int) -> list[str]:
-    """Texts of n words each."""
+    """Return texts of n words each."""
     return [" ".join(words[k : k + n]) for k in range(0, len(words) - n + 1, n)]
 
 
@@ -69,15 +67,15 @@ def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
 def _rewrite_batch(
     subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int, other: bool = False
 ) -> list[RewriteResult]:
-    """Return a list of texts, rewritten as ``rewrite_records`` does: by ``rewrite_each`` where texts share draws, else
-    by ``rewrite``. other: by the other one of these."""
+    """Return rewrites of a list as in ``rewrite_records``: by ``rewrite_each`` if texts share draws, else by
+    ``rewrite``. other: by the other method."""
     own = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
     return (subject.rewriter.each if other != m.shares_draws else subject.rewriter.listed)(m, texts, own)
 
 
 def _two_ways(m: Mechanism) -> bool:
-    """Whether the two ways to rewrite a list may differ: where they are one function, and a rewrite takes a model's
-    pass, they need not be looked at twice."""
+    """Return whether the two ways to rewrite a list may differ. If they are one function and a rewrite needs a model
+    pass, one test suffices."""
     cls = type(m)
     own = (cls.rewrite, cls.rewrite_each, cls.rewrite_one_by_one)
     return m.by_word is not None or own != (Mechanism.rewrite, Mechanism.rewrite_each, Mechanism.rewrite_one_by_one)
@@ -132,7 +130,7 @@ def _refuted_check(reason: str, text: str, told: str = "") -> Check:
 
 def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, calls: int) -> Check:
     epsilon = float(m.config.epsilon)
-    # --- each place of the list
+    # --- each position of the list
     places = [[s for r in rows if r.place == i for s in r.seen] for i in range(BATCH)]
     groups = {_place(i): seen for i, seen in enumerate(places)} | {"all places": [s for p in places for s in p]}
     pairs = _pairs(rows, m, stream)
@@ -185,8 +183,10 @@ def _place(i: int) -> str:
 
 
 def _draw_table(rows: list[_Row], stream: NoiseStream) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Of each rewrite and place: the drawn candidate, where it lay in its distribution and the distribution's number,
-    (n, w) each; and the chance of each other rewrite to draw the same, (n, n, w). None where nothing was drawn."""
+    """Return the candidate, its quantile and the number of its distribution for each rewrite and place, (n, w) each.
+
+    Also returns the probability that each other rewrite has the same candidate, (n, n, w). None if nothing was sampled.
+    """
     known = [{s.place: s for s in r.seen} for r in rows]
     at_all = sorted({p for k in known for p in k})
     n, w = len(rows), len(at_all)
@@ -223,15 +223,15 @@ def _draw_table(rows: list[_Row], stream: NoiseStream) -> tuple[np.ndarray, np.n
 
 
 def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[dict[tuple[int, int], float], str]]:
-    """Return the chance of how often each two rewrites drew the same candidate at the same place, and how often their
-    draws lay alike in their distributions; the same over all rewrites so many places apart, named by the last two."""
+    """Return p-values for equal candidates and similar quantiles at the same place of each two rewrites. Also over all
+    rewrites at the same distance, named by the last two."""
     table = _draw_table(rows, stream)
     if table is None:
         return []
     drawn, lies, number, expected = table
     n = len(rows)
     valid = (drawn[:, None] >= 0) & (drawn[None] >= 0)
-    if m.shares_draws:  # a word is drawn once for all texts of a call: other words are looked at
+    if m.shares_draws:  # a word is sampled once for all texts of a call: other words are compared
         calls = np.array([r.call for r in rows])
         same_word = number[:, None] == number[None]
         valid &= ~(same_word & (calls[:, None] == calls[None])[:, :, None])
@@ -254,7 +254,7 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
         tests = {(int(a), int(b)): float(v) for a, b, v in zip(*upper, p, strict=True)}
         out.append((tests, said))
         lags = {}
-        # Texts that share draws on purpose have one coincidence many times.
+        # Texts that share draws on purpose repeat one coincidence many times.
         for lag in range(1, n) if not m.shares_draws else ():
             at = np.arange(n - lag)
             value = too_many(int(found[at, at + lag].sum()), chance[at, at + lag].ravel())

@@ -1,9 +1,9 @@
-"""Long texts: what is drawn late in a text, and just beyond the windows of models.
+"""Test long texts: samples late in a text, and just beyond the windows of models.
 
-A text of several hundred tokens is rewritten a few times with a small ε. Wherever words stay more often than stated (in
-one token, in some that stand together, from some token on) refutes. Mechanisms whose draws need a model get a long
-text of words that they keep, with drawn ones between them: early, around the ends of usual windows, late and last.
-Others get shorter ones, too, and the given texts as they are: what shows only at some length of a text.
+A text of several hundred tokens is rewritten a few times with a small ε. The test refutes if words are unchanged more
+often than stated at any place: at one token, in a block of tokens, or from some token on. If draws need a model, the
+text has kept words with sampled ones between them: early, around the ends of common window sizes, late and last. Other
+mechanisms also get shorter texts, and the given texts, to find leaks at particular lengths.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from .report import NOR, Check, Witness, format_share
 from .rules import flat
 
 NAME = "long texts"
-#: Tokens of a long text; drawn words that repeat in it, where equal words are drawn anew.
+#: Number of tokens of a long text, and of its repeated sampled words if equal words are sampled separately.
 LONG, REPEATED = 700, 24
-#: Rewrites, of mechanisms whose draws cost next to nothing and of others.
+#: Number of rewrites, for mechanisms with cheap draws and for others.
 CHEAP, COSTLY = 12, 4
-#: Where the drawn words of a text for models stand: around 128, 256 and 512 word pieces, which fill usual windows.
+#: Positions of the sampled words of a text for models: around 128, 256 and 512 word pieces, the common window sizes.
 PLACES = (0, 1, *range(124, 134), *range(252, 266), 300, 301, 400, 508, 509, 510, 516, 517, 640, 698, 699)
-#: Tokens of shorter texts, which are rewritten so many times, and of given ones together.
+#: Numbers of tokens of shorter texts, their number of rewrites, and the number of tokens of all given texts.
 LENGTHS, TIMES, GIVEN = (6, 10, 16, 26, 40, 64, 100, 160, 250, 400), 2, 400
-#: Long texts of which one is guessed.
+#: Number of long texts in a guess.
 GUESSED = 20
-#: Tokens that are looked at together.
+#: Number of tokens that are tested together.
 _BLOCK = 16
 
 
 def in_long_texts(subject: Subject) -> Check | None:
-    """Return what is drawn at every place of a text of LONG tokens."""
+    """Test the samples at every place of a text of LONG tokens."""
     m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
     if has_alignment(m):
@@ -103,7 +103,7 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
 
 
 def _given_texts(subject: Subject) -> list[str]:
-    """Return the first given texts of several words, whole."""
+    """Return the first complete given texts of several words."""
     texts, left = list[str](), GIVEN
     for given in subject.inputs:
         text = given if isinstance(given, str) else given.text
@@ -116,15 +116,15 @@ def _given_texts(subject: Subject) -> list[str]:
 def _observe_text(
     subject: Subject, m: Mechanism, text: str, reader: ReleaseReader, stream: NoiseStream
 ) -> list[ObservedDraw]:
-    """Return what was drawn in some rewrites of a text."""
+    """Return the draws of some rewrites of a text."""
     prepared = m.prepare(text, task=subject.meter.task)
     results = [subject.rewriter.one(m, prepared, noise_of(stream, k)) for k in range(TIMES)]
     return [s for r in results for s in reader.read(prepared, r)]
 
 
 def _worst_span(places: np.ndarray, hits: np.ndarray, chances: np.ndarray) -> tuple[tuple[float, int, int], int]:
-    """Return the tokens at which most came through, with the chance of so many; and how many such stretches were
-    compared: single tokens, blocks, and all from a block on."""
+    """Return the span with the most unlikely number of unchanged words and its p-value, and the number of compared
+    spans. Spans are single tokens, blocks, and everything from a block on."""
     last = int(places.max())
     spans = {(p, p + 1) for p in places.tolist()}
     spans |= {(p // _BLOCK * _BLOCK, p // _BLOCK * _BLOCK + _BLOCK) for p in places.tolist()}
@@ -144,7 +144,7 @@ def _judge(
     times: int,
     others: Sequence[tuple[str, Sequence[ObservedDraw]]] = (),
 ) -> Check | None:
-    """others: further texts, and what was drawn in them, each of which counts as one."""
+    """Return the result of the check. others: more texts with their draws, each of which counts as one comparison."""
     if not seen:
         return None
     places = np.array([s.place for s in seen])
@@ -195,13 +195,13 @@ def _judge(
 
 
 def _seen_from(x: float | None) -> str:
-    """From which share of draws on a leak is seen, as a verb."""
+    """Return the smallest detectable share of leaking draws, as a verb phrase."""
     return "would not be detected" if x is None else f"is detected if {format_share(x)} of their draws leak"
 
 
 def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
-    """Mechanisms that write a new text: whether words of a long text come through, and whether what is stated of the
-    pieces of two such texts differs by more than the promise allows."""
+    """Test mechanisms that write a new text: whether words of a long text leak, and whether the stated distributions of
+    two such texts differ by more than the guarantee allows."""
     texts = late_texts(m, stream, 2)
     prepared = [m.prepare(t, task=subject.meter.task) for t in texts]
     reader = ReleaseReader(m, subject.meter)
@@ -231,8 +231,8 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
 def _stated_probes(
     m: Mechanism, prepared: Sequence[Prepared], result: RewriteResult, other: RewriteResult
 ) -> list[list[Probe]]:
-    """Return what pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts
-    that it was not made of, else the first ones, before which nothing was drawn."""
+    """Return stated token distributions under two texts: for all tokens of one rewrite if they are stated for other
+    originals, else for the first tokens."""
     own = [d for _, d in result.distributions()]
     given = None if m.likelihood is None else m.likelihood.given(prepared[1], result)
     if given is None:
@@ -245,7 +245,7 @@ def _stated_probes(
 
 
 def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[str]:
-    """Long texts of kept words whose last words alone differ."""
+    """Return long texts of kept words that differ only in their last words."""
     n = TEXTS if n is None else n
     words = public_words(m, 20 * n, stream.at("words"))
     kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]

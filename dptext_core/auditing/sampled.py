@@ -1,7 +1,7 @@
 """Tests and bounds from draws.
 
-Where noise has no closed form, the loss is bounded by independent rewrites. One half of them chooses the pairs and, for
-each, the set of outputs that tells the two apart best; the other half gives Clopper-Pearson bounds of the two
+For noise without a closed form, independent rewrites bound the loss. One half of them chooses the pairs and, for each,
+the set of outputs that distinguishes the two best. The other half gives Clopper-Pearson bounds of the two
 probabilities, simultaneous over the pairs by Bonferroni.
 """
 
@@ -21,15 +21,15 @@ from .release_statistics import noise_of
 from .report import AuditReport, Witness
 from .rewriting import Rewriter
 
-#: Ordered pairs whose loss is estimated on the second half of the draws.
+#: Number of ordered pairs whose loss is estimated on the second half of the draws.
 TESTED = 8
 
 
 def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
-    """p-value of counts (V,) as draws with these log-probabilities, and the output that fits worst.
+    """Return the p-value of counts (V,) under these log-probabilities, and the output that fits worst.
 
-    The smaller of two, doubled: chi-square, rare outputs merged to an expectation of 50 and more; and the exact
-    binomial tail of the output that fits worst, times the number of outputs. 0 where something impossible was drawn.
+    It is twice the smaller of two p-values: chi-square, with rare outputs merged to an expectation of at least 50; and
+    the exact binomial tail of the worst output, times the number of outputs. 0 if an impossible output was sampled.
     """
     from scipy.stats import chisquare
 
@@ -39,7 +39,7 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
         return 0.0, int(impossible[0])
     p = np.exp(log_p)
     p /= p.sum()
-    # Only what was drawn, or should have been, can fit badly.
+    # Only outputs that were sampled, or should have been, can fit badly.
     some = np.flatnonzero((counts > 0) | (n * p > 1))
     tail = smaller_tail(counts[some], n, p[some])
     worst = int(some[np.argmin(tail)])
@@ -64,8 +64,8 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
 
 
 def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
-    """p-value of the chi-square test that two vectors of counts (V,) come from one distribution, rare outputs merged,
-    and the output that differs most."""
+    """Return the chi-square p-value that two vectors of counts (V,) have one distribution, and the output that differs
+    most. Rare outputs are merged."""
     from scipy.stats import chi2_contingency
 
     total = a + b
@@ -86,8 +86,7 @@ def count_samples(
     share: tuple[float, float],
     rewriter: Rewriter,
 ) -> list[dict[str, int]]:
-    """Return what each probed word became in n rewrites of the text it stands in, case ignored: released word → how
-    often."""
+    """Return the counts of the released words, ignoring case, for each probed word in n rewrites of its text."""
     out: list[dict[str, int]] = [{} for _ in probes]
     texts: dict[int, list[int]] = {}
     for k, probe in enumerate(probes):
@@ -163,14 +162,14 @@ def estimate(
 
 
 def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
-    """Return the loss beyond δ that n draws at each of two inputs show where all of one, and none of the other, are in
-    an event; 0 where δ leaves nothing to show."""
+    """Return the loss beyond δ that n draws at each of two inputs show if an event contains all of one and none of the
+    other; 0 if δ is too large."""
     low = float(lower_limit(n, n, alpha)) - delta
     return float(np.log(low) - np.log(upper_limit(0, n, alpha))) if low > 0 else 0.0
 
 
 def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0) -> tuple[float, np.ndarray]:
-    """Return the set of outputs whose bound of ln (P_a − δ)/P_b is highest on these counts, among sets of highest
+    """Return the set of outputs with the highest bound of ln (P_a − δ)/P_b on these counts, among sets of highest
     ratios."""
     seen = np.flatnonzero(a)
     order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]

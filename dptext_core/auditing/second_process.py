@@ -1,9 +1,9 @@
-"""Rewrites without a seed in two fresh processes: whether their noise comes from the operating system.
+"""Test that unseeded noise comes from the operating system, with rewrites in two fresh processes.
 
-``Mechanism.rewrite`` and its siblings draw a fresh key. Where an author writes one of these anew, the key may count
-calls, or follow from the number of the process and the time: then two processes have the same noise. Both are started
-here with the same number and the same time, so that only the operating system's randomness tells them apart. The name
-of the noise has 64 bits: two sound processes have the same one with a chance below 10^−17.
+``Mechanism.rewrite`` and related methods create a fresh key. If an author overrides one of them, the key may count
+calls, or follow from the process id and the time. Then two processes can have the same noise. Both processes here have
+the same id and time, so only the operating system's randomness distinguishes them. The name of the noise has 64 bits:
+two correct processes have the same one with probability below 10^−17.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .report import Check, Witness
 from .rules import flat
 
 NAME = "second process"
-#: What draws a key where none is given.
+#: The functions that create a key if none is given.
 KEYED = ("rewrite", "rewrites", "rewrite_each", "sweep")
-#: Seconds for a process to load a mechanism and rewrite a text.
+#: Time limit in seconds for a process to load a mechanism and rewrite a text.
 LONGEST = 300
 _CHILD = """
 import json, os, sys, time
@@ -51,12 +51,12 @@ print(json.dumps([r.noise_id for r in results]))
 
 
 def own_keys(m: Mechanism) -> list[str]:
-    """Return the functions that draw a key, of those that its author wrote."""
+    """Return the functions of an author's class that create a key."""
     return [name for name in KEYED if getattr(type(m), name) is not getattr(Mechanism, name)]
 
 
 def in_two_processes(subject: Subject) -> Check | None:
-    """Whether rewrites without a seed have the same noise in two processes; None where the package draws the keys."""
+    """Test that unseeded rewrites have different noise in two processes; None if the package creates the keys."""
     m = subject.m
     if not (own := own_keys(m)):
         return None
@@ -86,7 +86,7 @@ def in_two_processes(subject: Subject) -> Check | None:
 
 
 def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
-    """Return the names of the noise of some rewrites without a seed, in either of two processes."""
+    """Return the names of the noise of some unseeded rewrites, for each of two processes."""
     cls, setting = type(m), {f.name: getattr(m.config, f.name) for f in fields(m.config)}
     asked: dict[str, Any] = {
         "path": sys.path,

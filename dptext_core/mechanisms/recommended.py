@@ -14,8 +14,8 @@ from .option_meta import SAME_AS_DEFAULT, option_meta
 from .registry import DEFAULT_MECHANISM, fields_of, mechanism_class
 from .setting import Setting
 
-#: The first preserves most at the same measured privacy (``dptext bench leaderboard``). Then one of each family before
-#: others of the same, and fast ones first.
+#: The first preserves the most utility at the same measured privacy (``dptext bench leaderboard``). The others
+#: alternate between families, fast ones first.
 ORDER = (DEFAULT_MECHANISM, "custext", "santext", "diffractor", "mahalanobis", "dp-sentence")
 
 

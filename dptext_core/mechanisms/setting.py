@@ -53,15 +53,15 @@ class Options(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Setting:
-    """A mechanism with its options at an ε, as a value: equal and hashed by what it holds.
+    """A mechanism with its options at an ε, as a value: equal and hashed by its contents.
 
     Attributes
     ----------
     mechanism : str
     options : mapping
-        By name; those that are not named have their defaults.
+        By name; unnamed options have their defaults.
     epsilon : float, tuple of float or None
-        One, one for each token, or None for what the mechanism takes by itself.
+        One value, one per token, or None for the mechanism's default.
     """
 
     mechanism: str
@@ -74,15 +74,15 @@ class Setting:
 
     @classmethod
     def of(cls, mechanism: str, /, *, preset: str | None = None, **given: Any) -> Setting:
-        """Build a setting from what ``get_mechanism`` takes, ε among the options.
+        """Build a setting from the arguments of ``get_mechanism``, with ε among the options.
 
         Parameters
         ----------
         mechanism : str
         preset : {"paper", "benchmark"}, optional
-            The options that the mechanism's paper has, or the bundled benchmarks.
+            The options of the mechanism's paper, or those of the bundled benchmarks.
         **given
-            ε and options; these win over the preset.
+            ε and options; these override the preset.
 
         Returns
         -------
@@ -149,7 +149,7 @@ class Setting:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Setting:
-        """Return what :meth:`to_query` wrote. Raises ConfigError."""
+        """Read the output of :meth:`to_query`. Raises ConfigError."""
         if not isinstance(query, Mapping) or "mechanism" not in query:
             raise ConfigError("A setting needs a mechanism. Add mechanism=NAME.")
         bare = cls(query["mechanism"])

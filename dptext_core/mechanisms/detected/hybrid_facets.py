@@ -48,7 +48,7 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
     def deciding_places(self, texts: Sequence[Prepared]) -> Mapping[int, frozenset[int]] | None:
         planned, found = [self.m.planned(text) for text in texts], {}
         if len({(p.flags, p.plan.document.text) for p in planned}) == 1:
-            # They differ in flagged words alone, of which the plan has nothing.
+            # They differ only in flagged words, which the plan does not contain.
             return {len(planned[0].document.words): frozenset()}
         if not self._alone:
             return None
@@ -112,7 +112,7 @@ class Places(Alignment["HybridMechanism"]):
 
 
 class HybridAuditSupport(AuditSupport["HybridMechanism"]):
-    """Two texts are compared where their flags are the same, and the rest is compared by the inner mechanism."""
+    """Two texts are compared if they have the same flags and the inner mechanism compares the rest."""
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         return self.m.inner.audit_support.distances(words)
@@ -133,7 +133,7 @@ class Contexts(PublicPrior["HybridMechanism"]):
 
 
 class Coverage(InputCoverage["HybridMechanism"]):
-    """What the inner mechanism knows of the text with public words in the flagged places."""
+    """Coverage by the inner mechanism, with public words in the flagged places."""
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         return self.m.inner.reading.coverage(self.m.planned(text).plan)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Maximum rows of scores (one per token, 4 bytes per candidate) in a prepared text; longer texts are scored on demand.
 ROWS_KEPT = 800
-#: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
+#: For each replaced token: the released word (None: deleted), and the word added after it (None: no word).
 Acts = dict[int, tuple[str | None, str | None]]
 T = TypeVar("T")
 
@@ -178,7 +178,7 @@ class MaskedPrepared(Prepared):
             self.fill(missing, scores)
             return fresh
         with self._lock:
-            if len(keys) == 1:  # views of a word ask for each word: no copy of it
+            if len(keys) == 1:  # views request single words, so this makes no copy
                 one = rows[keys[0]][np.newaxis]
                 one.flags.writeable = False
                 return one

@@ -1,7 +1,7 @@
 """Proposals for a word from public information alone.
 
-The exponential mechanism may start from any public distribution b: it cancels between two texts with the same b, and
-the guarantee is the one without it. So a proposal is computed from a :class:`PublicText` alone. It contains what the
+The exponential mechanism may start from any public distribution b. It cancels between two texts with the same b, so the
+guarantee is the same as without it. So a proposal is computed from a :class:`PublicText` alone. It contains what the
 guarantee holds fixed: copied tokens, gaps, and the words released so far. It contains no original word.
 """
 
@@ -55,10 +55,9 @@ def proposed_logits(
 ) -> np.ndarray:
     """Return a masked language model's raw scores of its candidates at places of public texts: float32 (n, V).
 
-    The bundled model was trained on such texts too.
-
-    Every place without a word is one mask, however many pieces its original had, and every word is read by itself, so
-    that nothing of the input follows an original. Through the engine, whose bits do not depend on what else it scores.
+    The bundled model was also trained on such texts. Every place without a word is one mask, for any number of word
+    pieces in the original, and every word is tokenized separately. So the input does not depend on an original word.
+    The engine's bits do not depend on its other requests.
     """
     from ...models import MaskRequest
 

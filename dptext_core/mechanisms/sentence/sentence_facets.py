@@ -31,7 +31,7 @@ FAR = 0.4
 
 
 class _Likelihood(Likelihood["DPSentence"]):
-    """Probabilities of whole sentences: each alone, and further ones for the same original given those before."""
+    """Probabilities of whole sentences: the first output alone, later ones for the same original given those before."""
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
         tables, each = self.m.tables(prepared), self.m.config.each
@@ -124,7 +124,7 @@ class _InputCoverage(InputCoverage["DPSentence"]):
             )
         if slots is not None and n > slots:
             said.append(f"This text has {n:,} sentences and {slots:,} of them are read. The rest is ignored.")
-        # For a text that was not read yet, this would need the encoder.
+        # A text that is not encoded yet would need the encoder.
         if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
             said.append(
                 "The bank has no similar sentence: the nearest has a cosine of "

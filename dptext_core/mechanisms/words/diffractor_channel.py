@@ -16,7 +16,7 @@ from .list_noise import Window, _crossing, geometric_steps, log_pmf, noisy_place
 
 @dataclass(frozen=True, eq=False)
 class DiffractorChannel(Channel):
-    """One word through the lists."""
+    """The channel of one word through the lists."""
 
     bundle: Bundle
     row: int
@@ -72,7 +72,7 @@ class DiffractorChannel(Channel):
             return noisy_place(self.noise, epsilon, np.full(len(epsilon), at), length, self.gamma, *args)
 
         def steps(epsilon: np.ndarray) -> np.ndarray:
-            """How far the noise goes, leaving by the second uniform apart: it falls as ε grows."""
+            """Return the noise distance, except for leaving by the second uniform: it decreases as ε grows."""
             if self.noise == "geometric":
                 return geometric_steps(epsilon, args[1])
             near = Window.of(epsilon, at, length, self.gamma)
@@ -82,7 +82,7 @@ class DiffractorChannel(Channel):
         wanted = np.arange(1, most + 1)
         points = [_crossing(lambda e: steps(e) < wanted, most, low, high)]
         if self.noise == "tem" and self.gamma is None:
-            # From where it is beyond γ, its place changes whenever the window gets smaller: at whole γ.
+            # Once beyond γ, the position changes whenever the window shrinks, at integer γ.
             gone = _crossing(
                 lambda e: args[2] <= (n := Window.of(e, at, length, None)).beyond - np.logaddexp(n.inside, n.beyond),
                 1,
@@ -111,7 +111,8 @@ class DiffractorChannel(Channel):
         return found[np.argsort(-best, kind="stable")[:n]]
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
-        """Only places near the word: geometric noise beyond has a chance below 1e-19 together, TEM's beyond is even."""
+        """Only positions near the word: geometric noise beyond has total probability below 1e-19, and TEM noise is
+        uniform there."""
         if self.noise == "tem" and len(set(self.bundle.lengths.tolist()) | {len(self.bundle.outputs)}) > 1:
             return super().deniability(epsilon)  # lists over different words
         b, n = self.bundle, len(self.bundle.order)

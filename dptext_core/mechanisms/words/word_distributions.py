@@ -61,7 +61,7 @@ class WordDistributions(Mechanism):
         """Return the distribution of the word at ``row`` of the vocabulary."""
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
-        """Return the channels of several words; mechanisms that compute them together do better than this."""
+        """Return the channels of several words; mechanisms that compute them jointly override this."""
         return [self.channel(int(r)) for r in rows]
 
     @property

@@ -65,9 +65,10 @@ def build_groups(
     rows: np.ndarray | None = None,
     task: Task = UNWATCHED,
 ) -> Groups:
-    """Algorithm 1 over the words ``rows`` of the space (all without it), in their order, which is that of frequency.
+    """Run Algorithm 1 over the words ``rows`` of the space (default: all), in order of frequency.
 
-    Result in places of ``rows``. Nearest words are exact; ties go to the more frequent word. No |V|×|V| matrix is held.
+    The result has indices into ``rows``. Nearest words are exact; ties go to the more frequent word. No |V|×|V| matrix
+    is held.
     """
     vectors = space.vectors if rows is None else space.vectors[rows]
     n = len(vectors)
@@ -150,7 +151,7 @@ def _top_columns(lines: np.ndarray, k: int) -> np.ndarray:
     """Return columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
     edge = -kth_bound(-lines, k)
     out = np.empty((len(lines), k), np.int32)
-    # Flat, which NumPy searches several times faster than rows and columns.
+    # A flat array, which NumPy searches several times faster than rows and columns.
     r, c = np.divmod(np.flatnonzero(lines >= edge[:, None]), lines.shape[1])
     for i, near in enumerate(np.split(c, np.searchsorted(r, np.arange(1, len(lines))))):
         out[i] = near[np.argsort(-lines[i, near], kind="stable")[:k]]

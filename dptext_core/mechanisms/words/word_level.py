@@ -47,8 +47,8 @@ from .word_facets import WordLikelihood, _AuditSupport, _InputCoverage, _Places
 from .word_options import SpaceConfig
 from .word_trace import Constant, Draws, WordPrepared, WordTrace
 
-#: Texts that are rewritten at once; distinct words whose channels are computed at once; channels that a prepared text
-#: stores.
+#: Number of texts rewritten at once; of distinct words whose channels are computed at once; of channels that a prepared
+#: text stores.
 BLOCK = 256
 PART = 128
 CHANNELS_KEPT = 200
@@ -71,7 +71,7 @@ class WordMechanism(WordDistributions):
                 "another treatment of unknown words."
             )
 
-    # --- what each mechanism says of itself
+    # --- what each mechanism states about itself
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         """Return the fields of the guarantee that differ between mechanisms, at the largest ε of a draw.
@@ -107,7 +107,7 @@ class WordMechanism(WordDistributions):
         """Return the cosine of a word with every word, if they have vectors."""
         return None
 
-    # --- what each word is drawn from by itself (base.WordByWord)
+    # --- the distributions of single words (capabilities.WordByWord)
 
     @property
     def likelihood(self) -> Likelihood[WordMechanism]:
