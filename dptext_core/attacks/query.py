@@ -1,13 +1,14 @@
-"""The query attack (CusText, Algorithm 2): how many answers would give a word away?
+"""The query attack (CusText, Algorithm 2): how many answers would reveal a word?
 
-An attacker who gets N fresh replacements of one word guesses the one that came most often. N is the smallest number for
-which the guess is the original in 95% of 2,000 repeats. A tie of m words counts 1/m (as a failure, success would not
-grow with N, and the search would not be sound). Where the original is not the most probable word, no number is enough.
+An attacker gets N fresh replacements of one word and guesses the most frequent one. N is the smallest number for which
+the guess is the original in 95% of 2,000 repeats. A tie of m words counts 1/m: if it counted as a failure, success
+would not grow with N, and the search would be invalid. If the original is not the most probable word, no number is
+enough.
 
-The repeats are multinomial draws, the search doubles and bisects (to 2% above N = 100). Of the other words only those
-are drawn that can come out ahead: those left out do so with a chance of 1e-4 at most together, by
-P(q ahead of p) ≤ (1 − (√p − √q)²)^N. Where N is small and that bound leaves many, these are one class, and its r draws
-are told apart in the repeats in which one of its words could reach the count c of the original: C(r, c)·Σ q^c > 1e-4.
+The repeats are multinomial draws, and the search doubles and bisects (to 2% above N = 100). Only other words that can
+lead are sampled. The omitted ones lead with a total probability of at most 1e-4, by P(q ahead of p) ≤ (1 − (√p −
+√q)²)^N. If N is small and that bound leaves many, these are one class. Its r draws are split in the repeats in which
+one of its words could reach the count c of the original: C(r, c)·Σ q^c > 1e-4.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from .base import TextAttacker, drawn_by_looking, register
 
 CONFIDENCE = 0.95
 REPEATS = 2000
-#: Chance of what is left out of the repeats, at most.
+#: Maximum probability of the omitted words in the repeats.
 LEFT_OUT = 1e-4
-#: Numbers beyond are reported as never.
+#: Larger numbers are reported as never.
 MOST = 10**9
 _ROUGH = 200
 _CLASSES = 1500
@@ -41,11 +42,10 @@ _SHORT = 4000
 
 @dataclass(frozen=True)
 class QueryNumber(Private):
-    """How many answers give the original away. n: math.inf for never, with the reason.
-
-    p_original, p_rival: the chances of the original and of the likeliest other word, rival. success: measured at n,
-    over ``repeats``. chance: what guessing among all possible outputs alike reaches. draws: None where the chances have
-    a formula, else how many draws estimated them.
+    """How many answers reveal the original. n: math.inf for never, with the reason. p_original, p_rival: the
+    probabilities of the original and of the most likely other word, rival. success: measured at n, over ``repeats``.
+    chance: the success of a uniform guess among all possible outputs. draws: None for a formula, else the number of
+    draws for the estimate.
     """
 
     n: float
@@ -81,10 +81,9 @@ class QueryNumber(Private):
 
 @dataclass(frozen=True)
 class QueryCurve:
-    """The number of answers at each of some ε: of one word, or the median of the words of a text.
-
-    epsilons, n: (m,), n is math.inf for never. never: (m,), the share of the words that are never given away. words:
-    how many there are. draws: as in :class:`QueryNumber`.
+    """The number of answers at several ε: for one word, or the median of the words of a text. epsilons, n: (m,), n is
+    math.inf for never. never: (m,), the share of the words that are never revealed. words: their number. draws: as in
+    :class:`QueryNumber`.
     """
 
     epsilons: tuple[float, ...]
@@ -106,7 +105,7 @@ class QueryCurve:
 def query_number(
     d: TokenDistribution, *, repeats: int = REPEATS, seed: int | None = None, task: Task = UNWATCHED
 ) -> QueryNumber:
-    """Return the number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
+    """Return the number of answers that reveal the original of ``d``. Raises InputError without an original."""
     if d.source is None:
         raise InputError("This word was added, so there is no original to find. Choose a replaced word.")
     if repeats < 1:
@@ -143,7 +142,7 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tu
             seen[n] = success_rate(p0, others, n, repeats, rng, task)
         return seen[n]
 
-    # No smaller number tells the original from its nearest rival alone (normal approximation, with room to spare).
+    # No smaller number distinguishes the original from its nearest rival (normal approximation, with a margin).
     gap = p0 - (others[0] if len(others) else 0.0)
     spread = p0 + (others[0] if len(others) else 0.0) - gap**2
     high = max(1, int(0.6 * 1.645**2 * spread / gap**2))
@@ -166,16 +165,15 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tu
 def success_rate(
     p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator, task: Task = UNWATCHED
 ) -> float:
-    """Return how often the most frequent of n draws is the original, counting a tie of m words as 1/m.
-
-    p0: the chance of the original. others: float64 (V,), the chances of the other words, largest first.
+    """Return how often the most frequent of n draws is the original, counting a tie of m words as 1/m. p0: the
+    probability of the original. others: float64 (V,), the probabilities of the other words, largest first.
     """
     k = _needed_classes(p0, others, n)
     if k <= _CLASSES or n > _SHORT:
         return float(np.mean(_simulate_wins(p0, others[:k], n, repeats, rng, task)[0]))
     k = 64
     won, counts, rest = _simulate_wins(p0, others[:k], n, repeats, rng, task)
-    # The words that are not among the classes, one by one, where they could matter.
+    # The words outside the classes, one by one, if they could matter.
     edges = np.cumsum(others[k:])
     open_ = np.flatnonzero((won > 0) & (rest >= counts))
     open_ = open_[_reach(counts[open_], rest[open_], others[k:] / edges[-1]) > LEFT_OUT]
@@ -195,7 +193,7 @@ def success_rate(
 
 
 def _reach(c: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return a bound of the chance that any of the words with chances q comes c times or more in r draws: C(r, c)·Σ
+    """Bound the probability that any of the words with probabilities q occurs at least c times in r draws: C(r, c)·Σ
     q^c."""
     from scipy.special import gammaln
 
@@ -215,7 +213,8 @@ def _needed_classes(p0: float, others: np.ndarray, n: int) -> int:
 def _simulate_wins(
     p0: float, others: np.ndarray, n: int, repeats: int, rng, task: Task = UNWATCHED
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each repeat: 1/m where the original is one of the m most frequent classes, else 0; its count; the rest's."""
+    """Return for each repeat 1/m if the original is one of the m most frequent classes, else 0; its count; and that of
+    the rest."""
     rest = max(0.0, 1.0 - p0 - float(others.sum()))
     p = np.concatenate([[p0], others, [rest]])
     p /= p.sum()
@@ -227,7 +226,7 @@ def _simulate_wins(
         drawn = rng.multinomial(n, p, size=m)
         own, named = drawn[:, :1], drawn[:, 1:-1]
         ahead, ties = (named > own).any(axis=1), (named == own).sum(axis=1)
-        # Nothing of it drawn: some other word was.
+        # It was never sampled, so another word leads.
         part = slice(start, start + m)
         won[part] = np.where(ahead | (own[:, 0] == 0), 0.0, 1.0 / (1 + ties))
         counts[part], left[part] = own[:, 0], drawn[:, -1]
@@ -252,7 +251,7 @@ def query_curve(
             task.check()
             found[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, task=task).n
             task.report(j * len(epsilons) + i + 1, found.size)
-    # The lower of the two middle ones: with an infinite one a mean would be.
+    # The lower of the two middle values: a mean would be infinite if one of them is.
     middle = np.sort(found, axis=1)[:, (len(every) - 1) // 2]
     return QueryCurve(
         tuple(map(float, epsilons)),
@@ -264,9 +263,8 @@ def query_curve(
 
 
 def drawn_channels(result: RewriteResult) -> list[Channel]:
-    """Return the channels of the distinct words of a text that were drawn.
-
-    Raises NoDistribution where another ε needs a new pass, or nothing was drawn.
+    """Return the channels of the distinct sampled words of a text. Raises NoDistribution if another ε needs a new pass,
+    or nothing was sampled.
     """
     steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.by_looking}
     if not steps:

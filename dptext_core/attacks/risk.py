@@ -1,10 +1,9 @@
-"""How often the best guess names each word of a text, before it is drawn.
+"""The probability that the Bayes-optimal guess recovers each word of a text, before sampling.
 
-For a word w that is Σ_z p(z|w)·[w is the best guess given z]: the best guess has the largest π(x)·p(z|x) of all words x
-(see ``bayes``), and of equal ones the first. Weighed by the prior over all words it is the success of that attacker.
-
-Every figure is exact. Where a word has few outputs, and its chances are score tables, so is where on the axis of ε the
-best guess changes: :class:`Lead` then has the figure at every ε.
+For a word w it is Σ_z p(z|w)·[w is the best guess given z]. The best guess has the largest π(x)·p(z|x) of all words x
+(see ``bayes``), and the first of equal ones. Weighted by the prior over all words, it is the success of that attacker.
+Every figure is exact. If a word has few outputs, and its probabilities are score tables, the ε at which the best guess
+changes are exact too: :class:`Lead` then has the figure at every ε.
 """
 
 from __future__ import annotations
@@ -25,24 +24,23 @@ from ..support.task import UNWATCHED, Task
 from .bayes import Guesser, checked_prior, closed_form
 from .prior import Prior
 
-#: Different outputs of all words of a text up to which each is asked who its best guess is. Beyond, every word of the
-#: vocabulary is passed through.
+#: Maximum number of different outputs of a text's words for which the best guess is computed per output. Above it,
+#: every word of the vocabulary is evaluated.
 OUTPUTS = 4000
-#: Scores of the words that share an output with one word, up to which their lead is followed along ε.
+#: Maximum number of scores, of the words that share an output with one word, for which leads along ε are computed.
 SCORES = 500_000
-#: Into how many pieces the axis of ε is cut first.
+#: Number of initial intervals of the ε axis.
 PIECES = 64
-#: In ln p: what is nearer is equal. In shares of ε: how finely a change is found, and from which width on two changes
-#: of a near tie are not looked for.
+#: In ln p: smaller differences count as equal. As a share of ε: the precision of a change, and the width below which
+#: two changes of a near tie are ignored.
 TIE, FINE, CLOSE = 1e-12, 1e-8, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Lead(Private):
-    """Along ε: for which of its outputs a word is the best guess.
-
-    scores, log_base: float64 (K,), the outputs have chances ∝ exp(ε·score + base). won: for each output the ε from
-    which on it is the best guess, from which on it is not, and so on, ascending.
+    """The outputs for which a word is the best guess, along ε. scores, log_base: float64 (K,), the outputs have
+    probabilities ∝ exp(ε·score + base). won: for each output, the ε at which the word becomes the best guess, ceases to
+    be, and so on, ascending.
     """
 
     scores: np.ndarray
@@ -59,10 +57,9 @@ class Lead(Private):
 
 @dataclass(frozen=True, eq=False)
 class WordSuccess(Private):
-    """How often the best guess names each word of a text, before anything is drawn.
-
-    epsilon: at which ε. success: by token. leads: the same by token along ε, where it is known there; else None.
-    chance, guess: how often, and which, one guess for all words is right without the output.
+    """How often the Bayes-optimal guess recovers each word of a text, before sampling. epsilon: the ε of ``success``.
+    success: by token. leads: by token along ε, None if unknown. chance, guess: the success of one guess for all words
+    without the output, and that guess.
     """
 
     epsilon: float
@@ -82,7 +79,7 @@ class WordSuccess(Private):
 
 
 def check(mechanism: Mechanism) -> None:
-    """Raise NoDistribution, with the reason, where no exact figure exists."""
+    """Raise NoDistribution, with the reason, if no exact figure exists."""
     closed_form(mechanism)
     if isinstance(mechanism.config.epsilon, tuple):
         raise NoDistribution("Each word has a separate ε here, but the optimal guesses are computed for one ε.")
@@ -112,11 +109,11 @@ def word_success(
     ----------
     mechanism : Mechanism
     prepared : Prepared
-        The text as the mechanism has prepared it.
+        The text, prepared by the mechanism.
     low, high : float, optional
-        Ends of an axis of ε along which it is worked out too, where that is exact.
+        Ends of an ε axis along which it is also computed, if that is exact.
     prior : Prior, optional
-        How frequent words are in public; by default as the bundled lists count them.
+        Public word frequencies; by default, those of the bundled lists.
     task : Task
         Receives the progress, and may cancel the work.
 
@@ -158,14 +155,14 @@ def word_success(
 
 
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
-    """Return the row of each drawn token in the vocabulary of the mechanism."""
+    """Return the row of each sampled token in the vocabulary of the mechanism."""
     by_word = closed_form(mechanism)
     found = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
     return {i: row for i, row in found.items() if row is not None}
 
 
 def _rows(mechanism: Mechanism, prepared: Prepared) -> tuple[dict[int, int], np.ndarray]:
-    """Return the row of each drawn token, and the different ones."""
+    """Return the row of each sampled token, and the different rows."""
     tokens = token_rows(mechanism, prepared)
     return tokens, np.unique(np.array(list(tokens.values()), np.int64))
 
@@ -212,7 +209,8 @@ def quick_success(
 
 
 def _of_words(by_word: WordByWord, rows: np.ndarray, prior: Prior, epsilons: Sequence[float], task: Task) -> np.ndarray:
-    """By a pass over all words, which finds the best guess for every output: float64 (epsilons, rows)."""
+    """Return the success from a pass over all words, which finds the best guess for every output: float64 (epsilons,
+    rows)."""
     guessers, every = [Guesser() for _ in epsilons], np.flatnonzero(prior.p > 0)
     for start in range(0, len(every), 128):
         task.check()
@@ -238,7 +236,7 @@ def _of_outputs(
     epsilon: float,
     task: Task,
 ) -> list[float] | None:
-    """By asking each output of these words for its best guess; None where the answers would not be exact."""
+    """Return the success from the best guess for each output of these words; None if it would not be exact."""
     guesses: dict[str, int] = {}
     for word in dict.fromkeys(w for c in channels for w in c.candidates):
         task.check()
@@ -266,7 +264,7 @@ def _word_leads(
     high: float,
     task: Task,
 ) -> list[Lead] | None:
-    """Return the lead of each word; None where that would cost too much, or chances are no score tables."""
+    """Return the lead of each word; None if that is too expensive, or probabilities are not score tables."""
     tables = [c for c in channels if isinstance(c, ScoreTable)]
     if len(tables) < len(channels) or sum(len(t.scores) for t in tables) > OUTPUTS:
         return None
@@ -300,24 +298,25 @@ def _lead(
     if not np.isfinite(log_prior[own]):
         return Lead(table.scores, base[own], ((),) * len(table.scores))
     size = max(len(t.scores) for t in tables)
-    # One more place, which is impossible, for outputs that a table does not have.
+    # One more, impossible entry for outputs that a table does not have.
     scores, bases = np.full((len(tables), size + 1), -np.inf), np.zeros((len(tables), size + 1))
     for i, t in enumerate(tables):
         scores[i, : len(t.scores)], bases[i, : len(t.scores)] = t.scores, base[i]
     lists = {id(t.candidates): {w: j for j, w in enumerate(t.candidates)} for t in tables}
     at = np.array([[lists[id(t.candidates)].get(w, size) for w in table.candidates] for t in tables])
-    # Of equal ones the first is guessed.
+    # In a tie, the first one is guessed.
     weights = log_prior + TIE * np.sign(rows[own] - rows)
     spreads = np.array([np.ptp(t.scores[np.isfinite(t.scores)]) for t in tables])
 
     def log_p(points: np.ndarray, who: np.ndarray) -> np.ndarray:
-        """ln π(x)·p(z|x) at several ε (m,), for some words and each output (m, n, K)."""
+        """Return ln π(x)·p(z|x) at several ε (m,), for some words and each output (m, n, K)."""
         x = points[:, None, None] * scores[who] + bases[who]
         top = x.max(axis=2, keepdims=True)
         log_z = np.log(np.exp(x - top).sum(axis=2, keepdims=True)) + top
         return np.take_along_axis(x, at[None, who], axis=2) - log_z + weights[who][:, None]
 
-    # No curve is steeper than its scores are apart: who cannot come first within any of these pieces never does.
+    # No curve is steeper than the range of its scores: a word that cannot lead within any of these intervals never
+    # does.
     pieces = np.linspace(low, high, PIECES + 1)
     reach = spreads[:, None] * (pieces[1] - pieces[0]) / 2
     comes = np.zeros((len(tables), len(table.scores)), bool)
@@ -347,9 +346,8 @@ def _lead(
 def _changes(
     ahead: Callable[[np.ndarray], np.ndarray], n: int, slope: float, low: float, high: float
 ) -> tuple[tuple[float, ...], ...]:
-    """Of n functions of ε, none steeper than ``slope``: from where on each is above 0, from where on not, and so on.
-
-    A piece in whose middle a function is farther from 0 than it can climb needs no second look; others are halved.
+    """Return the ε at which each of n functions, none steeper than ``slope``, crosses 0. An interval is skipped if the
+    function in its middle is too far from 0 to reach it; others are halved.
     """
     edges = np.linspace(low, high, PIECES + 1)
     which = np.repeat(np.arange(n), PIECES)

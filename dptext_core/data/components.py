@@ -34,7 +34,7 @@ def register_data_set(name: str) -> Callable[[F], F]:
     Returns
     -------
     callable
-        Takes the function, and gives it back.
+        Takes the function, and returns it.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def register_classifier(name: str) -> Callable[[F], F]:
     Returns
     -------
     callable
-        Takes the function, and gives it back.
+        Takes the function, and returns it.
 
     Raises
     ------

@@ -19,17 +19,17 @@ Read = Callable[[], Iterator[Row]]
 
 
 class InputWatch:
-    """A file, and how it was before it was hashed.
+    """A file, and its state before it was hashed.
 
-    Every row costs a look at the size and the times of the file. Where they differ, and behind the last row, its bytes
-    are hashed again.
+    Every row checks the size and the times of the file. If they differ, and after the last row, its bytes are hashed
+    again.
 
     Parameters
     ----------
     file : Path or int
-        The file, or its descriptor: that of standard input, where it comes from a file.
+        The file, or its descriptor if standard input comes from a file.
     name : str
-        What messages call it.
+        The name in messages.
     """
 
     def __init__(self, file: Path | int, name: str):

@@ -22,8 +22,8 @@ _MARK = codecs.BOM_UTF8
 class TextLines:
     """The lines of a file as an iterator.
 
-    A carriage return ends a line only where no line feed does. Byte-order marks at the beginning of a line are
-    removed: they stay behind where files were joined.
+    A carriage return ends a line only if no line feed does. Byte-order marks at the beginning of a line are removed:
+    joined files have them.
 
     Attributes
     ----------

@@ -418,7 +418,7 @@ class _Search:
         )
 
     def crossing(self) -> tuple[float, float] | None:
-        """Return two ε between which the figure reaches the target; None where it does not."""
+        """Return two ε between which the figure reaches the target; None if it does not."""
         seen, target = self.seen, self.target
         self.at(LOW)
         self.at(self.most)

@@ -86,9 +86,10 @@ def _check(mechanism: Mechanism, kind: str) -> None:
 
 
 def _require_sampling(mechanism: Mechanism, kind: str) -> Alignment[Mechanism]:
-    """Return the words that are sampled. Raises NoDistribution where a mechanism samples none by looking at it."""
+    """Check that the mechanism samples words from their originals. Raises NoDistribution otherwise."""
     if kind != "total" and not mechanism.uses_epsilon:
-        raise NoDistribution(f"{mechanism.title} replaces words without looking at them, so it has no {TARGETS[kind]}.")
+        raise NoDistribution(f"{mechanism.title} replaces words independently of the originals, so it has no "
+                             f"{TARGETS[kind]}.")
     return require_alignment(mechanism, f"has no {TARGETS[kind]}. Use the total as the target")
 
 
@@ -131,7 +132,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
 
 
 def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
-    """Return what all of these that have words share: the same places of a text, or the same words."""
+    """Return what all of these with words share: the same places of a text, or the same words."""
     inputs = [i for i in given if i is not None]
     if not inputs:
         return given

@@ -7,7 +7,7 @@ A point is one setting at one ε with several independent rewrites. Utility is m
 a text). Privacy is the success of the strongest attacker, N_w or the success of the optimal guess, as in
 :mod:`dptext_core.measure.calibration`. Or it is how well a rewrite is distinguished from one of a text with another
 word (:mod:`dptext_core.attacks.two_texts`), which needs no aligned words. The scores of a text are prepared once per
-setting, and settings share them if they need no new pass. The points are for the owner of the text. Looking at them
+setting, and settings share them if they need no new pass. The points are for the owner of the text. Viewing them
 releases and spends nothing. But a setting chosen by them depends on the private text, and reveals something about it
 (docs/tradeoff.md).
 """

@@ -37,7 +37,7 @@ _ENOUGH = 768  # maximum positions of texts and queries: larger passes are not f
 
 
 class _Job:
-    """The requests of one call, and where their scores go."""
+    """The requests of one call, and their scores."""
 
     def __init__(self, inputs: list[ModelInput], shapes: list[PassShape], width: int):
         self.inputs = inputs

@@ -11,12 +11,12 @@ from typing import Any, Protocol, TypeVar
 
 from dptext_core.errors import InputError
 
-#: Texts that are measured under every name before any name reads more.
+#: Number of texts that every name measures before the next block.
 BLOCK = 10
 
 
 class Numbered(Protocol):
-    """A text of a data set. number: its place in the order of the set."""
+    """A text of a data set. number: its index in the order of the set."""
 
     @property
     def number(self) -> int: ...
@@ -59,11 +59,11 @@ def append_blocks(
     texts : mapping
         The texts of each data set.
     names : iterable of str
-        What is measured on each text.
+        The names of the measurements.
     is_done : callable
-        Whether nothing is to be measured for a name, a data set and the number of a text.
+        Returns True if a name, a data set and the number of a text have nothing left to measure.
     measure : callable
-        Returns the lines of a name, a data set and some of its texts.
+        Returns the lines for a name, a data set and some of its texts.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     drop_cut_line(path)

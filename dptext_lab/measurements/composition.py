@@ -1,4 +1,4 @@
-"""What attackers recover from several releases of one text, and from longer texts.
+"""Measure what attackers recover from several releases of one text, and from longer texts.
 
 The texts are the test texts of a data set, joined within a label up to a number of words. Each is rewritten with
 several seeds, and the attackers read the first one, two, five and ten releases. Each release spends its ε again. The

@@ -1,4 +1,4 @@
-"""What several systems preserve and reveal for the same total ε of a text.
+"""Compare what several systems preserve and reveal for the same total ε of a text.
 
 Every text spends the same total, which its draws share evenly. The first rows of a system have a total near 0: they
 show what it releases without reading the text (kept stop words, a public proposal, the bank). The measures of the same

@@ -1,8 +1,8 @@
 """The bundled file of a measurement: the type of its rows, reading, writing, and Markdown tables.
 
 A measurement is two modules: one in ``results`` with a frozen dataclass for a row and the ``Measurement`` that reads
-and writes its file, and one in ``measurements`` (or ``speed``) with a function that measures and ``main(argv)``,
-which ``commands/bench.py`` names beside the command.
+and writes its file, and one in ``measurements`` (or ``speed``) with a function that measures and ``main(argv)``, which
+``commands/bench.py`` lists with its command.
 """
 
 from __future__ import annotations
