@@ -80,7 +80,7 @@ def failed(name: str, error: Exception) -> Check:
         f"a rewrite failed ({name}; {type(error).__name__}: “{said[:160]}{'…' * (len(said) > 160)}”), so it is "
         "unknown whether errors reveal the private text."
     )
-    return Check(name, "not looked at", "", reason)
+    return Check(name, "not tested", "", reason)
 
 
 def look_at(looks: Iterable[Look], subject: Subject, failures: bool = False) -> tuple[Check, ...]:

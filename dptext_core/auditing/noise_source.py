@@ -229,7 +229,7 @@ class _Releases:
             f"draws with {entropy:,.0f} bits of entropy read {tape.bits} random bits of the noise that the mechanism "
             "is given: it uses another generator, which the audit cannot inspect."
         )
-        return Check(NAME, "not looked at", "", reason, draws=self.draws)
+        return Check(NAME, "not tested", "", reason, draws=self.draws)
 
     # --- coarse uniforms
 
@@ -259,7 +259,7 @@ class _Releases:
             f"only {few} of each random number are used. Without stated probabilities, it is unknown whether that "
             "is enough."
         )
-        return Check(NAME, "not looked at", "", doubt, draws=self.draws)
+        return Check(NAME, "not tested", "", doubt, draws=self.draws)
 
     def _boundaries(self, prepared: Prepared) -> Iterator[int]:
         """Return the precision in bits of the read numbers, from boundaries between two releases of a text."""
@@ -376,7 +376,7 @@ class _Releases:
             f"the draw of “{base.steps[i].original}” shares all its noise with the draws of {named}, so it is unknown "
             "whether they are independent."
         )
-        return Check(NAME, "not looked at", "", reason, draws=self.draws)
+        return Check(NAME, "not tested", "", reason, draws=self.draws)
 
     def _one(self, unit: Unit, k: int) -> Exchange:
         (path, purpose), place = unit

@@ -167,7 +167,7 @@ def of_outputs(report: AuditReport) -> tuple[Check, ...]:
         return (Check(name, "refuted", "", *found, report.detectable, draws=report.draws),)
     out = [Check("stated loss", "proven", report.proven, "", report.witness)] if report.proven else []
     if report.verdict == "inconclusive":
-        return (*out, Check(name, "not looked at", "", *found, report.detectable, draws=report.draws))
+        return (*out, Check(name, "not tested", "", *found, report.detectable, draws=report.draws))
     rare = min(1.0, 6 / max(1, report.draws // max(1, report.inputs)))
     blind = f"a fault in fewer than {format_share(rare)} of the rewrites of a text"
     if report.detectable < report.claimed < math.inf:

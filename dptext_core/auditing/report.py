@@ -78,7 +78,7 @@ class Witness:
 #: Each verdict in a few words, which begin every description of it.
 LINES = {"holds": "No violation found in the cases tested ✓", "refuted": "Violated ✗", "inconclusive": "Inconclusive"}
 #: The possible results of a check. "not tested" if it was impossible, for the given ``reason``.
-STATUSES = ("proven", "tested", "refuted", "not looked at")
+STATUSES = ("proven", "tested", "refuted", "not tested")
 #: Joins two clauses about what the draws of one check could not detect.
 NOR = "; nor "
 
@@ -282,7 +282,7 @@ class AuditReport:
         """Return what was proven, tested and not tested, each in sentences; nothing for a refuted guarantee."""
         if self.verdict == "refuted":
             return ()
-        out: dict[str, list[str]] = {"proven": [], "tested": [], "not looked at": []}
+        out: dict[str, list[str]] = {"proven": [], "tested": [], "not tested": []}
         for c in self.checks:
             if c.status in out and (said := c.looked or c.reason):
                 out[c.status].append(_capital(said))

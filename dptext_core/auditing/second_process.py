@@ -65,13 +65,13 @@ def in_two_processes(subject: Subject) -> Check | None:
             f"{type(m).__name__} generates its own noise if none is given ({', '.join(own)}), and another process "
             "cannot import it, so it is unknown whether that noise is fresh. Move it into a module."
         )
-        return Check(NAME, "not looked at", "", reason)
+        return Check(NAME, "not tested", "", reason)
     text = next((t for t in subject.inputs if isinstance(t, str)), "doctor")
     try:
         first, second = noise_names(m, text)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         why = f"its rewrites in another process failed ({type(error).__name__}), so its noise cannot be inspected."
-        return Check(NAME, "not looked at", "", why)
+        return Check(NAME, "not tested", "", why)
     looked = "Rewrites without a seed in two processes with the same number and the same time."
     if set(first) & set(second):
         message = f"“{flat(text)}” has the noise {min(set(first) & set(second))} in each of two processes."

@@ -60,7 +60,7 @@ def of_all(subject: Subject) -> Check:
     more = f", some with {' or '.join(rewriter.variants)}" if rewriter.variants else ""
     looked = f"{n:,} rewrites of {texts:,} texts{more}: each equals its sampled pieces and kept parts, byte for byte."
     if rewriter.unclear:
-        return Check(NAME, "not looked at", looked, rewriter.unclear, draws=n)
+        return Check(NAME, "not tested", looked, rewriter.unclear, draws=n)
     return Check(NAME, "tested", looked, leak=1 - 0.05 ** (1 / n), draws=n)
 
 

@@ -219,7 +219,7 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
     probes, skipped = probes_of(m, subject.inputs, meter)
     if untold := inputs_without_statement(skipped):
         word, why = untold[0]
-        unstated = Check(CHANCES, "not looked at", "", f"for “{word}”: {why}.")
+        unstated = Check(CHANCES, "not tested", "", f"for “{word}”: {why}.")
         report = replace(report, checks=(*report.checks, unstated))
         if not probes:
             return with_verdict(replace(report, skipped=tuple(skipped)))
@@ -274,7 +274,7 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:
         return replace(report, verdict="refuted", reason=broken.reason, witness=broken.witness or report.witness)
-    missed = next((c for c in report.checks if c.status == "not looked at" and c.needed), None)
+    missed = next((c for c in report.checks if c.status == "not tested" and c.needed), None)
     if missed is not None:
         return replace(report, verdict="inconclusive", reason=missed.reason)
     return replace(report, verdict="holds", reason="")
@@ -418,7 +418,7 @@ def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
         return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)
     if not tested.draws:
         reason = "no word of the rewritten texts was sampled, so the stated distributions could not be tested."
-        return Check(DRAWN, "not looked at", "", reason)
+        return Check(DRAWN, "not tested", "", reason)
     blind = []
     if tested.leak_fresh is not None:
         blind.append(f"a word unchanged too often in fewer than {format_share(tested.leak_fresh)} of the draws")
@@ -450,7 +450,7 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
             f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
     if missed:
-        return Check(LOSS, "not looked at", "", missed, report.witness, report.detectable, draws=behind)
+        return Check(LOSS, "not tested", "", missed, report.witness, report.detectable, draws=behind)
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
     message = f"In {behind:,} draws no set of outputs distinguishes two inputs by more than is claimed."

@@ -123,7 +123,7 @@ def _unstated_check(words: Mapping[str, None], looked: str) -> Check:
         if n == 1
         else f"{n:,} words, such as “{first}”, have no stated probabilities, although they are sampled."
     )
-    return Check(STATED, "not looked at", looked, missing)
+    return Check(STATED, "not tested", looked, missing)
 
 
 def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
