@@ -66,13 +66,13 @@ def nearest_words(space: WordSpace, rows: Sequence[int], n: int, language: Langu
     stop = stop_words(None, language)
     every = []
     for row, others in zip(rows, near.tolist(), strict=True):
-        found = [space.words[row]]
+        neighbours = [space.words[row]]
         for other in (space.words[i] for i in others):
-            if len(found) > n:
+            if len(neighbours) > n:
                 break
-            if len(other) > 2 and other not in stop and not any(share_stem(other, o) for o in found):
-                found.append(other)
-        every.append(found[1:])
+            if len(other) > 2 and other not in stop and not any(share_stem(other, o) for o in neighbours):
+                neighbours.append(other)
+        every.append(neighbours[1:])
     return every
 
 
@@ -96,6 +96,6 @@ def _lists() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 def public_space(mechanism: Mechanism, avoid: Collection[str] = ()) -> WordSpace:
     """Return the space for neighbours. avoid: names of other excluded spaces, if one remains."""
-    own = None if mechanism.by_word is None else mechanism.by_word.space.name
-    others = [name for name in _SPACES if name != own]
+    sampled_space = None if mechanism.by_word is None else mechanism.by_word.space.name
+    others = [name for name in _SPACES if name != sampled_space]
     return word_space(next((name for name in others if name not in avoid), others[0]))

@@ -88,9 +88,9 @@ def log_probabilities(
     authors = [str(a) for a in classifier.classes_]
     log_prior = np.log([max(1, list(known_authors).count(a)) / len(known_authors) for a in authors])
     owners = np.repeat(np.arange(len(each)), [len(some) for some in each])
-    found = np.tile(log_prior, (len(each), 1))
-    np.add.at(found, owners, log_p - log_prior)
-    return found, authors, log_prior
+    log_posterior = np.tile(log_prior, (len(each), 1))
+    np.add.at(log_posterior, owners, log_p - log_prior)
+    return log_posterior, authors, log_prior
 
 
 def attack_groups(

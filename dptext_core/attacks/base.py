@@ -95,10 +95,10 @@ def drawn_by_looking(unit: Unit) -> None:
 
 def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[RewriteResult]:
     """Return one rewrite, or several, as a list. Raises InputError for anything else."""
-    found = [results] if isinstance(results, RewriteResult) else to_list(results, "rewrites")
-    if not all(isinstance(r, RewriteResult) for r in found):
+    rewrites = [results] if isinstance(results, RewriteResult) else to_list(results, "rewrites")
+    if not all(isinstance(r, RewriteResult) for r in rewrites):
         raise InputError("An attacker needs rewrites. Pass one or more results of mechanism.rewrite.")
-    return found
+    return rewrites
 
 
 def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool = False) -> None:

@@ -181,11 +181,11 @@ def posterior(
     if error:
         more = [] if at_true is None else [at_true]
         weights, rows = sharpened(by_word, released, epsilon, log_prior, weights, max(EXACT, top), more)
-    found = _ranked(mechanism, released, epsilon, weights, prior, true, top)
+    answer = _ranked(mechanism, released, epsilon, weights, prior, true, top)
     if error:  # of the inexact words, which affect the others through the sum
         p = np.exp(weights - logsumexp(weights))
-        found = replace(found, error=error * float(np.delete(p, rows).sum()))
-    return found
+        answer = replace(answer, error=error * float(np.delete(p, rows).sum()))
+    return answer
 
 
 def _log(prior: Prior) -> np.ndarray:
@@ -301,13 +301,13 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
 
 def closed_form(mechanism: Mechanism) -> WordByWord:
     """Return the closed-form distributions of its words. Raises NoDistribution if there are none."""
-    found = _by_word(mechanism)
+    channels = _by_word(mechanism)
     if not is_available(mechanism):
         raise NoDistribution(
             f"{mechanism.title} has no formula for its probabilities, so it has no posterior. Use the nearest "
             "neighbour attack."
         )
-    return found
+    return channels
 
 
 def checked_prior(mechanism: Mechanism, prior: Prior | None) -> Prior:
@@ -335,8 +335,8 @@ class Guesser:
 
     def _find(self, candidates: Sequence[str]) -> np.ndarray:
         if self._last is None or self._last[0] is not candidates:
-            found = [self._places.setdefault(w, len(self._places)) for w in candidates]
-            self._last = (candidates, np.array(found, np.int64))
+            indices = [self._places.setdefault(w, len(self._places)) for w in candidates]
+            self._last = (candidates, np.array(indices, np.int64))
             more = len(self._places) - len(self._best)
             self._best = np.append(self._best, np.zeros(more))
             self._who = np.append(self._who, np.full(more, -1))
@@ -379,29 +379,29 @@ def expected_success(
     """
     channels, weights, epsilon = _channels(mechanism, words, epsilon, prior)
     guesser, exact = Guesser(), True
-    kept: list[Channel] = []
+    word_channels: list[Channel] = []
     for i, channel in enumerate(channels(task)):
         task.check()
         guesser.add(i, channel, weights[i], epsilon)
         if channel.draws is not None:
             exact = False
-            kept.append(channel)
+            word_channels.append(channel)
         task.report(i + 1, len(weights) * (1 if exact else 2))
     chance = float(weights.max())
     if exact:
         return Success(guesser.value, chance, len(weights), epsilon)
     stream = NoiseStream(seed)
-    rates = np.zeros(len(kept))
-    for i, channel in enumerate(kept):
+    rates = np.zeros(len(word_channels))
+    for i, channel in enumerate(word_channels):
         task.check()
         d = channel.at(epsilon)
         rates[i] = (guesser.guesses(d.candidates, d.sample_indices(FRESH, stream.at(i))) == i).mean()
-        task.report(len(kept) + i + 1, 2 * len(kept))
+        task.report(len(word_channels) + i + 1, 2 * len(word_channels))
     value = float(weights @ rates)
     # Words are sampled equally often and weighted by the prior: the error of the weighted mean.
     half = NORMAL * float(np.sqrt(np.square(weights) @ np.maximum(rates * (1 - rates), 1 / FRESH) / FRESH))
     interval = (max(0.0, value - half), min(1.0, value + half))
-    return Success(value, chance, len(weights), epsilon, FRESH * len(kept), interval, True)
+    return Success(value, chance, len(weights), epsilon, FRESH * len(word_channels), interval, True)
 
 
 def simulated_success(

@@ -108,10 +108,10 @@ def of_guesses(
     hits: Mapping[str, Sequence[bool]], chance: float = math.nan, left_out: Mapping[str, str] | None = None
 ) -> StrongestAttack:
     """Return the strongest attacker by its guesses of the same words. Raises ValueError without a word."""
-    shares = {name: float(np.mean(found)) for name, found in hits.items()}
+    shares = {name: float(np.mean(outcomes)) for name, outcomes in hits.items()}
     n = len(next(iter(hits.values())))
     each = 1 - (1 - CONFIDENCE) / len(hits)
-    ends = {name: clopper_pearson(float(np.sum(found)), n, each) for name, found in hits.items()}
+    ends = {name: clopper_pearson(float(np.sum(outcomes)), n, each) for name, outcomes in hits.items()}
     name, (low, high) = strongest(shares), np.max(list(ends.values()), axis=0).tolist()
     return StrongestAttack(name, shares[name], low, high, chance, n, shares, left_out or {}, ends)
 
@@ -119,14 +119,14 @@ def of_guesses(
 def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> StrongestAttack:
     """Return the strongest attacker over texts: the mean share over texts, with intervals over texts, whose words may
     be correlated. hits: by attacker and text; each text has a word. Raises ValueError without a text."""
-    by_text = {name: [float(np.mean(x)) for x in found] for name, found in hits.items()}
+    by_text = {name: [float(np.mean(x)) for x in outcomes] for name, outcomes in hits.items()}
     shares = {name: float(np.mean(x)) for name, x in by_text.items()}
     n = len(next(iter(by_text.values())))
     if n < 2:
-        return of_guesses({name: found[0] for name, found in hits.items()}, chance)
+        return of_guesses({name: outcomes[0] for name, outcomes in hits.items()}, chance)
     t = student(n, 1 - (1 - CONFIDENCE) / len(hits))
     # Identical texts do not show how far others may differ, so the words are used.
-    pooled = of_guesses({name: [hit for text in found for hit in text] for name, found in hits.items()}, chance)
+    pooled = of_guesses({name: [hit for text in outcomes for hit in text] for name, outcomes in hits.items()}, chance)
     low, high = 0.0, 0.0
     for name, x in by_text.items():
         error = standard_error(x)
@@ -153,7 +153,7 @@ class AttackedWords(Private):
     @property
     def strongest(self) -> str:
         """Return the name of the attacker that is right most often. Raises ValueError if no word was sampled."""
-        return strongest({name: float(np.mean(found)) for name, found in self.hits.items() if found})
+        return strongest({name: float(np.mean(outcomes)) for name, outcomes in self.hits.items() if outcomes})
 
 
 def attack_words(
@@ -179,21 +179,21 @@ def attack_words(
     try:
         if quick:
             raise NoDistribution("It takes longer.")
-        found = {w.step: w for w in reader.read_releases(mechanism, result, only=places, task=task).words}
+        readings = {w.step: w for w in reader.read_releases(mechanism, result, only=places, task=task).words}
     except NoDistribution as reason:
         left_out |= dict.fromkeys(("best-guess", "reader"), str(reason))
     else:
-        words["best-guess"] = [found[i].alone for i in drawn]
+        words["best-guess"] = [readings[i].alone for i in drawn]
     named = {g.step: g for g in mask_inference.attack(mechanism, result, only=drawn, task=task.quiet).guesses}
     words["language-model"] = ["".join(named[i].guesses[:1]) for i in drawn]
     if "reader" not in left_out:
-        words["reader"] = [found[i].word for i in drawn]
+        words["reader"] = [readings[i].word for i in drawn]
     for name, guessed in words.items():
         hits[name] = [word.casefold() == steps[i].original.casefold() for word, i in zip(guessed, drawn, strict=True)]
     # Their own rank of the original counts, if they have one.
     hits["language-model"] = [named[i].rank == 1 for i in drawn]
     if "reader" not in left_out:
-        hits["reader"] = [found[i].rank == 1 for i in drawn]
+        hits["reader"] = [readings[i].rank == 1 for i in drawn]
     return AttackedWords(tuple(drawn), words, hits, left_out)
 
 
@@ -204,8 +204,8 @@ def guesses(
 
     Parameters and errors as in :func:`attack_words`.
     """
-    found = attack_words(mechanism, result, only, task=task)
-    return found.hits, found.left_out
+    attacked = attack_words(mechanism, result, only, task=task)
+    return attacked.hits, attacked.left_out
 
 
 def choose_places(places: Sequence[int], most: int = WORDS) -> list[int]:
@@ -246,8 +246,8 @@ def ask(
     results = as_rewrites(results)
     for k, result in enumerate(results):
         hits, left_out = guesses(mechanism, result, only, task=task.child(k, k + 1, len(results)))
-        for name, found in hits.items():
-            together.setdefault(name, []).extend(found)
+        for name, outcomes in hits.items():
+            together.setdefault(name, []).extend(outcomes)
     if not any(together.values()):
         raise NoDistribution("No word of this text was sampled, so there is nothing to guess. Add more words.")
     return of_guesses(together, public_prior(mechanism).chance, left_out)
@@ -278,9 +278,9 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
     results = as_rewrites(results)
     for k, result in enumerate(results):
         hits, left_out = guesses(mechanism, result, task=task.child(k, k + 1, len(results)))
-        for name, found in hits.items():
-            if found:
-                together.setdefault(name, []).append(found)
+        for name, outcomes in hits.items():
+            if outcomes:
+                together.setdefault(name, []).append(outcomes)
     if not together:
         raise NoDistribution("No word of these texts was sampled, so there is nothing to guess. Give other texts.")
     return replace(of_texts(together, public_prior(mechanism).chance), left_out=left_out)

@@ -92,8 +92,8 @@ def _held_out(classify: Callable[..., NDArray[np.float64]], given: Sequence[Sequ
     part = np.tile(np.arange(learnt) % FOLDS, 2)
     left_out = np.zeros(2 * learnt)
     for k in range(FOLDS):
-        rest, own = np.flatnonzero(part != k), np.flatnonzero(part == k)
-        left_out[own] = classify([train[i] for i in rest], labels[rest], [train[i] for i in own])
+        others, fold = np.flatnonzero(part != k), np.flatnonzero(part == k)
+        left_out[fold] = classify([train[i] for i in others], labels[others], [train[i] for i in fold])
     test = classify(train, labels, [*given[0][learnt:], *given[1][learnt:]])
     middle = len(given[0]) - learnt
     return _Scores((left_out[:learnt], left_out[learnt:]), (test[:middle], test[middle:]))
@@ -136,9 +136,9 @@ def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[fl
     """Return the largest bound on the first half, with its classifier and threshold."""
     at = _thresholds(scores.train)
     hits, others = _counts(scores.train, at)
-    found = _epsilon(hits, others, len(scores.train[0]), tail, delta)
-    k = int(np.argmax(found))
-    return float(found[k]), name, float(at[k])
+    bound = _epsilon(hits, others, len(scores.train[0]), tail, delta)
+    k = int(np.argmax(bound))
+    return float(bound[k]), name, float(at[k])
 
 
 def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) -> NDArray[np.float64]:

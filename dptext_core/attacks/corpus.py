@@ -125,13 +125,13 @@ def attack(
         The sentence encoder is missing.
     """
     results = as_rewrites(results)
-    own = {r.original: r for r in reversed(results)}
+    first_results = {r.original: r for r in reversed(results)}
     texts = list(dict.fromkeys(r.original for r in results))
     if len(texts) < 2:
         raise InputError("One text leaves nothing to link. Give at least two different texts, one per line.")
     if len(texts) > MOST:
         raise InputError(f"There are {len(texts):,} texts. Give at most {MOST:,}.")
-    likeness, left_out = link_scores(mechanism, [own[t] for t in texts], task=task)
+    likeness, left_out = link_scores(mechanism, [first_results[t] for t in texts], task=task)
     # The order of the texts would reveal the links, which an attacker does not know.
     order = np.argsort(NoiseStream(seed).uniforms(len(texts)))
     alone = {name: linked_share(table) for name, table in likeness.items()}
@@ -161,7 +161,7 @@ def link_scores(
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
     """Return the table (rewrite, original) of each score, larger for more similar pairs; and why others are missing."""
     texts, released = [r.original for r in results], [r.text for r in results]
-    found = {"words": in_common(released, texts), "vectors": vectors_alike(released, texts)}
+    scores = {"words": in_common(released, texts), "vectors": vectors_alike(released, texts)}
     task.check()
     left_out: dict[str, str] = {}
     if len(texts) > MOST_CHANCES:
@@ -173,14 +173,14 @@ def link_scores(
             left_out["chances"] = str(reason)
         else:
             prepared = [mechanism.prepare(t, task=task.quiet) for t in texts]
-            found["chances"] = chances.log(prepared, results, task=task).T
-    return found, left_out
+            scores["chances"] = chances.log(prepared, results, task=task).T
+    return scores, left_out
 
 
 def linked_share(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return for each rewrite whether its own original is the most similar; 1/m in a tie of m. likeness: (n, n)."""
-    own = np.diagonal(likeness)[:, None]
-    ahead, tied = (likeness > own + _TIE).any(axis=1), (np.abs(likeness - own) <= _TIE).sum(axis=1)
+    own_likeness = np.diagonal(likeness)[:, None]
+    ahead, tied = (likeness > own_likeness + _TIE).any(axis=1), (np.abs(likeness - own_likeness) <= _TIE).sum(axis=1)
     return np.where(ahead, 0.0, 1 / tied)
 
 

@@ -139,13 +139,13 @@ def attack(
             part = task.child(begin, begin + len(block), len(steps)) if rescore is None else task.quiet
             scores = lm_engine.score(block, task=part, timeout=PATIENCE + len(block))
             for (i, s), row in zip(steps[begin : begin + _BLOCK], scores, strict=True):
-                own = place.get(s.original.casefold())
-                rank = None if own is None else 1 + int(np.count_nonzero(row > row[own].max()))
+                true_row = place.get(s.original.casefold())
+                rank = None if true_row is None else 1 + int(np.count_nonzero(row > row[true_row].max()))
                 likely = np.argsort(-row, kind="stable")[:RESCORED]
                 if rescore is not None:
                     task.check()
                     likely = likely[list(rescore(s.out, [lm.candidates[j] for j in likely]))]
-                    if (among := np.flatnonzero(np.isin(likely, own or ()))).size:
+                    if (among := np.flatnonzero(np.isin(likely, true_row or ()))).size:
                         rank = 1 + int(among[0])
                     task.report(len(guesses) + 1, len(steps))
                 words = tuple(lm.candidates[j] for j in likely[:SHOWN])

@@ -122,14 +122,14 @@ def _pieces(
     result: RewriteResult, text: reader_evidence.ReleasedText, written: str, spans: Mapping[int, tuple[int, int]]
 ) -> tuple[Release, ...]:
     """Return the parts of the post-processed text: those of the release at their new offsets, and the changed words."""
-    made = {s.out: spans[i] for i, s in text.steps.items()}
+    word_spans = {s.out: spans[i] for i, s in text.steps.items()}
     out = []
     if "alignment" not in result.can:
-        return tuple(Release(span, written[slice(*span)], 0.0, "polished") for span in made.values())
+        return tuple(Release(span, written[slice(*span)], 0.0, "polished") for span in word_spans.values())
     shift = 0
     for piece in sorted(result.releases, key=lambda p: p.span):
-        if piece.span in made:
-            span = made[piece.span]
+        if piece.span in word_spans:
+            span = word_spans[piece.span]
             shift = span[1] - piece.span[1]
             out.append(Release(span, written[slice(*span)], 0.0, "polished", piece.source, "", piece.capital))
         else:

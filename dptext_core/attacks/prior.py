@@ -59,8 +59,8 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     config = mechanism.config
     by_word = mechanism.by_word
     vocabulary = word_space() if by_word is None else by_word.vocabulary
-    kept = keeps_stop_words(config)
-    return _prior(vocabulary, stop_words(stop_list(config), mechanism.language) if kept else None, smoothing)
+    keeps = keeps_stop_words(config)
+    return _prior(vocabulary, stop_words(stop_list(config), mechanism.language) if keeps else None, smoothing)
 
 
 @weak_cache(2)

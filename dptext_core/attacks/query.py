@@ -95,10 +95,10 @@ class QueryCurve:
     def sentence(self) -> str:
         """Return the curve in plain words."""
         whose = "The word needs" if self.words == 1 else f"Half of the {self.words} words need at most"
-        found = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
-        if not found:
+        finite = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
+        if not finite:
             return "At none of these ε do repeated answers reveal a word: it is not the most probable output."
-        (low, most), (high, least) = found[0], found[-1]
+        (low, most), (high, least) = finite[0], finite[-1]
         return f"{whose} about {most:,.0f} answers at ε = {low:.3g}, and {least:,.0f} at ε = {high:.3g}."
 
 
@@ -110,10 +110,10 @@ def query_number(
         raise InputError("This word was added, so there is no original to find. Choose a replaced word.")
     if repeats < 1:
         raise ConfigError(f"The number of repeats must be 1 or more, not {repeats}.")
-    own = d.index(d.source)
-    p0 = float(d.probs[own].sum())
-    others = np.delete(d.probs, own)
-    names = np.delete(np.arange(len(d)), own)
+    own_index = d.index(d.source)
+    p0 = float(d.probs[own_index].sum())
+    others = np.delete(d.probs, own_index)
+    names = np.delete(np.arange(len(d)), own_index)
     best = int(others.argmax()) if len(others) else 0
     p1 = float(others[best]) if len(others) else 0.0
     rival = d.candidates[names[best]] if len(others) else ""
@@ -134,13 +134,13 @@ def query_number(
 def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tuple[float, float, str]:
     # A simulated attack releases nothing: a fast generator, keyed by the stream, is good enough.
     rng = np.random.default_rng(NoiseStream(seed).words(4))
-    seen: dict[int, float] = {}
+    success_at: dict[int, float] = {}
 
     def success(n: int) -> float:
         task.check()
-        if n not in seen:
-            seen[n] = success_rate(p0, others, n, repeats, rng, task)
-        return seen[n]
+        if n not in success_at:
+            success_at[n] = success_rate(p0, others, n, repeats, rng, task)
+        return success_at[n]
 
     # No smaller number distinguishes the original from its nearest rival (normal approximation, with a margin).
     gap = p0 - (others[0] if len(others) else 0.0)
@@ -152,7 +152,7 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tu
         task.check()
         high *= 2
         if high > MOST:
-            return math.inf, seen.get(high // 2, 0.0), f"it would take more than {MOST:,} answers."
+            return math.inf, success_at.get(high // 2, 0.0), f"it would take more than {MOST:,} answers."
     low = high // 2
     while low >= 1 and success(low) >= CONFIDENCE:
         high, low = low, low // 2
@@ -172,22 +172,22 @@ def success_rate(
     if k <= _CLASSES or n > _SHORT:
         return float(np.mean(_simulate_wins(p0, others[:k], n, repeats, rng, task)[0]))
     k = 64
-    won, counts, rest = _simulate_wins(p0, others[:k], n, repeats, rng, task)
+    won, counts, rest_count = _simulate_wins(p0, others[:k], n, repeats, rng, task)
     # The words outside the classes, one by one, if they could matter.
     edges = np.cumsum(others[k:])
-    open_ = np.flatnonzero((won > 0) & (rest >= counts))
-    open_ = open_[_reach(counts[open_], rest[open_], others[k:] / edges[-1]) > LEFT_OUT]
-    for part in np.array_split(open_, max(1, int(rest[open_].sum() // 2_000_000) + 1)):
+    open_ = np.flatnonzero((won > 0) & (rest_count >= counts))
+    open_ = open_[_reach(counts[open_], rest_count[open_], others[k:] / edges[-1]) > LEFT_OUT]
+    for part in np.array_split(open_, max(1, int(rest_count[open_].sum() // 2_000_000) + 1)):
         task.check()
         if not len(part):
             continue
-        owner = np.repeat(np.arange(len(part)), rest[part])
+        owner = np.repeat(np.arange(len(part)), rest_count[part])
         word = np.minimum(np.searchsorted(edges, rng.random(len(owner)) * edges[-1], side="right"), len(edges) - 1)
         pair, times = np.unique(owner * len(edges) + word, return_counts=True)
         owner = pair // len(edges)
-        own = counts[part][owner]
-        beaten = np.bincount(owner, times > own, minlength=len(part)) > 0
-        ties = np.bincount(owner, times == own, minlength=len(part))
+        own_count = counts[part][owner]
+        beaten = np.bincount(owner, times > own_count, minlength=len(part)) > 0
+        ties = np.bincount(owner, times == own_count, minlength=len(part))
         won[part] = np.where(beaten, 0.0, 1 / (1 / won[part] + ties))
     return float(won.mean())
 
@@ -215,22 +215,22 @@ def _simulate_wins(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return for each repeat 1/m if the original is one of the m most frequent classes, else 0; its count; and that of
     the rest."""
-    rest = max(0.0, 1.0 - p0 - float(others.sum()))
-    p = np.concatenate([[p0], others, [rest]])
+    p_rest = max(0.0, 1.0 - p0 - float(others.sum()))
+    p = np.concatenate([[p0], others, [p_rest]])
     p /= p.sum()
-    won, counts, left = np.empty(repeats), np.empty(repeats, np.int64), np.empty(repeats, np.int64)
+    won, counts, rest_counts = np.empty(repeats), np.empty(repeats, np.int64), np.empty(repeats, np.int64)
     step = max(1, 2_000_000 // len(p))
     for start in range(0, repeats, step):
         task.check()
         m = min(step, repeats - start)
         drawn = rng.multinomial(n, p, size=m)
-        own, named = drawn[:, :1], drawn[:, 1:-1]
-        ahead, ties = (named > own).any(axis=1), (named == own).sum(axis=1)
+        own_counts, named = drawn[:, :1], drawn[:, 1:-1]
+        ahead, ties = (named > own_counts).any(axis=1), (named == own_counts).sum(axis=1)
         # It was never sampled, so another word leads.
         part = slice(start, start + m)
-        won[part] = np.where(ahead | (own[:, 0] == 0), 0.0, 1.0 / (1 + ties))
-        counts[part], left[part] = own[:, 0], drawn[:, -1]
-    return won, counts, left
+        won[part] = np.where(ahead | (own_counts[:, 0] == 0), 0.0, 1.0 / (1 + ties))
+        counts[part], rest_counts[part] = own_counts[:, 0], drawn[:, -1]
+    return won, counts, rest_counts
 
 
 def query_curve(
@@ -245,18 +245,18 @@ def query_curve(
     every = [channels] if isinstance(channels, Channel) else list(channels)
     if not every or not len(epsilons):
         raise InputError("A curve needs at least one word and one ε.")
-    found = np.empty((len(epsilons), len(every)))
+    numbers = np.empty((len(epsilons), len(every)))
     for j, channel in enumerate(every):
         for i, epsilon in enumerate(epsilons):
             task.check()
-            found[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, task=task).n
-            task.report(j * len(epsilons) + i + 1, found.size)
+            numbers[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, task=task).n
+            task.report(j * len(epsilons) + i + 1, numbers.size)
     # The lower of the two middle values: a mean would be infinite if one of them is.
-    middle = np.sort(found, axis=1)[:, (len(every) - 1) // 2]
+    middle = np.sort(numbers, axis=1)[:, (len(every) - 1) // 2]
     return QueryCurve(
         tuple(map(float, epsilons)),
         tuple(middle.tolist()),
-        tuple(np.isinf(found).mean(axis=1).tolist()),
+        tuple(np.isinf(numbers).mean(axis=1).tolist()),
         len(every),
         next((channel.draws for channel in every if channel.draws is not None), None),
     )

@@ -138,10 +138,10 @@ class ReleaseReading(Private):
         if not n:
             return "No sampling depended on the original words, so there is nothing to recover."
         places = "the one replaced word" if n == 1 else f"the {n} replaced words"
-        seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
+        source = "" if self.answers == 1 else f" in {self.answers} releases of the text"
         message = (
             f"An attacker who knows the mechanism and reads the context recovers {percent(self.success)} of "
-            f"{places}{seen}. The optimal guess from each released word alone recovers {percent(self.alone)}, and "
+            f"{places}{source}. The optimal guess from each released word alone recovers {percent(self.alone)}, and "
             f"guessing that nothing was changed {percent(self.unchanged)}. Always guessing the most frequent word is "
             f"right {percent(self.chance)} of the time."
         )
@@ -274,23 +274,23 @@ class Sweeps:
         """Return the inferred words, the number of passes over the text, and whether they converged."""
         now = self._released()
         most = self.evidence.most if self.gamma else 1
-        found, rests = list[WordReading](), not self.gamma
+        readings, rests = list[WordReading](), not self.gamma
         for k in range(most):
-            found, believed = self._once(now, task.child(k, k + 1, most))
+            readings, believed = self._once(now, task.child(k, k + 1, most))
             if rests := rests or believed == now:
                 break
             now = believed
-        return found, k + 1, rests
+        return readings, k + 1, rests
 
     def alone(self, task: Task) -> dict[int, str]:
         """Return the best guess at each place from the released word alone."""
         now, out = self._released(), dict[int, str]()
         places = list(self.text.steps)
-        for n, (i, found) in enumerate(
+        for n, (i, weights) in enumerate(
             zip(places, self.evidence.alone(places, self.log_prior, now, task), strict=True), 1
         ):
             task.check()
-            out[i] = self.prior.words[int(np.argmax(found))]
+            out[i] = self.prior.words[int(np.argmax(weights))]
             task.report(n, len(places))
         return out
 
@@ -303,8 +303,8 @@ class Sweeps:
         for start in range(0, len(places), _BLOCK):
             block = places[start : start + _BLOCK]
             bases = self._bases(now, block, task)
-            found = self.evidence.of_places(block, list(bases), now, task)
-            for i, base, weights in zip(block, bases, found, strict=True):
+            log_weights = self.evidence.of_places(block, list(bases), now, task)
+            for i, base, weights in zip(block, bases, log_weights, strict=True):
                 task.check()
                 weights = self.evidence.sharpened(i, weights, base, self.sharp)
                 if not np.isfinite(weights).any():
@@ -334,9 +334,9 @@ class Sweeps:
     def _word(self, i: int, p: np.ndarray) -> WordReading:
         step = self.text.steps[i]
         order = np.argsort(-p, kind="stable")[:SHOWN]
-        own = self.place.get(step.original.casefold())
+        true_row = self.place.get(step.original.casefold())
         # Equally likely words are in display order.
-        rank = None if own is None else 1 + int((p > p[own]).sum()) + int((p[:own] == p[own]).sum())
+        rank = None if true_row is None else 1 + int((p > p[true_row]).sum()) + int((p[:true_row] == p[true_row]).sum())
         guesses = tuple((self.prior.words[k], float(p[k])) for k in order if p[k] > 0)
         return WordReading(i, step.original, step.replacement, guesses, rank)
 

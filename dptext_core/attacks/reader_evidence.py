@@ -169,17 +169,17 @@ class _OfSomeWords(Evidence):
     ) -> Iterator[np.ndarray]:
         likely, asked = [], []
         for i, log_base, proposed in zip(places, log_bases, self._proposed(places, now, task), strict=True):
-            found = log_base + proposed
-            rows = np.argpartition(-found, min(CANDIDATES, len(found)) - 1)[:CANDIDATES]
-            asked.append((i, np.sort(rows[np.isfinite(found[rows])])))
-            likely.append(found)
-        for log_base, found, (_, rows), chances in zip(
+            weights = log_base + proposed
+            rows = np.argpartition(-weights, min(CANDIDATES, len(weights)) - 1)[:CANDIDATES]
+            asked.append((i, np.sort(rows[np.isfinite(weights[rows])])))
+            likely.append(weights)
+        for log_base, weights, (_, rows), chances in zip(
             log_bases, likely, asked, self._asked(asked, now, task), strict=True
         ):
-            out = np.full(len(found), -np.inf)
+            out = np.full(len(weights), -np.inf)
             out[rows] = log_base[rows] + chances
             # If none of them is possible, the proposals are used.
-            yield out if np.isfinite(out).any() else found
+            yield out if np.isfinite(out).any() else weights
 
 
 class _OfDraws(_OfSomeWords):
@@ -254,8 +254,8 @@ class _InContext(_OfSomeWords):
                 prepared = planned.get(text) or planned.setdefault(text, self._mechanism.plan(text))
                 tokens = prepared.document.tokens
                 asked.append((prepared, next((k for k, t in enumerate(tokens) if t.start == spans[i][0]), None)))
-            found = iter(self._chances.at([(p, k) for p, k in asked if k is not None], task.quiet))
-            yield from [None if k is None else next(found) for _, k in asked]
+            distributions = iter(self._chances.at([(p, k) for p, k in asked if k is not None], task.quiet))
+            yield from [None if k is None else next(distributions) for _, k in asked]
 
     def _where(self, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return for each word of the prior its first index among candidates, and whether there is one; and all indices
@@ -296,22 +296,22 @@ class _InContext(_OfSomeWords):
         if d is None:
             return -np.inf
         places = self._where(d.candidates)[2]
-        found = [places.get(release[i].replacement.casefold()) for release in self._releases]
-        return float(sum(-np.inf if at is None else np.logaddexp.reduce(d.log_probs[at]) for at in found))
+        indices = [places.get(release[i].replacement.casefold()) for release in self._releases]
+        return float(sum(-np.inf if at is None else np.logaddexp.reduce(d.log_probs[at]) for at in indices))
 
 
 class _BesideFlagged(Evidence):
     """The evidence of a mechanism with flagged places, whose outputs are independent of the original."""
 
-    def __init__(self, rest: Evidence, flagged: Collection[int], exact: bool):
-        self._rest, self._flagged = rest, flagged
-        self.exact, self.most = exact, rest.most
+    def __init__(self, inner: Evidence, flagged: Collection[int], exact: bool):
+        self._rest, self._flagged = inner, flagged
+        self.exact, self.most = exact, inner.most
 
     def _beside(
-        self, places: Sequence[int], log_bases: Sequence[np.ndarray], found: Iterator[np.ndarray]
+        self, places: Sequence[int], log_bases: Sequence[np.ndarray], inner_rows: Iterator[np.ndarray]
     ) -> Iterator[np.ndarray]:
         for i, log_base in zip(places, log_bases, strict=True):
-            yield log_base if i in self._flagged else next(found)
+            yield log_base if i in self._flagged else next(inner_rows)
 
     def _others(self, places: Sequence[int]) -> list[int]:
         return [k for k, i in enumerate(places) if i not in self._flagged]
@@ -323,8 +323,8 @@ class _BesideFlagged(Evidence):
         self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
         at = self._others(places)
-        found = self._rest.of_places([places[k] for k in at], [log_bases[k] for k in at], now, task)
-        return self._beside(places, log_bases, found)
+        inner_rows = self._rest.of_places([places[k] for k in at], [log_bases[k] for k in at], now, task)
+        return self._beside(places, log_bases, inner_rows)
 
     def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
         return weights if i in self._flagged else self._rest.sharpened(i, weights, log_base, k)
@@ -332,8 +332,8 @@ class _BesideFlagged(Evidence):
     def alone(
         self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
-        found = self._rest.alone([places[k] for k in self._others(places)], log_prior, now, task)
-        return self._beside(places, [log_prior] * len(places), found)
+        inner_rows = self._rest.alone([places[k] for k in self._others(places)], log_prior, now, task)
+        return self._beside(places, [log_prior] * len(places), inner_rows)
 
 
 def evidence_of(
@@ -341,10 +341,10 @@ def evidence_of(
 ) -> Evidence:
     """Return the evidence in releases of one text for a reader who knows the mechanism."""
     flagged = {i for i, s in text.steps.items() if s.reason == FLAGGED}
-    found = _of_mechanism(mechanism, text, releases, words)
+    evidence = _of_mechanism(mechanism, text, releases, words)
     if not flagged:
-        return found
-    return _BesideFlagged(found, flagged, found.exact or len(flagged) == len(text.steps))
+        return evidence
+    return _BesideFlagged(evidence, flagged, evidence.exact or len(flagged) == len(text.steps))
 
 
 def _of_mechanism(

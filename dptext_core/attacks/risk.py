@@ -132,18 +132,18 @@ def word_success(
     tokens, rows = _rows(mechanism, prepared)
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior.p)
-    found, leads = None, None
+    success, leads = None, None
     if is_quick(mechanism, prepared):
         channels = by_word.channels(rows)
         if low is not None and high is not None:
             leads = _word_leads(by_word, rows, channels, log_prior, low, high, task)
         if leads is None:
-            found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
+            success = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
         else:
-            found = [lead.success(epsilon) for lead in leads]
-    if found is None:
-        found = _of_words(by_word, rows, prior, (epsilon,), task)[0].tolist()
-    each = dict(zip(rows.tolist(), found, strict=True))
+            success = [lead.success(epsilon) for lead in leads]
+    if success is None:
+        success = _of_words(by_word, rows, prior, (epsilon,), task)[0].tolist()
+    each = dict(zip(rows.tolist(), success, strict=True))
     along = None if leads is None else dict(zip(rows.tolist(), leads, strict=True))
     return WordSuccess(
         epsilon,
@@ -157,8 +157,8 @@ def word_success(
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
     """Return the row of each sampled token in the vocabulary of the mechanism."""
     by_word = closed_form(mechanism)
-    found = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
-    return {i: row for i, row in found.items() if row is not None}
+    rows = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
+    return {i: row for i, row in rows.items() if row is not None}
 
 
 def _rows(mechanism: Mechanism, prepared: Prepared) -> tuple[dict[int, int], np.ndarray]:
@@ -200,10 +200,10 @@ def quick_success(
         log_prior = np.log(checked_prior(mechanism, None).p)
 
     def success(epsilon: float) -> np.ndarray:
-        found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
-        if found is None:
-            found = _of_words(by_word, rows, checked_prior(mechanism, None), (epsilon,), task.quiet)[0].tolist()
-        return np.array(found)
+        by_output = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
+        if by_output is None:
+            by_output = _of_words(by_word, rows, checked_prior(mechanism, None), (epsilon,), task.quiet)[0].tolist()
+        return np.array(by_output)
 
     return success
 
@@ -290,13 +290,13 @@ def _word_leads(
 
 
 def _lead(
-    own: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, task: Task
+    row: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, task: Task
 ) -> Lead:
     """Return the lead of the word ``own`` of several that share outputs; rows: their order, log_prior: ln π of each."""
-    table = tables[own]
+    table = tables[row]
     base = [np.zeros(len(t.scores)) if t.log_base is None else t.log_base for t in tables]
-    if not np.isfinite(log_prior[own]):
-        return Lead(table.scores, base[own], ((),) * len(table.scores))
+    if not np.isfinite(log_prior[row]):
+        return Lead(table.scores, base[row], ((),) * len(table.scores))
     size = max(len(t.scores) for t in tables)
     # One more, impossible entry for outputs that a table does not have.
     scores, bases = np.full((len(tables), size + 1), -np.inf), np.zeros((len(tables), size + 1))
@@ -305,7 +305,7 @@ def _lead(
     lists = {id(t.candidates): {w: j for j, w in enumerate(t.candidates)} for t in tables}
     at = np.array([[lists[id(t.candidates)].get(w, size) for w in table.candidates] for t in tables])
     # In a tie, the first one is guessed.
-    weights = log_prior + TIE * np.sign(rows[own] - rows)
+    weights = log_prior + TIE * np.sign(rows[row] - rows)
     spreads = np.array([np.ptp(t.scores[np.isfinite(t.scores)]) for t in tables])
 
     def log_p(points: np.ndarray, who: np.ndarray) -> np.ndarray:
@@ -322,9 +322,9 @@ def _lead(
     comes = np.zeros((len(tables), len(table.scores)), bool)
     for middle in (pieces[:-1] + pieces[1:]) / 2:
         task.check()
-        found = log_p(np.array([middle]), np.arange(len(tables)))[0]
-        comes |= found + reach >= (found - reach).max(axis=0)
-    comes[own] = False
+        log_ps = log_p(np.array([middle]), np.arange(len(tables)))[0]
+        comes |= log_ps + reach >= (log_ps - reach).max(axis=0)
+    comes[row] = False
     others = np.flatnonzero(comes.any(axis=1))
     never = np.where(comes[others], 0.0, -np.inf)
 
@@ -333,14 +333,14 @@ def _lead(
         out = []
         for part in np.array_split(points, 1 + len(points) * (1 + len(others)) * size // 2_000_000):
             task.check()
-            mine = log_p(part, np.array([own]))[:, 0]
-            rest = (log_p(part, others) + never).max(axis=1, initial=-np.inf)
+            mine = log_p(part, np.array([row]))[:, 0]
+            best_other = (log_p(part, others) + never).max(axis=1, initial=-np.inf)
             with np.errstate(invalid="ignore"):
-                out.append(np.where(np.isfinite(mine), mine - rest, -np.inf))
+                out.append(np.where(np.isfinite(mine), mine - best_other, -np.inf))
         return np.concatenate(out)
 
-    slope = spreads[own] + max(spreads[others], default=0.0)
-    return Lead(table.scores, base[own], _changes(ahead, len(table.scores), slope, low, high))
+    slope = spreads[row] + max(spreads[others], default=0.0)
+    return Lead(table.scores, base[row], _changes(ahead, len(table.scores), slope, low, high))
 
 
 def _changes(
@@ -352,7 +352,7 @@ def _changes(
     edges = np.linspace(low, high, PIECES + 1)
     which = np.repeat(np.arange(n), PIECES)
     a, b = np.tile(edges[:-1], n), np.tile(edges[1:], n)
-    found: list[list[tuple[float, bool]]] = [[] for _ in range(n)]
+    changes: list[list[tuple[float, bool]]] = [[] for _ in range(n)]
     while len(a):
         middle = (a + b) / 2
         points, place = np.unique(middle, return_inverse=True)
@@ -363,11 +363,11 @@ def _changes(
             sides = ahead(points)[place, np.tile(which[near], 2)].reshape(2, -1)
             settled[near] = ((sides > 0) == (value[near] > 0)).all(axis=0)
         for k, start, above in zip(which[settled], a[settled], value[settled] > 0, strict=True):
-            found[k].append((float(start), bool(above)))
+            changes[k].append((float(start), bool(above)))
         a, middle, b, which = a[~settled], middle[~settled], b[~settled], which[~settled]
         a, b, which = np.concatenate([a, middle]), np.concatenate([middle, b]), np.tile(which, 2)
     out = []
-    for pieces in found:
+    for pieces in changes:
         ends: list[float] = []
         for start, above in sorted(pieces):
             if above != bool(len(ends) % 2):

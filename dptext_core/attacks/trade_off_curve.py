@@ -198,15 +198,15 @@ def trade_off_curve(
         raise ConfigError("epsilons must be a list of numbers. Give at least one ε.")
     variants = [mechanism] if wanted is None else [mechanism.replace(epsilon=e) for e in wanted]
     places = _sampled_places(mechanism, prepared, require_likelihood(mechanism).frames(prepared, task))
-    found, sizes = [], [0]
+    pairs, sizes = [], [0]
     for i, v in enumerate(variants):
         part = task.child(i, i + 1, len(variants))
         losses = [] if places is None else _losses(v, prepared, places, part)
         sizes.append(len(losses))
         curves = (_APART, _APART) if places is None else _curves(losses)
         stated = _stated_loss(v, prepared)
-        found.append((*(c.at(rates) for c in curves), [c.advantage for c in curves], _ceiling(rates, *stated), *stated))
-    values = [np.array(column) for column in zip(*found, strict=True)]
+        pairs.append((*(c.at(rates) for c in curves), [c.advantage for c in curves], _ceiling(rates, *stated), *stated))
+    values = [np.array(column) for column in zip(*pairs, strict=True)]
     lower, upper, advantage, ceiling, loss, delta = values if wanted is not None else [np.asarray(v[0]) for v in values]
     named = None if wanted is None else tuple(wanted)
     return TradeOffCurve(rates, lower, upper, advantage, ceiling, named, max(sizes), loss, delta)
@@ -261,7 +261,7 @@ def _losses(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return ln P of each outcome of each place that matters, under both texts."""
     words: dict[int, tuple[Sequence[str], list[str]]] = {}
-    found = []
+    tables = []
     alike = [] if m.by_word is None else [p.document for p in prepared]
     for k, i in enumerate(places):
         task.report(k, len(places))
@@ -273,8 +273,8 @@ def _losses(
         a, b = _outcomes(pair, words)
         both = np.isfinite(a) & np.isfinite(b)
         if not both.all() or np.abs(a[both] - b[both]).max(initial=0.0) > _NOISE:
-            found.append((a, b))
-    return found
+            tables.append((a, b))
+    return tables
 
 
 def _outcomes(

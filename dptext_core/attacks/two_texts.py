@@ -193,13 +193,13 @@ class DistinguishabilityFinding(Private):
 
 
 def with_curve(
-    found: DistinguishabilityFinding, mechanism: Mechanism, task: Task = UNWATCHED
+    finding: DistinguishabilityFinding, mechanism: Mechanism, task: Task = UNWATCHED
 ) -> DistinguishabilityFinding:
     """Add the exact trade-off curve of the two texts, if the mechanism has one."""
     try:
-        return replace(found, curve=trade_off_curve(mechanism, *found.texts, task=task.quiet))
+        return replace(finding, curve=trade_off_curve(mechanism, *finding.texts, task=task.quiet))
     except NoDistribution:
-        return found
+        return finding
 
 
 def success(advantage: float) -> float:
@@ -272,8 +272,8 @@ def measure(
         raise InputError(f"Choose classifiers from {', '.join(CLASSIFIERS)}.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
     results = _rewrites(mechanism, prepared, n, stream or NoiseStream(), task)
-    found = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)
-    return replace(found, texts=(one, other), distance=pair.distance if isinstance(pair, Pair) else "")
+    finding = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)
+    return replace(finding, texts=(one, other), distance=pair.distance if isinstance(pair, Pair) else "")
 
 
 def _compare_rewrites(
@@ -291,14 +291,14 @@ def _compare_rewrites(
     if not scores:
         raise NoDistribution(" ".join(dict.fromkeys(missing.values())))
     tail, delta = (1 - confidence) / 2, max(mechanism.guarantee(p).total_delta for p in prepared)
-    found = {name: _at_its_best(s, name) for name, s in scores.items()}
-    best = max(found.values(), key=lambda c: c.seen)
+    scored = {name: _at_its_best(s, name) for name, s in scores.items()}
+    best = max(scored.values(), key=lambda c: c.seen)
     epsilon, proven_by = _epsilon_bound(scores, tested, tail, delta)
     return DistinguishabilityFinding(
         texts=(prepared[0].text, prepared[1].text),
         draws=n,
         tested=tested,
-        classifiers=tuple(found.values()),
+        classifiers=tuple(scored.values()),
         best=best,
         interval=_interval(best, tested, tail),
         epsilon=epsilon,

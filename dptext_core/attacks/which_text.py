@@ -140,8 +140,8 @@ class WhichText(Private):
     @property
     def order(self) -> list[int]:
         """Return the texts, the most likely first; in a tie, the original last."""
-        own = self.lineup.true
-        return sorted(range(len(self.p)), key=lambda i: (-self.p[i], i == own))
+        true = self.lineup.true
+        return sorted(range(len(self.p)), key=lambda i: (-self.p[i], i == true))
 
     @property
     def rank(self) -> int:
@@ -181,12 +181,12 @@ def content_words(mechanism: Mechanism, text: str) -> list[str]:
     document = mechanism.plan(text).document
     space = space_of(mechanism)
     stop = stop_words(stop_list(mechanism.config), mechanism.language)
-    found: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for token in document.tokens:
         word = token.text
         if token.kind == "word" and len(word) > 2 and word not in stop and (row := space.index(word)) is not None:
-            found.setdefault(word.casefold(), row)
-    return sorted(found, key=lambda w: -found[w])
+            ranks.setdefault(word.casefold(), row)
+    return sorted(ranks, key=lambda w: -ranks[w])
 
 
 def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TEXTS) -> Lineup:
@@ -268,10 +268,10 @@ def attack(
     if not np.isfinite(log_p).any():
         raise InputError("None of these texts can have produced this rewrite. Add the original to them.")
     p = np.exp(log_p - logsumexp(log_p))
-    found: tuple[GuessAccuracy, ...] = ()
+    measured: tuple[GuessAccuracy, ...] = ()
     if draws:
-        found = measure(mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1))
-    return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), found)
+        measured = measure(mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1))
+    return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), measured)
 
 
 def check(mechanism: Mechanism) -> None:
@@ -320,15 +320,15 @@ def measure(
     # Rewriting all of them takes about as long as computing their likelihoods under one text.
     middle = 1 / (n + 1)
     for true, p in enumerate(prepared):
-        own = None if seed is None else seed * 1_000_003 + true
+        own_seed = None if seed is None else seed * 1_000_003 + true
         part = task.child(middle * true / n, middle * (true + 1) / n)
-        written += mechanism.rewrites(p, per, own, task=part)
+        written += mechanism.rewrites(p, per, own_seed, task=part)
     log_p = require_likelihood(mechanism).log(prepared, written, task=task.child(middle, 1))
     table = log_p.reshape(n, n, per).swapaxes(0, 1)
     return tuple(_guess_accuracy(table, k, texts.true) for k in each if k <= per)
 
 
-def _guess_accuracy(table: np.ndarray, k: int, own: int) -> GuessAccuracy:
+def _guess_accuracy(table: np.ndarray, k: int, true: int) -> GuessAccuracy:
     """Return the success of guesses. table: log-probabilities, float64 (original, text, rewrite). k: number of rewrites
     per guess."""
     n, _, per = table.shape
@@ -346,7 +346,7 @@ def _guess_accuracy(table: np.ndarray, k: int, own: int) -> GuessAccuracy:
         value=value,
         interval=clopper_pearson(value * total, total),
         stated=float(p.max(axis=1).mean()),
-        own=float(right[own].mean()),
+        own=float(right[true].mean()),
         own_trials=trials,
         chance=1 / n,
         rewrites=n * per,
@@ -476,8 +476,8 @@ class WhichTextAttacker(TextAttacker):
         )
         if draws is None:
             draws = default_rewrites(mechanism)
-        seen = rewrites_seen(mechanism, result, answers, task=task)
-        return attack(mechanism, seen, texts, draws=draws, task=task)
+        rewrites = rewrites_seen(mechanism, result, answers, task=task)
+        return attack(mechanism, rewrites, texts, draws=draws, task=task)
 
 
 def default_rewrites(mechanism: Mechanism) -> int:

@@ -69,16 +69,16 @@ def _rewrite_batch(
 ) -> list[RewriteResult]:
     """Return rewrites of a list as in ``rewrite_records``: by ``rewrite_each`` if texts share draws, else by
     ``rewrite``. other: by the other method."""
-    own = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
-    return (subject.rewriter.each if other != m.shares_draws else subject.rewriter.listed)(m, texts, own)
+    noise = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
+    return (subject.rewriter.each if other != m.shares_draws else subject.rewriter.listed)(m, texts, noise)
 
 
 def _two_ways(m: Mechanism) -> bool:
     """Return whether the two ways to rewrite a list may differ. If they are one function and a rewrite needs a model
     pass, one test suffices."""
     cls = type(m)
-    own = (cls.rewrite, cls.rewrite_each, cls.rewrite_one_by_one)
-    return m.by_word is not None or own != (Mechanism.rewrite, Mechanism.rewrite_each, Mechanism.rewrite_one_by_one)
+    ways = (cls.rewrite, cls.rewrite_each, cls.rewrite_one_by_one)
+    return m.by_word is not None or ways != (Mechanism.rewrite, Mechanism.rewrite_each, Mechanism.rewrite_one_by_one)
 
 
 def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -123,8 +123,8 @@ class _Row:
     seen: list[ObservedDraw]
 
 
-def _refuted_check(reason: str, text: str, told: str = "") -> Check:
-    witness = Witness.of_rule(told or f"Observed for “{text}”.", text, kind="release")
+def _refuted_check(reason: str, text: str, details: str = "") -> Check:
+    witness = Witness.of_rule(details or f"Observed for “{text}”.", text, kind="release")
     return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
 
 
@@ -132,32 +132,32 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     epsilon = float(m.config.epsilon)
     # --- each position of the list
     places = [[s for r in rows if r.place == i for s in r.seen] for i in range(BATCH)]
-    groups = {_place(i): seen for i, seen in enumerate(places)} | {"all places": [s for p in places for s in p]}
+    groups = {_place(i): observed for i, observed in enumerate(places)} | {"all places": [s for p in places for s in p]}
     pairs = _pairs(rows, m, stream)
     tests = len(groups) + sum(len(p) for p, _ in pairs)
     looked = f"{len(rows)} texts in lists of {BATCH}, as data sets are rewritten, at ε = {epsilon:.3g}"
-    for name, seen in groups.items():
-        if not seen:
+    for name, observed in groups.items():
+        if not observed:
             continue
-        hits, chances = sum(s.hit for s in seen), np.array([s.chance for s in seen])
+        hits, chances = sum(s.hit for s in observed), np.array([s.chance for s in observed])
         if too_many(hits, chances) * tests < LEVEL:
             one = next(r for r in rows if any(s.hit for s in r.seen) and name in ("all places", _place(r.place)))
             message = (
-                f"In lists of {BATCH} texts, {name}: {hits} of {len(seen)} words were unchanged, but the stated "
+                f"In lists of {BATCH} texts, {name}: {hits} of {len(observed)} words were unchanged, but the stated "
                 f"probabilities add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
                 f"“{one.result.text}”."
             )
             witness = Witness.of_rule(message, one.result.original)
             reason = "texts rewritten in one call are unchanged more often than stated."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
-    for found, said in pairs:
-        worst = min(found, key=lambda k: found[k], default=None)
-        if worst is not None and found[worst] * tests < LEVEL:
+    for p_value, description in pairs:
+        worst = min(p_value, key=lambda k: p_value[k], default=None)
+        if worst is not None and p_value[worst] * tests < LEVEL:
             a, b = (rows[k] for k in worst)
             where = "one call" if a.call == b.call else "two calls"
             message = (
-                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {said} (probability "
-                f"{found[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
+                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {description} (probability "
+                f"{p_value[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
             )
             witness = Witness.of_rule(message, a.result.original, b.result.original)
             reason = "two texts share their noise, so one reveals something about the other."
@@ -244,22 +244,22 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
     total = np.abs(lies[:, None] + lies[None] - 1) % 1
     mirrored = (np.minimum(total, 1 - total) <= NEAR) & exact
     out = []
-    for found, chance, said in (
+    for p_value, chance, description in (
         (hits, expected, "words at the same place are the same candidate too often"),
         (near, alike, "draws at the same place have similar quantiles too often"),
         (mirrored, alike, "draws at the same place have mirrored quantiles too often"),
     ):
         upper = np.triu_indices(n, 1)
-        p = too_many(found.sum(axis=2)[upper], chance[upper])
+        p = too_many(p_value.sum(axis=2)[upper], chance[upper])
         tests = {(int(a), int(b)): float(v) for a, b, v in zip(*upper, p, strict=True)}
-        out.append((tests, said))
+        out.append((tests, description))
         lags = {}
         # Texts that share draws on purpose repeat one coincidence many times.
         for lag in range(1, n) if not m.shares_draws else ():
             at = np.arange(n - lag)
-            value = too_many(int(found[at, at + lag].sum()), chance[at, at + lag].ravel())
+            value = too_many(int(p_value[at, at + lag].sum()), chance[at, at + lag].ravel())
             lags[n - lag - 1, n - 1] = float(value)
-        out.append((lags, f"{said}, over all pairs of texts at this distance"))
+        out.append((lags, f"{description}, over all pairs of texts at this distance"))
     return out
 
 

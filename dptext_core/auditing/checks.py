@@ -25,8 +25,8 @@ class Seeds:
     """A different seed for each call and name if the audit has a seed; else None each time."""
 
     def __init__(self, stream: NoiseStream, name: str = ""):
-        own = zlib.crc32(name.encode()) % 1_000_003
-        self._next = None if stream.seed is None else (stream.seed + own) * 1_000_003
+        name_hash = zlib.crc32(name.encode()) % 1_000_003
+        self._next = None if stream.seed is None else (stream.seed + name_hash) * 1_000_003
 
     def __call__(self) -> int | None:
         if self._next is not None:
@@ -75,9 +75,9 @@ def name_of(look: Look) -> str:
 
 def failed(name: str, error: Exception) -> Check:
     """Return the result of a check during which the mechanism raised an error for the first time."""
-    said = flat(str(error))
+    message = flat(str(error))
     reason = (
-        f"a rewrite failed ({name}; {type(error).__name__}: “{said[:160]}{'…' * (len(said) > 160)}”), so it is "
+        f"a rewrite failed ({name}; {type(error).__name__}: “{message[:160]}{'…' * (len(message) > 160)}”), so it is "
         "unknown whether errors reveal the private text."
     )
     return Check(name, "not tested", "", reason)

@@ -24,16 +24,16 @@ def named_distances(m: Mechanism, guarantee: Guarantee, words: Sequence[str]) ->
     metric, stated = guarantee.metric, guarantee.metric.parameters
     if metric.kind == MetricKind.LIST_PLACES:
         by_length = stated.get("shortest") is not None  # each list has a separate γ
-        found = _places(by_word(m).vocabulary.lists, words, guarantee.largest if by_length else None)
+        distances = _places(by_word(m).vocabulary.lists, words, guarantee.largest if by_length else None)
     elif metric.kind == MetricKind.EUCLIDEAN:
-        found = _euclidean(_space(m, stated["space"]), words)
+        distances = _euclidean(_space(m, stated["space"]), words)
     elif metric.kind == MetricKind.MAHALANOBIS:
-        found = _euclidean(_space(m, stated["space"]), words, float(stated["lam"]))
+        distances = _euclidean(_space(m, stated["space"]), words, float(stated["lam"]))
     else:
         return None
     if metric.is_limited and guarantee.largest is not None:
-        found = np.minimum(found, guarantee.largest)
-    return found
+        distances = np.minimum(distances, guarantee.largest)
+    return distances
 
 
 def _space(m: Mechanism, name: str) -> Any:

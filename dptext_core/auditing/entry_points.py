@@ -176,8 +176,8 @@ def fresh_rewrites(m: Mechanism, text: str, stream: NoiseStream, _: RewriteCache
     """Yield rewrites with fresh noise, which may differ from single rewrites: of the text and of a prepared one, with
     and without a seed."""
     seeded = m.rewrites(text, 2, seed=stream.seed) if stream.seed is not None else m.rewrites(text, 2, stream=stream)
-    for own, other in zip(m.rewrites(m.prepare(text), 2, stream=unseeded(stream)), seeded, strict=True):
-        yield Pair(own, other, options=False)
+    for rewrite, other in zip(m.rewrites(m.prepare(text), 2, stream=unseeded(stream)), seeded, strict=True):
+        yield Pair(rewrite, other, options=False)
 
 
 def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
@@ -193,9 +193,9 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Rew
         return
     if is_cheap(m):
         text = " ".join([text] * LONG)
-    own, n = float(m.config.epsilon), len(m.document(text).words)
+    own_epsilon, n = float(m.config.epsilon), len(m.document(text).words)
     try:
-        same = at_epsilon(m, (own,) * n)
+        same = at_epsilon(m, (own_epsilon,) * n)
     except (ConfigError, NoDistribution):  # it takes one ε
         return
     yield Pair(_rewrite_one(same, text, stream), wanted(m, text, stream), options=False)
@@ -206,8 +206,8 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Rew
         # The change is between the sampled words, so any other order of the list would give another result.
         drawn = drawn_tokens(m, m.prepare(text))
         at = drawn[len(drawn) // 3] if len(drawn) > 2 else n // 2
-        result = _rewrite_one(at_epsilon(m, (other,) * at + (own,) * (n - at)), text, stream)
-        for only, epsilon in ((tuple(range(at)), other), (tuple(range(at, n)), own)):
+        result = _rewrite_one(at_epsilon(m, (other,) * at + (own_epsilon,) * (n - at)), text, stream)
+        for only, epsilon in ((tuple(range(at)), other), (tuple(range(at, n)), own_epsilon)):
             yield Pair(result, wanted(at_epsilon(m, epsilon), text, stream), only, options=False)
 
 
@@ -316,10 +316,10 @@ def is_registered(m: Mechanism) -> bool:
 
 def is_importable(cls: type) -> bool:
     """Return whether another process can import the class by its name, so that its objects can be sent there."""
-    found: Any = sys.modules.get(cls.__module__)
+    module: Any = sys.modules.get(cls.__module__)
     for part in cls.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is cls
+        module = getattr(module, part, None)
+    return module is cls
 
 
 def anew_of(m: Mechanism) -> Mechanism:
@@ -335,25 +335,25 @@ def anew_of(m: Mechanism) -> Mechanism:
 
 def difference(pair: Pair) -> str:
     """Return what differs between two rewrites, a noun phrase; "" for nothing."""
-    own, wanted = pair.own, pair.wanted
+    rewrite, wanted = pair.own, pair.wanted
     if pair.only is not None:
         at = set(pair.only)
-        a, b = ([(s.replacement, s.epsilon) for s in r.steps if s.index in at] for r in (own, wanted))
+        a, b = ([(s.replacement, s.epsilon) for s in r.steps if s.index in at] for r in (rewrite, wanted))
         return "the words at some tokens" if a != b else ""
-    if own.text != wanted.text:
+    if rewrite.text != wanted.text:
         return "the released text"
-    pieces, others = ([(u.text, u.action, u.out, u.epsilon) for u in r.units] for r in (own, wanted))
+    pieces, others = ([(u.text, u.action, u.out, u.epsilon) for u in r.units] for r in (rewrite, wanted))
     if pieces != others:
         return "the pieces of the release"
-    if pair.options and own.config != wanted.config:
+    if pair.options and rewrite.config != wanted.config:
         return "the options of the result"
-    if pair.options and own.guarantee != wanted.guarantee:
+    if pair.options and rewrite.guarantee != wanted.guarantee:
         return "the guarantee of the result"
-    if own.can != wanted.can:
+    if rewrite.can != wanted.can:
         return "the capabilities of the result"
-    drawn = [i for i, u in enumerate(own.units) if u.drawn] if "distribution" in own.can else []
+    drawn = [i for i, u in enumerate(rewrite.units) if u.drawn] if "distribution" in rewrite.can else []
     for i in drawn[:DISTRIBUTIONS]:
-        if not _same_distribution(own.distribution(i), wanted.distribution(i)):
+        if not _same_distribution(rewrite.distribution(i), wanted.distribution(i)):
             return "the stated distribution of a draw"
     return ""
 
@@ -446,20 +446,20 @@ def differences(
 ) -> Iterator[Difference]:
     """Yield differences between the entry points and ``rewrite`` of the text, at most one for each. only: names of
     entry points. seeded: whether each is also called with a seed, not only with the same numbers without one."""
-    wanted, own = RewriteCache(), NoiseStream(seed)
-    if wanted(m, text, own).text != wanted(m, text, unseeded(own)).text:
+    wanted, base = RewriteCache(), NoiseStream(seed)
+    if wanted(m, text, base).text != wanted(m, text, unseeded(base)).text:
         yield Difference("a seed", "the released text with a seed and without", text)
     for name, point in ENTRY_POINTS.items():
         if only and name not in only:
             continue
-        for stream in (unseeded(own), own) if seeded or name == "a seed" else (unseeded(own),):
+        for stream in (unseeded(base), base) if seeded or name == "a seed" else (unseeded(base),):
             what = next((d for pair in point(m, text, stream, wanted) if (d := difference(pair))), "")
             if what:
                 yield Difference(name, what, text)
                 break
-    result = wanted(m, text, own)
-    for name, found in _OF_A_RESULT.items():
-        if (not only or name in only) and (what := found(m, result)):
+    result = wanted(m, text, base)
+    for name, compare in _OF_A_RESULT.items():
+        if (not only or name in only) and (what := compare(m, result)):
             yield Difference(name, what, text)
 
 
@@ -475,18 +475,18 @@ def through_entry_points(subject: Subject) -> Check | None:
     # Marks, a capital and an unknown word too, as the context of a draw.
     texts = [" ".join((words * TRIES)[k * each : (k + 1) * each]) for k in range(TRIES)]
     texts = [f"{t.title() if k % 2 else t}, Xyzzyq 12!" for k, t in enumerate(texts)]
-    found = list(differences(m, texts[0], 1, seeded=False))
-    if found and m.by_word is None:
-        points = [f.point for f in found]
+    differing = list(differences(m, texts[0], 1, seeded=False))
+    if differing and m.by_word is None:
+        points = [f.point for f in differing]
         again = [d for k, t in enumerate(texts[1:]) for d in differences(m, t, 2 + k, points, seeded=False)]
-        found = [f for f in found if 1 + sum(d.point == f.point for d in again) >= MOST]
+        differing = [f for f in differing if 1 + sum(d.point == f.point for d in again) >= MOST]
     looked = f"{len(ENTRY_POINTS)} ways to rewrite, each compared with rewriting the text alone with the same noise."
-    if not found:
+    if not differing:
         return Check(NAME, "tested", looked, blind="an entry point that differs for some texts only")
-    first = found[0]
+    first = differing[0]
     message = f"For “{flat(first.text)}” with the same noise, {first.point} differs: {first.what}."
     reason = (
-        f"not all entry points release the same text with the same noise ({', '.join(d.point for d in found)}), so "
+        f"not all entry points release the same text with the same noise ({', '.join(d.point for d in differing)}), so "
         "results for one entry point do not apply to another."
     )
     return Check(NAME, "refuted", looked, reason, Witness.of_rule(message, first.text, kind="release"))

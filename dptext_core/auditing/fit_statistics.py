@@ -82,9 +82,9 @@ class StatedText:
     def bare_word(self, word: str) -> str:
         """Return a word without the effect of the capitalisation rule."""
         known = self.forms.words
-        if (found := known.get(word)) is None:
-            found = known[word] = self.m.language.case(word, True).casefold()
-        return found
+        if (bare := known.get(word)) is None:
+            bare = known[word] = self.m.language.case(word, True).casefold()
+        return bare
 
     def bare(self, candidates: Sequence[str]) -> tuple[np.ndarray, dict[str, int]]:
         """Return a number for each output, equal for outputs that differ only in case; and the number of each bare
@@ -138,7 +138,7 @@ class Counts:
     equal: dict[tuple[int, int], int] = field(default_factory=dict)
     both: dict[tuple[int, int], int] = field(default_factory=dict)
     places: list[np.ndarray] = field(default_factory=list)
-    kept: int = 0
+    unchanged: int = 0
     expected: float = 0.0
     samples: int = 0
 
@@ -165,13 +165,13 @@ def render_outputs(text: StatedText, d: TokenDistribution, capital: bool | None)
 def middles_of(text: StatedText, n: int) -> dict[int, tuple[int, np.ndarray]]:
     """Return each closed form's column, and the middle of each output's interval in [0, 1], float64 (V,). Empty if n
     rewrites are too few for a test of independent places."""
-    found: dict[int, tuple[int, np.ndarray]] = {}
+    columns: dict[int, tuple[int, np.ndarray]] = {}
     if text.per_draw or n < ENOUGH:
-        return found
+        return columns
     for column, (i, d) in enumerate(text.stated.items()):
         if d.draws is None and len(d) > 1:
-            found[i] = column, np.cumsum(d.probs) - d.probs / 2
-    return found
+            columns[i] = column, np.cumsum(d.probs) - d.probs / 2
+    return columns
 
 
 def fits_of(
@@ -181,9 +181,9 @@ def fits_of(
     if text.per_draw:
         # The probabilities depend on earlier draws, so this tail is approximate and no bound.
         mean = counts.expected / max(1, counts.samples)
-        return [_chance_of(text, way, ("stays",), None, "the word itself", counts.kept, counts.samples, mean)]
+        return [_chance_of(text, way, ("stays",), None, "the word itself", counts.unchanged, counts.samples, mean)]
     fits: list[Fit] = []
-    kept, expected, samples = 0, 0.0, 0
+    unchanged, expected, samples = 0, 0.0, 0
     for (i, capital, insert), seen in counts.words.items():
         if text.once and text.first[i] != i:
             continue
@@ -207,9 +207,9 @@ def fits_of(
         if insert:
             fits.append(_chance_of(text, way, ("stays", *key), i, "the word before it", hits, n, stays))
         else:
-            kept, expected, samples = kept + hits, expected + n * stays, samples + n
+            unchanged, expected, samples = unchanged + hits, expected + n * stays, samples + n
     if samples:
-        fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
+        fits.append(_chance_of(text, way, ("stays",), None, "the word itself", unchanged, samples, expected / samples))
     words = require_alignment(text.m, "replaces no single words")
     for chance_, what, times in (
         (words.deleted, "left out", counts.deleted),
@@ -302,10 +302,10 @@ def smallest_leak(text: StatedText, n: int, comparisons: int) -> float | None:
     level = AGAIN / 2 / max(1, comparisons)
     at = np.arange(int(samples * p), int(samples * p + 40 + 12 * math.sqrt(samples * p)) + 1)
     at = at[at < samples]
-    seen = at[bdtrc(at, samples, p) <= level]
-    if not len(seen):
+    detectable = at[bdtrc(at, samples, p) <= level]
+    if not len(detectable):
         return None
-    return max(0.0, (chance_for(int(seen[0]) + 1, samples) - p) / (1 - p))
+    return max(0.0, (chance_for(int(detectable[0]) + 1, samples) - p) / (1 - p))
 
 
 def _percent(log_p: float) -> str:
@@ -314,8 +314,8 @@ def _percent(log_p: float) -> str:
 
 def describe_fit(fit: Fit, m: Mechanism) -> Witness:
     token = None if fit.place is None else fit.text.document.tokens[fit.place].text
-    own = fit.text.m.config.epsilon
-    where = f" at ε = {own:.3g}" if fit.text.m is not m else ""
+    epsilon = fit.text.m.config.epsilon
+    where = f" at ε = {epsilon:.3g}" if fit.text.m is not m else ""
     what = "the words" if token is None else f"“{token}”"
     log_share = _log(fit.share)
     text = f"“{flat(fit.text.text)}”"

@@ -76,13 +76,13 @@ def _pairs(m: Mechanism) -> Iterator[tuple[str, str]]:
 def _compare_stated(m: Mechanism, a: str, b: str) -> None:
     one, other = m.prepare(a), m.prepare(b)
     for i in range(len(one.document.words)):
-        found: list[TokenDistribution | None] = []
+        distributions: list[TokenDistribution | None] = []
         for prepared in (one, other):
             try:
-                found.append(m.distribution(prepared, i))
+                distributions.append(m.distribution(prepared, i))
             except NoDistribution:
-                found.append(None)
-        p, q = found
+                distributions.append(None)
+        p, q = distributions
         alike = (p is None) == (q is None)
         if p is not None and q is not None:
             alike = list(p.candidates) == list(q.candidates) and np.allclose(p.log_probs, q.log_probs, atol=1e-9)
@@ -114,20 +114,20 @@ def _compare_releases(subject: Subject, a: str, b: str) -> int:
 def _compare_flags(m: Mechanism) -> None:
     """Raise Breach if another word of the text changes the flags, or anything else that two texts must share."""
     for text in TEXTS:
-        whole = text.format(*WORDS[0])
-        prepared = m.prepare(whole)
+        original = text.format(*WORDS[0])
+        prepared = m.prepare(original)
         drawn = () if m.alignment is None else m.alignment.drawn(prepared)
         for i in drawn:
             token = prepared.document.tokens[i]
             for word in OTHERS:
-                other = whole[: token.start] + m.language.case(word, token.text[0].isupper()) + whole[token.end :]
+                other = original[: token.start] + m.language.case(word, token.text[0].isupper()) + original[token.end :]
                 if token.text[0].islower() and _contexts(m, prepared, i) != _contexts(m, m.prepare(other), i):
-                    message = f"They are not the same in “{whole}” and in “{other}”."
+                    message = f"They are not the same in “{original}” and in “{other}”."
                     reason = (
                         "another word of the text affects the flags, but the guarantee does not list it as not "
                         "protected."
                     )
-                    raise Breach(whole, message, reason, other=other)
+                    raise Breach(original, message, reason, other=other)
 
 
 def _contexts(m: Mechanism, prepared: Prepared, but: int) -> list[Hashable]:

@@ -54,9 +54,9 @@ def check_free_draws(st: Statement) -> str:
         ways += [(other, OTHERS) for _, other in other_options(m)]
     for way, draws in ways:
         for kind in UNKNOWN:
-            for found in _free(st, way, kind, draws):
-                _same_stated(found)
-                _same_drawn(found)
+            for group in _free(st, way, kind, draws):
+                _same_stated(group)
+                _same_drawn(group)
     return ""
 
 
@@ -96,8 +96,8 @@ def _stated_distribution(m: Mechanism, prepared: Prepared, i: int) -> TokenDistr
     return d if d.draws is None else None
 
 
-def _same_stated(found: Sequence[_Free]) -> None:
-    one, *others = found
+def _same_stated(words: Sequence[_Free]) -> None:
+    one, *others = words
     for other in others:
         if one.d is None or other.d is None:
             if (one.d is None) != (other.d is None):
@@ -113,18 +113,18 @@ def _differ(one: _Free, other: _Free, how: str) -> None:
     raise Breach(one.word, message, _REASON, other=other.word)
 
 
-def _same_drawn(found: Sequence[_Free]) -> None:
-    level = LEVEL / (len(found) * (len(_FEATURES) + 2) * 4)
+def _same_drawn(free: Sequence[_Free]) -> None:
+    level = LEVEL / (len(free) * (len(_FEATURES) + 2) * 4)
     index: dict[str, int] = {}
     labels: dict[str, np.ndarray] = {}
-    if (d := found[0].d) is not None:  # the same for all
+    if (d := free[0].d) is not None:  # the same for all
         words = [strip_word(w) for w in d.candidates]
         index = {w: i for i, w in reversed(list(enumerate(words)))}
         labels = {what: np.unique(list(map(f, words)), return_inverse=True)[1] for what, f in _FEATURES.items()}
         labels["place among the candidates"] = np.arange(len(words)) * _PLACES // len(words)
-    for k, one in enumerate(found):
-        others = [w for j, o in enumerate(found) if j != k for w in o.outputs]
-        other = found[k - 1]
+    for k, one in enumerate(free):
+        others = [w for j, o in enumerate(free) if j != k for w in o.outputs]
+        other = free[k - 1]
         if one.d is None:
             features: dict[str, Callable[[str], str]] = {**_FEATURES, "output": lambda word: word}
             for what, feature in features.items():
@@ -143,12 +143,12 @@ def _same_drawn(found: Sequence[_Free]) -> None:
 
 def _repeat_probability(at: Sequence[int], p: np.ndarray) -> float:
     """Return the p-value of this many repeated outputs."""
-    seen: set[int] = set()
+    outputs: set[int] = set()
     hits, chances = 0, []
     for i in at:
-        chances.append(min(1.0, float(p[list(seen)].sum())) if seen else 0.0)
-        hits += i in seen
-        seen.add(i)
+        chances.append(min(1.0, float(p[list(outputs)].sum())) if outputs else 0.0)
+        hits += i in outputs
+        outputs.add(i)
     return float(too_many(hits, np.array(chances)))
 
 

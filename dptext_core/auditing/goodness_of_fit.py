@@ -216,8 +216,8 @@ def _differs_by_draw(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> bool
     for k, step in enumerate(result.steps):
         if step.action != "replace" or step.index not in text.stated:
             continue
-        own, given = result.distribution(k), text.stated[step.index]
-        if own.draws is None and (len(own) != len(given) or not _nearly_equal(own.log_probs, given.log_probs, 1e-6)):
+        d, given = result.distribution(k), text.stated[step.index]
+        if d.draws is None and (len(d) != len(given) or not _nearly_equal(d.log_probs, given.log_probs, 1e-6)):
             return True
     return False
 
@@ -248,23 +248,23 @@ def _independent_rewrites(
 ) -> Iterator[RewriteResult]:
     """Return rewrites with independent noise: the first of those of one call that share noise."""
     m = text.m
-    seen: set[str] = set()
+    names: set[str] = set()
     most = 500
-    while len(seen) < n:
-        size = min(most, n - len(seen))
+    while len(names) < n:
+        size = min(most, n - len(names))
         if way == FRESH_DRAWS:
             results = rewriter.fresh(m, text.prepared, size, seeds())
         elif way == LIST:
             results = rewriter.listed(m, [text.text] * size, seeds())
         else:
             results = [rewriter.one(m, text.text if way == TEXT else text.prepared, seeds())]
-        fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
+        fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in names}
         if not fresh:
             message = f"Two calls of {way} have noise with the same name, so it is not fresh."
             raise Breach(text.text, message, "the noise is the same in every call, so it protects nothing.")
         if len(fresh) < len(results) and most > 2:  # a word is sampled once for a whole list: one rewrite per call
             most, n = 2, min(n, 2 * OTHERS)
-        seen |= fresh.keys()
+        names |= fresh.keys()
         for result in fresh.values():
             rewriter.task.check()
             yield result
@@ -303,12 +303,12 @@ def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, 
             if at is None:
                 raise _impossible(text, way, i, d, step.replacement, capital)
             if text.per_draw:
-                counts.kept += text.bare_word(step.replacement) == text.bare_word(tokens[i].text)
+                counts.unchanged += text.bare_word(step.replacement) == text.bare_word(tokens[i].text)
                 counts.expected += text.stays(d, tokens[i].text)
                 counts.samples += 1
             else:
-                seen = counts.words.setdefault((i, capital, insert), {})
-                seen[step.replacement] = seen.get(step.replacement, 0) + 1
+                outputs = counts.words.setdefault((i, capital, insert), {})
+                outputs[step.replacement] = outputs.get(step.replacement, 0) + 1
                 if not insert and i in middles:
                     place[middles[i][0]] = middles[i][1][at]
             out.draws += 1

@@ -14,8 +14,8 @@ from .statement import Statement, name
 SLACK = 1.25
 
 
-def _field_breach(field: str, told: str, text: str, other: str | None = None) -> Breach:
-    return Breach(text, told, f"the field {field} of the guarantee does not match the mechanism.", other=other)
+def _field_breach(field: str, details: str, text: str, other: str | None = None) -> Breach:
+    return Breach(text, details, f"the field {field} of the guarantee does not match the mechanism.", other=other)
 
 
 def check_metric(st: Statement) -> str:
@@ -29,9 +29,9 @@ def check_metric(st: Statement) -> str:
         a, b = at[0]
         message = f"From {name(words[a])} to {name(words[b])} the distance is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
         raise _field_breach("metric", message, words[a], words[b])
-    if (own := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
-        message = f"The distance of {name(words[own[0]])} from itself is {d[own[0], own[0]]:.6g}."
-        raise _field_breach("metric", message, words[own[0]])
+    if (nonzero := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
+        message = f"The distance of {name(words[nonzero[0]])} from itself is {d[nonzero[0], nonzero[0]]:.6g}."
+        raise _field_breach("metric", message, words[nonzero[0]])
     finite = np.where(np.isfinite(d), d, np.inf)
     for b in range(len(words)):
         detour = finite[:, [b]] + finite[[b]]
@@ -63,10 +63,10 @@ def check_distance(st: Statement) -> str:
         return ""
     from dataclasses import replace
 
-    whole = named_distances(st.m, replace(g, metric=g.distance), list(st.words))
-    if whole is None:
+    total_distances = named_distances(st.m, replace(g, metric=g.distance), list(st.words))
+    if total_distances is None:
         return f"totals are counted in “{g.distance}”, a distance that the audit does not know."
-    at = np.argwhere(st.apart > whole * (1 + TOLERANCE) + TOLERANCE)
+    at = np.argwhere(st.apart > total_distances * (1 + TOLERANCE) + TOLERANCE)
     if len(at):
         a, b = (st.words[i] for i in at[0])
         message = f"{name(a)} and {name(b)} are farther apart than “{g.distance}” states, which counts the totals."
@@ -113,13 +113,13 @@ def check_largest(st: Statement) -> str:
     some = np.concatenate([x[np.isfinite(x)] for x in (st.wide, st.apart)])
     if not len(some):
         return "no two words are compared, so the largest distance could not be checked."
-    found, text = float(some.max()), st.words[0] if st.words else ""
-    if found > largest * (1 + TOLERANCE) + TOLERANCE:
-        message = f"Two words are {found:.6g} apart, but the stated largest distance is {largest:.6g}."
+    most, text = float(some.max()), st.words[0] if st.words else ""
+    if most > largest * (1 + TOLERANCE) + TOLERANCE:
+        message = f"Two words are {most:.6g} apart, but the stated largest distance is {largest:.6g}."
         raise _field_breach("largest", message, text)
     # For a large vocabulary, a bound of at most twice the distance may be stated.
-    if st.m.by_word is not None and len(st.wide) == len(st.every) and largest > 2 * found * (1 + TOLERANCE) + TOLERANCE:
-        message = f"No two words are more than {found:.6g} apart, but {largest:.6g} is stated."
+    if st.m.by_word is not None and len(st.wide) == len(st.every) and largest > 2 * most * (1 + TOLERANCE) + TOLERANCE:
+        message = f"No two words are more than {most:.6g} apart, but {largest:.6g} is stated."
         raise _field_breach("largest", message, text)
     return ""
 

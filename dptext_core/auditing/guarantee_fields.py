@@ -46,20 +46,20 @@ def every_field(subject: Subject) -> Check | None:
         return None
     guarantee = subject.guarantee
     names = ("reason", "seeded", "never", "loaded") if guarantee.notion == "none" else tuple(CHECKERS)
-    seen, before = statement(subject), subject.rewriter.n
+    st, before = statement(subject), subject.rewriter.n
     unclear: list[str] = []
     for field in names:
         subject.meter.task.check()
         try:
-            reason = CHECKERS[field](seen)
+            reason = CHECKERS[field](st)
         except Breach as breach:
             return Check(NAME, "refuted", f"The field {field} of the guarantee.", breach.reason, breach.witness)
         if reason:
             unclear.append(reason)
-    draws = subject.rewriter.n - before + len(seen.results)
-    compared = sum(len(c.probes) for c in seen.columns)
+    draws = subject.rewriter.n - before + len(st.results)
+    compared = sum(len(c.probes) for c in st.columns)
     looked = (
-        f"{len(names)} fields of the guarantee of {len(seen.texts)} texts, recomputed from {compared} stated "
+        f"{len(names)} fields of the guarantee of {len(st.texts)} texts, recomputed from {compared} stated "
         f"distributions and {draws:,} rewrites: they agree."
     )
     if unclear:
@@ -68,9 +68,9 @@ def every_field(subject: Subject) -> Check | None:
     return Check(NAME, "tested", looked, blind=blind, draws=draws)
 
 
-def _field_breach(field: str, text: str, told: str, other: str | None = None) -> Breach:
+def _field_breach(field: str, text: str, details: str, other: str | None = None) -> Breach:
     reason = f"the field {field} of the guarantee does not match the mechanism."
-    return Breach(text, told, reason, other=other)
+    return Breach(text, details, reason, other=other)
 
 
 def _exceeds(a: float, b: float) -> bool:
@@ -310,9 +310,9 @@ def check_seeded(st: Statement) -> str:
 def _check_count(field: str, st: Statement) -> str:
     wanted = st.m.never.counts()[field]
     for t in st.texts:
-        if (own := getattr(t.guarantee, field)) != wanted:
+        if (stated := getattr(t.guarantee, field)) != wanted:
             message = (
-                f"{wanted:,} words are on the blocklist, but the guarantee of {name(t.text)} says {own:,}."
+                f"{wanted:,} words are on the blocklist, but the guarantee of {name(t.text)} says {stated:,}."
             )
             raise _field_breach(field, t.text, message)
     return ""

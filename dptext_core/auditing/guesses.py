@@ -48,6 +48,6 @@ def guess(texts: Sequence[str], result: RewriteResult, stream: NoiseStream) -> i
     for words in has:
         for w in words:
             often[w] = often.get(w, 0) + 1
-    found = set(_WORD.findall(result.text.casefold()))
-    score = np.array([sum(1 / often[w] for w in words & found) for words in has])
+    release_words = set(_WORD.findall(result.text.casefold()))
+    score = np.array([sum(1 / often[w] for w in words & release_words) for words in has])
     return int(np.argmax(score + 1e-9 * stream.uniforms(len(texts))))

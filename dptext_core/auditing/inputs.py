@@ -202,12 +202,12 @@ def probes_of(
                 return _look(m, prepared, i)
 
             # The first one computes what all of a prepared text share.
-            found = [look(i) for i in range(min(1, len(tokens)))]
-            found += pool.map(look, range(1, len(tokens)))
-            if len(block) > 1 and all(isinstance(d, MissingDistribution) for d in found):
+            looks = [look(i) for i in range(min(1, len(tokens)))]
+            looks += pool.map(look, range(1, len(tokens)))
+            if len(block) > 1 and all(isinstance(d, MissingDistribution) for d in looks):
                 alone = len(block)  # one of them may make the others fail
                 continue
-            for i, d in enumerate(found):
+            for i, d in enumerate(looks):
                 if not isinstance(d, str):
                     inside = len(block) == 1 < len(tokens)
                     name = prepared.text if len(block) == 1 else str(block[i])
@@ -217,8 +217,8 @@ def probes_of(
                     skipped.append((str(block[i]), d))
                 elif isinstance(d, MissingDistribution) and len(tokens) > 1:
                     skipped.append((tokens[i].text, d))
-            if len(block) == 1 and all(isinstance(d, str) for d in found):
-                why = found[-1] if found else "there is no word in it"
+            if len(block) == 1 and all(isinstance(d, str) for d in looks):
+                why = looks[-1] if looks else "there is no word in it"
                 skipped.append((prepared.text, why))  # type: ignore[arg-type]
             given = given[len(block) :]
             meter.at(0.4 * (1 - len(given) / len(inputs)))

@@ -65,13 +65,13 @@ def behind_a_text(subject: Subject) -> Check | None:
     for k, epsilon in enumerate(at):
         subject.meter.at(0.9 + 0.02 * k)
         mine = with_epsilon(m, epsilon)
-        found = [subject.rewriter.fresh(mine, p, n, noise_of(stream, k, j)) for j, p in enumerate((one, other))]
+        rewrites = [subject.rewriter.fresh(mine, p, n, noise_of(stream, k, j)) for j, p in enumerate((one, other))]
         draws += 2 * n
         loss = mine.audit_support.latent_loss(one, other)
         delta = max(mine.guarantee(p).total_delta for p in (one, other))
         advantage = mine.audit_support.latent_advantage(one, other)
         half = n // 2
-        tpr, fpr = told_apart([r[:half] for r in found], [r[half:] for r in found])
+        tpr, fpr = told_apart([r[:half] for r in rewrites], [r[half:] for r in rewrites])
         shown = lower_bound(tpr, fpr, n - half, level, delta)
         gap = float(lower_limit(tpr, n - half, level)) - float(upper_limit(fpr, n - half, level))
         looked.append(f"{n:,} rewrites of each at ε = {epsilon:.3g}")
@@ -108,10 +108,10 @@ def behind_a_text(subject: Subject) -> Check | None:
 
 def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
     """Return a very small ε, and the one with the stated advantage ADVANTAGE; at most that of the mechanism."""
-    own = float(m.config.epsilon)
+    epsilon = float(m.config.epsilon)
     out = [float(with_small_epsilon(m).config.epsilon)]
     if m.audit_support.latent_advantage(a, b) is not None:
-        low, high = out[0], own
+        low, high = out[0], epsilon
         for _ in range(40):
             middle = math.sqrt(low * high)
             value = with_epsilon(m, middle).audit_support.latent_advantage(a, b)
@@ -123,12 +123,12 @@ def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
 def told_apart(first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequence[RewriteResult]]) -> tuple[int, int]:
     """Learn from the first half of the rewrites of two texts, and count the second halves' rewrites classified as the
     first text."""
-    seen = [Counter(f for r in results for f in features(r.text)) for results in first]
-    whole = [len(results) for results in first]
+    counts = [Counter(f for r in results for f in features(r.text)) for results in first]
+    numbers = [len(results) for results in first]
 
     def score(text: str) -> float:
         return sum(
-            math.log((seen[0][f] + 0.5) / (whole[0] + 1)) - math.log((seen[1][f] + 0.5) / (whole[1] + 1))
+            math.log((counts[0][f] + 0.5) / (numbers[0] + 1)) - math.log((counts[1][f] + 0.5) / (numbers[1] + 1))
             for f in features(text)
         )
 

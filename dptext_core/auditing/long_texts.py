@@ -85,8 +85,8 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
         words = drawn_words(m, given, len(PLACES), stream.at("words"), meter)
         if not words:
             return None
-        kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
-        tokens = shuffle(kept * LONG, stream.at("kept"))[:LONG]
+        stop = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
+        tokens = shuffle(stop * LONG, stream.at("kept"))[:LONG]
         for place, word in zip(PLACES, words * len(PLACES), strict=False):
             tokens[place] = word
         times = COSTLY
@@ -95,21 +95,21 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     rewriter = subject.rewriter
     results = [rewriter.one(m, prepared, noise_of(stream, k)) for k in range(times // 2)]
     results += rewriter.fresh(m, prepared, times - times // 2, noise_of(stream, times))
-    own = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
-    seen = [s for r in results for s in reader.read(own, r)]
+    text_prepared = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
+    draws = [s for r in results for s in reader.read(text_prepared, r)]
     return _judge(
-        m, text, seen, times, [(t, _observe_text(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
+        m, text, draws, times, [(t, _observe_text(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
     )
 
 
 def _given_texts(subject: Subject) -> list[str]:
     """Return the first complete given texts of several words."""
-    texts, left = list[str](), GIVEN
+    texts, room = list[str](), GIVEN
     for given in subject.inputs:
         text = given if isinstance(given, str) else given.text
-        if (n := len(text.split())) > 1 and n <= left:
+        if (n := len(text.split())) > 1 and n <= room:
             texts.append(text)
-            left -= n
+            room -= n
     return texts
 
 
@@ -140,15 +140,15 @@ def _worst_span(places: np.ndarray, hits: np.ndarray, chances: np.ndarray) -> tu
 def _judge(
     m: Mechanism,
     text: str,
-    seen: Sequence[ObservedDraw],
+    draws: Sequence[ObservedDraw],
     times: int,
     others: Sequence[tuple[str, Sequence[ObservedDraw]]] = (),
 ) -> Check | None:
     """Return the result of the check. others: more texts with their draws, each of which counts as one comparison."""
-    if not seen:
+    if not draws:
         return None
-    places = np.array([s.place for s in seen])
-    hits, chances = np.array([s.hit for s in seen]), np.array([s.chance for s in seen])
+    places = np.array([s.place for s in draws])
+    hits, chances = np.array([s.hit for s in draws]), np.array([s.chance for s in draws])
     last = int(places.max())
     best, tests = _worst_span(places, hits, chances)
     level = LEVEL / (tests + len(others))
@@ -165,7 +165,7 @@ def _judge(
         )
         witness = Witness.of_rule(message, flat(text))
         reason = "words of long texts are unchanged more often than stated."
-        return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
+        return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(draws))
     for other, some in others:
         hit, stated = sum(s.hit for s in some), np.array([s.chance for s in some])
         if hit and too_many(hit, stated) < level:
@@ -175,7 +175,7 @@ def _judge(
             )
             reason = "words of texts of this length are unchanged more often than stated."
             witness = Witness.of_rule(message, flat(other))
-            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
+            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(draws))
     mean = float(chances.mean())
     single = least_share(times, mean, level)
     late = int((places >= last - _BLOCK).sum())
@@ -190,7 +190,7 @@ def _judge(
         looked += f". Texts of {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]} tokens"
         looked += f", and {pluralize(given, 'given text')}" * bool(given) + f", {TIMES} times each"
         blind += f"{NOR}a leak only at lengths between these"
-    n = len(seen) + sum(len(some) for _, some in others)
+    n = len(draws) + sum(len(some) for _, some in others)
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)
 
 
@@ -233,14 +233,14 @@ def _stated_probes(
 ) -> list[list[Probe]]:
     """Return stated token distributions under two texts: for all tokens of one rewrite if they are stated for other
     originals, else for the first tokens."""
-    own = [d for _, d in result.distributions()]
+    distributions = [d for _, d in result.distributions()]
     given = None if m.likelihood is None else m.likelihood.given(prepared[1], result)
     if given is None:
         first = other.releases[0].drawn and result.releases[0].drawn if other.releases and result.releases else False
-        given, own = ([other.distribution(0)], own[:1]) if first else ([], [])
+        given, distributions = ([other.distribution(0)], distributions[:1]) if first else ([], [])
     return [
         [Probe(p.text, None, p.text, d, p, i, True) for p, d in zip(prepared, pair, strict=True)]
-        for i, pair in enumerate(zip(own, given, strict=False))
+        for i, pair in enumerate(zip(distributions, given, strict=False))
     ]
 
 
@@ -248,8 +248,8 @@ def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[
     """Return long texts of kept words that differ only in their last words."""
     n = TEXTS if n is None else n
     words = public_words(m, 20 * n, stream.at("words"))
-    kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
-    same = " ".join(shuffle(kept * LONG, stream.at("kept"))[: LONG - 20])
+    stop = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
+    same = " ".join(shuffle(stop * LONG, stream.at("kept"))[: LONG - 20])
     return [f"{same} {' '.join(words[20 * k : 20 * k + 20])}" for k in range(n)]
 
 

@@ -80,20 +80,20 @@ def check_metadata(subject: Subject) -> Check | None:
 def _compare(subject: Subject) -> tuple[int, int, str]:
     """Return how many pairs and texts were compared, and why notes could not be. Raises Breach."""
     m, compared, texts, unclear = subject.m, 0, set[str](), ""
-    said: dict[str, _Metadata] = {}
+    metadata: dict[str, _Metadata] = {}
     for group in _groups(subject):
         first = group[0]
         for other in group[1:]:
             for text in (first, other):
-                if text not in said:
-                    said[text] = _metadata_of(m, text)
-            if not _are_compared(m, first, other, said):
+                if text not in metadata:
+                    metadata[text] = _metadata_of(m, text)
+            if not _are_compared(m, first, other, metadata):
                 continue
             compared += 1
             texts |= {first, other}
-            if (found := said[first].differs(said[other])) is None:
+            if (difference := metadata[first].differs(metadata[other])) is None:
                 continue
-            name, a, b = found
+            name, a, b = difference
             where = f"For “{flat(first)}” it is {a}, for “{flat(other)}” {b}."
             if name == "note":
                 unclear = (
@@ -102,7 +102,7 @@ def _compare(subject: Subject) -> tuple[int, int, str]:
                 )
                 continue
             raise dependence_breach(name, first, where, other)
-        _releases(subject, group, said)
+        _releases(subject, group, metadata)
     return compared, len(texts), unclear
 
 
@@ -121,11 +121,11 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
         if apart is None or np.isfinite(apart[0, 1:]).all():
             yield words
         else:
-            left = set(range(len(words)))
-            while left:
-                k = min(left)
-                alike = [j for j in sorted(left) if j != k and np.isfinite(apart[k, j])]
-                left -= {k, *alike}
+            remaining = set(range(len(words)))
+            while remaining:
+                k = min(remaining)
+                alike = [j for j in sorted(remaining) if j != k and np.isfinite(apart[k, j])]
+                remaining -= {k, *alike}
                 if alike:
                     yield [words[k], *(words[j] for j in alike)]
         a, b = words[0], words[-1]
@@ -143,10 +143,10 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
             return
 
 
-def _are_compared(m: Mechanism, a: str, b: str, said: dict[str, _Metadata]) -> bool:
+def _are_compared(m: Mechanism, a: str, b: str, metadata: dict[str, _Metadata]) -> bool:
     """Return whether the guarantee compares two texts. If one of them raises an error: whether both are single
     words."""
-    if any(t in said and said[t].values[0][0] == "error" for t in (a, b)):
+    if any(t in metadata and metadata[t].values[0][0] == "error" for t in (a, b)):
         one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audit_support.distances([a, b])[0, 1]))
         return one_word or "alignment" not in m.can
     # A guarantee that counts equal words once compares texts with repetitions at the same places.
@@ -166,8 +166,8 @@ def _metadata_of(m: Mechanism, text: str, prepare: bool = False) -> _Metadata:
         g = m.guarantee(m.prepare(text) if prepare else text)
         note = m.reading.note(text) if "alignment" in m.can and len(text.split()) <= SHORT else ""
         fields = ((f"{f.name} of the guarantee", getattr(g, f.name)) for f in dataclasses.fields(g))
-        said = ("sentence of the guarantee", g.sentence()), ("formal statement of the guarantee", g.lines())
-        return _Metadata((*fields, *said, ("note", note)))
+        sentences = ("sentence of the guarantee", g.sentence()), ("formal statement of the guarantee", g.lines())
+        return _Metadata((*fields, *sentences, ("note", note)))
     except (Cancelled, Busy, ModelUnavailable):
         raise
     except DPTextError as error:
@@ -242,13 +242,13 @@ def _blocks(m: Mechanism, by_word: WordByWord, words: list[str]) -> Iterator[lis
     for start in range(0, len(row), BLOCK):
         some = row[start : start + BLOCK]
         near = np.isfinite(np.asarray(m.audit_support.distances(some), np.float64))
-        left = dict.fromkeys(range(len(some)))
-        while left:
-            k = next(iter(left))
-            group = [j for j in left if j == k or near[k, j]]
+        remaining = dict.fromkeys(range(len(some)))
+        while remaining:
+            k = next(iter(remaining))
+            group = [j for j in remaining if j == k or near[k, j]]
             groups.append([some[j] for j in group])
             for j in group:
-                del left[j]
+                del remaining[j]
     groups = [g for g in groups if len(g) > 1]
     for start in range(0, len(groups), BLOCK):
         some_groups = groups[start : start + BLOCK]
@@ -262,16 +262,16 @@ def _of_words(subject: Subject, texts: Sequence[tuple[Sequence[str], str]]) -> i
     classes: list[tuple[_Metadata, Sequence[str], str]] = []
     for words, text in texts:
         subject.meter.at(0.03)
-        own = _metadata_of(m, text, prepare=True)
-        if any(own.differs(said) is None for said, *_ in classes):
+        metadata = _metadata_of(m, text, prepare=True)
+        if any(metadata.differs(said) is None for said, *_ in classes):
             continue
         for said, others, other in classes:
-            name, a, b = said.differs(own) or ("", "", "")
+            name, a, b = said.differs(metadata) or ("", "", "")
             refused = name == "error"
             if name != "note" and (_alike_by_words(m, others, words) if refused else _are_compared(m, other, text, {})):
                 where = f"For “{flat(other)}” it is {a}, for “{flat(text)}” {b}."
                 raise dependence_breach(name, other, where, text)
-        classes.append((own, words, text))
+        classes.append((metadata, words, text))
     return len(texts)
 
 
@@ -282,28 +282,28 @@ def _alike_by_words(m: Mechanism, a: Sequence[str], b: Sequence[str]) -> bool:
     return all(np.isfinite(m.audit_support.distances(pair)[0, 1]) for pair in pairs)
 
 
-def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]) -> None:
+def _releases(subject: Subject, group: Sequence[str], metadata: dict[str, _Metadata]) -> None:
     """Compare everything released with some rewrites besides their text. Raises Breach."""
     # The same noise for all, so that most parts are equal too.
     m, noise = subject.m, NoiseStream(subject.seeds(_SEED_KEY)())
     known: tuple[str, dict[str, Any] | str] | None = None
     for text in group[:REWRITTEN]:
-        if text not in said:
+        if text not in metadata:
             continue
-        own: dict[str, Any] | str
+        released: dict[str, Any] | str
         try:
             result = subject.rewriter.one(m, text, noise)
-            own = {k: v for k, v in result.to_dict().items() if k not in ("text", "noise_id")}
+            released = {k: v for k, v in result.to_dict().items() if k not in ("text", "noise_id")}
         except (Cancelled, Busy, ModelUnavailable):
             raise
         except DPTextError as error:
-            own = f"{type(error).__name__}: {error}"
+            released = f"{type(error).__name__}: {error}"
         if known is None:
-            known = text, own
+            known = text, released
             continue
-        if known[1] != own and _are_compared(m, known[0], text, said):
-            a, b = (_shorten(x) for x in _first_apart(known[1], own))
-            what = "error" if isinstance(own, str) or isinstance(known[1], str) else "guarantee of a result"
+        if known[1] != released and _are_compared(m, known[0], text, metadata):
+            a, b = (_shorten(x) for x in _first_apart(known[1], released))
+            what = "error" if isinstance(released, str) or isinstance(known[1], str) else "guarantee of a result"
             where = f"For “{flat(known[0])}” it is {a}, for “{flat(text)}” {b}."
             raise dependence_breach(what, known[0], where, text)
 
@@ -311,21 +311,21 @@ def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]
 def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
     """Return the breach of a mechanism that fails for one text, but not for another one that the guarantee compares;
     else None."""
-    said: dict[str, _Metadata] = {}
+    metadata: dict[str, _Metadata] = {}
     for text in texts[:MOST]:
         try:
             m.rewrite(text)
-            said[text] = _Metadata((("rewrite", ""),))
+            metadata[text] = _Metadata((("rewrite", ""),))
         except (Cancelled, Busy, ModelUnavailable):
             raise
         except DPTextError as found:
-            said[text] = _Metadata((("error", f"{type(found).__name__}: {found}"),))
-    for a in (t for t in said if said[t].values[0][0] == "error"):
-        for b in said:
-            if said[b] != said[a] and _are_compared(m, a, b, said):
-                other = said[b].values[0][1]
+            metadata[text] = _Metadata((("error", f"{type(found).__name__}: {found}"),))
+    for a in (t for t in metadata if metadata[t].values[0][0] == "error"):
+        for b in metadata:
+            if metadata[b] != metadata[a] and _are_compared(m, a, b, metadata):
+                other = metadata[b].values[0][1]
                 where = f"“{flat(b)}” is rewritten" if not other else f"the error of “{flat(b)}” is {_shorten(other)}"
-                where = f"The error of “{flat(a)}” is {_shorten(said[a].values[0][1])}, but {where}."
+                where = f"The error of “{flat(a)}” is {_shorten(metadata[a].values[0][1])}, but {where}."
                 return dependence_breach("error", a, where, b)
     return None
 

@@ -81,12 +81,12 @@ def unseeded(stream: NoiseStream) -> NoiseStream:
 
 def global_generators() -> dict[str, object]:
     """Return the states of the global generators, by the name of their library."""
-    found: dict[str, object] = {"random": hash(random.getstate())}
+    states: dict[str, object] = {"random": hash(random.getstate())}
     state: Any = np.random.get_state(legacy=False)
-    found["numpy.random"] = (hash(state["state"]["key"].tobytes()), state["state"]["pos"], state["gauss"])
+    states["numpy.random"] = (hash(state["state"]["key"].tobytes()), state["state"]["pos"], state["gauss"])
     if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_rng_state"):
-        found["torch"] = hash(torch.get_rng_state().numpy().tobytes())
-    return found
+        states["torch"] = hash(torch.get_rng_state().numpy().tobytes())
+    return states
 
 
 def generators_read(before: dict[str, object]) -> list[str]:
@@ -108,7 +108,7 @@ class _Releases:
         """Return the result of the check."""
         m = self.m
         texts = [" ".join(words[:PLACES]), words[0]]
-        own = f"{len(words)} words"
+        subject_text = f"{len(words)} words"
         if (check := self._elsewhere(texts[:1] * 2)) is not None:
             return check
         prepared = m.prepare(texts[0], task=self.subject.meter.task)
@@ -121,7 +121,7 @@ class _Releases:
             return check
         if m.by_word is not None and (check := self._own(prepared)) is not None:
             return check
-        looked = f"Rewrites of {own} with some or all random numbers exchanged."
+        looked = f"Rewrites of {subject_text} with some or all random numbers exchanged."
         blind = "a weak generator that is seeded with more bits than its draws need"
         if costly:
             blind = "uniforms of few bits, if each draw needs a pass of a model; nor " + blind
@@ -235,16 +235,16 @@ class _Releases:
 
     def _coarse(self, prepared: Prepared) -> Check | None:
         """Check for uniforms of few bits, for which all boundaries between two releases are round numbers."""
-        found = list[int]()
+        precisions = list[int]()
         for bits in self._boundaries(prepared):
             if bits == FINE:
                 return None
-            found.append(bits)
-        if len(found) < BOUNDARIES:
+            precisions.append(bits)
+        if len(precisions) < BOUNDARIES:
             return None
-        widest = max(found)
+        widest = max(precisions)
         few = f"{widest} bits or fewer"
-        message = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” is at a number of {few}."
+        message = f"Each of {len(precisions)} changes of a release of “{flat(prepared.text)}” is at a number of {few}."
         reason = f"the uniforms of its draws have {few}, so rarer outputs never occur, and no finite ε holds."
         try:
             d = self.m.distribution(prepared, 0) if has_alignment(self.m) else None
@@ -286,13 +286,13 @@ class _Releases:
             begins = {g: int(end) - size for (g, size), end in zip(groups, ends, strict=True)}
 
             def exchange(group: Group, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-                whole = (group[0], PREFIX) if group[1] == EXTENSION else group
+                full_group = (group[0], PREFIX) if group[1] == EXTENSION else group
                 out = numbers.copy()
-                chosen = np.flatnonzero(begins.get(whole, upto) + places < upto)
+                chosen = np.flatnonzero(begins.get(full_group, upto) + places < upto)
                 out[chosen] = self._other(-1 - k, group, places[chosen])
-                if at is not None and whole == at[0]:
-                    own = value >> 64 if group[1] == PREFIX else value & ((1 << 64) - 1)
-                    out[places == at[1]] = own
+                if at is not None and full_group == at[0]:
+                    number = value >> 64 if group[1] == PREFIX else value & ((1 << 64) - 1)
+                    out[places == at[1]] = number
                 return out
 
             return exchange
@@ -351,8 +351,8 @@ class _Releases:
         words = [s.replacement for s in base.steps]
 
         def moved_by(unit: Unit, k: int) -> set[int]:
-            found = self.rewrite(prepared, key, self._one(unit, k)).steps
-            return {i for i, (s, w) in enumerate(zip(found, words, strict=True)) if s.replacement != w}
+            steps = self.rewrite(prepared, key, self._one(unit, k)).steps
+            return {i for i, (s, w) in enumerate(zip(steps, words, strict=True)) if s.replacement != w}
 
         moves: dict[Unit, set[int]] = {
             (group, None): set().union(*(moved_by((group, None), k) for k in range(EXCHANGES))) for group in tape.sizes
@@ -363,8 +363,8 @@ class _Releases:
                 del moves[group, None]
                 moves |= {(group, j): set() for j in range(size)}
         for k in range(EXCHANGES, EXCHANGES + MORE):
-            own = {i for places in moves.values() if len(places) == 1 for i in places}
-            lacking = sorted(set().union(*moves.values()) - own)
+            separate = {i for places in moves.values() if len(places) == 1 for i in places}
+            lacking = sorted(set().union(*moves.values()) - separate)
             if not lacking and k > EXCHANGES:
                 return None
             for unit, places in moves.items():
@@ -389,9 +389,9 @@ class _Releases:
 
         return exchange
 
-    def _refuted(self, text: str, told: str, reason: str) -> Check:
+    def _refuted(self, text: str, details: str, reason: str) -> Check:
         looked = "Rewrites with given random numbers."
-        return Check(NAME, "refuted", looked, reason, Witness.of_rule(told, text, kind="release"), draws=self.draws)
+        return Check(NAME, "refuted", looked, reason, Witness.of_rule(details, text, kind="release"), draws=self.draws)
 
 
 def _resolution(a: int, b: int, width: int, same: Callable[[int], bool]) -> int:

@@ -123,10 +123,10 @@ def events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
     out.append(("inner", str(sum(c.isspace() for c in r.text))))
     out.append(("capitals", str(sum(c.isupper() for c in r.text))))
     out.append(("marks", str(sum(not c.isalnum() and not c.isspace() for c in r.text))))
-    found = _WORD.findall(r.text.casefold())
-    if found:
-        out += [("first", found[0]), ("last", found[-1])]
-    return out + [(f"word {w}", "yes") for w in sorted(words.intersection(found))]
+    tokens = _WORD.findall(r.text.casefold())
+    if tokens:
+        out += [("first", tokens[0]), ("last", tokens[-1])]
+    return out + [(f"word {w}", "yes") for w in sorted(words.intersection(tokens))]
 
 
 def _same_distribution(a: TokenDistribution, b: TokenDistribution) -> bool:

@@ -80,13 +80,13 @@ def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
             "the guarantee counts distances between words, which whole outputs do not have. Enter an ε to test."
         )
         return replace(report, verdict="inconclusive", reason=reason, pairs=0)
-    found, whole = _compare(report, subject, texts, limits, guarantee, half)
-    if found.verdict:
-        return found
-    reason = _lacking(found, subject, guarantee, (claimed, delta), half, whole is not None)
-    if whole is not None and not reason:
-        return replace(whole, verdict="holds", tested=f"{whole.tested} {found.tested}")
-    return replace(found, verdict="inconclusive" if reason else "holds", reason=reason)
+    losses, pieces = _compare(report, subject, texts, limits, guarantee, half)
+    if losses.verdict:
+        return losses
+    reason = _lacking(losses, subject, guarantee, (claimed, delta), half, pieces is not None)
+    if pieces is not None and not reason:
+        return replace(pieces, verdict="holds", tested=f"{pieces.tested} {losses.tested}")
+    return replace(losses, verdict="inconclusive" if reason else "holds", reason=reason)
 
 
 def _sample_all(subject: Subject, prepared: Sequence[Prepared], half: int) -> list[OutputSample]:
@@ -113,9 +113,9 @@ def _compare(
     report, broken = first_pieces(report, texts, pairs, guarantee, claim, meter)
     if broken is not None:
         return broken, None
-    whole = every_piece(report, m, texts, pairs, guarantee, claim, subject.stream, meter, subject.rewriter)
-    if whole is not None and whole.verdict == "refuted":
-        return whole, None
+    pieces = every_piece(report, m, texts, pairs, guarantee, claim, subject.stream, meter, subject.rewriter)
+    if pieces is not None and pieces.verdict == "refuted":
+        return pieces, None
     report = bounded_loss(report, texts, limits, half, meter)
     if report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed):
         return replace(report, verdict="refuted"), None
@@ -126,7 +126,7 @@ def _compare(
     report = _latent(report, texts, limits, stated)
     if report.exact and report.measured > report.claimed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted"), None
-    return report, whole
+    return report, pieces
 
 
 def _lacking(
@@ -146,11 +146,11 @@ def _lacking(
         if report.inputs == 1:
             return "one text cannot be compared. Add another text that the guarantee covers."
         return "the guarantee covers no two of these texts, so there is nothing to compare."
-    seen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
-    if 0 < delta < seen and not report.exact:
+    unseen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
+    if 0 < delta < unseen and not report.exact:
         return (
             f"δ = {scientific(delta)} allows failures that are rarer than {half:,} rewrites of a text can show (those "
-            f"that happen in {format_probability(math.log(seen))} of them or more)."
+            f"that happen in {format_probability(math.log(unseen))} of them or more)."
         )
     if report.detectable < claimed and not report.exact and not states_pieces:
         return (
@@ -162,12 +162,12 @@ def _lacking(
 
 def of_outputs(report: AuditReport) -> tuple[Check, ...]:
     """Return the check of whole outputs, and of their parts if those have distributions."""
-    name, found = f"loss of {report.of}", (report.reason, report.witness)
+    name, reasons = f"loss of {report.of}", (report.reason, report.witness)
     if report.verdict == "refuted":
-        return (Check(name, "refuted", "", *found, report.detectable, draws=report.draws),)
+        return (Check(name, "refuted", "", *reasons, report.detectable, draws=report.draws),)
     out = [Check("stated loss", "proven", report.proven, "", report.witness)] if report.proven else []
     if report.verdict == "inconclusive":
-        return (*out, Check(name, "not tested", "", *found, report.detectable, draws=report.draws))
+        return (*out, Check(name, "not tested", "", *reasons, report.detectable, draws=report.draws))
     rare = min(1.0, 6 / max(1, report.draws // max(1, report.inputs)))
     blind = f"a fault in fewer than {format_share(rare)} of the rewrites of a text"
     if report.detectable < report.claimed < math.inf:

@@ -269,7 +269,7 @@ def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream,
     """Return n sampled words with a small probability of being unchanged: from a public vocabulary, and the given words
     if that has too few."""
     pool = list(dict.fromkeys([*public_words(m, 6 * n + 40, stream), *given]))
-    found: list[str] = []
+    words: list[str] = []
     often: list[str] = []
     reader = ReleaseReader(m, meter)
     for start in range(0, len(pool), 40):
@@ -277,16 +277,16 @@ def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream,
         prepared = m.plan(" ".join(block))
         tokens = prepared.document.tokens
         for i in drawn_tokens(m, prepared) if [t.text for t in tokens] == block else ():
-            if len(found) >= n:
-                return found
+            if len(words) >= n:
+                return words
             if m.by_word is None:
-                found.append(tokens[i].text)
+                words.append(tokens[i].text)
                 continue
             d = reader.stated(prepared, i)
             if d is not None and not is_unknown(m.by_word, prepared, i):
                 chance = _mass(d, reader.places(d).get(strip_word(tokens[i].text)))
-                (found if chance <= _OFTEN else often).append(tokens[i].text)
-    return (found + often)[:n]
+                (words if chance <= _OFTEN else often).append(tokens[i].text)
+    return (words + often)[:n]
 
 
 def is_unknown(by_word: WordByWord, prepared: Prepared, i: int) -> bool:

@@ -35,10 +35,10 @@ class Witness:
 
     @classmethod
     def of_rule(
-        cls, told: str, first: str, second: str | None = None, *, at: str | None = None, kind: str = "sampler"
+        cls, details: str, first: str, second: str | None = None, *, at: str | None = None, kind: str = "sampler"
     ) -> Witness:
         """Return a witness in words instead of probabilities, about one text or two."""
-        return cls(first, first if second is None else second, (), 0.0, 0.0, 0.0, at, None, kind, told)
+        return cls(first, first if second is None else second, (), 0.0, 0.0, 0.0, at, None, kind, details)
 
     @property
     def output(self) -> str:
@@ -213,24 +213,24 @@ class AuditReport:
     def blind(self) -> tuple[str, ...]:
         """Return clauses on what the draws could not detect, followed by those of checks without draws."""
         checks = sorted(self.checks, key=lambda c: c.leak is None and c.detectable is None)
-        told = [part for c in checks if c.blind and c.status != "refuted" for part in c.blind.split(NOR)]
-        return tuple(dict.fromkeys(told))
+        clauses = [part for c in checks if c.blind and c.status != "refuted" for part in c.blind.split(NOR)]
+        return tuple(dict.fromkeys(clauses))
 
     def sentence(self) -> str:
         """Return the verdict with its main figure, in at most 40 words."""
         per = " per unit of distance" if self.unit else ""
         at_least = "" if self.exact or self.measured == math.inf else "at least "
-        found = f"the largest loss is {at_least}{'infinite' if self.measured == math.inf else f'{self.loss}{per}'}"
-        over = f"{found} over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'}"
+        loss = f"the largest loss is {at_least}{'infinite' if self.measured == math.inf else f'{self.loss}{per}'}"
+        over = f"{loss} over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'}"
         allowed = "no loss is excluded" if self.claimed == math.inf else f"the guarantee allows {self.limit}"
         if self.holds:
             return f"{self.line}: {over}, and {allowed}. Inputs that were not tried may lose more."
         if self.verdict == "inconclusive":
-            said = f"{over}, and {allowed}" if self.pairs else "nothing could be compared"
-            return f"{self.line}: {said}. The details explain why the result is inconclusive."
+            problem = f"{over}, and {allowed}" if self.pairs else "nothing could be compared"
+            return f"{self.line}: {problem}. The details explain why the result is inconclusive."
         failed = next((c.name for c in self.checks if c.status == "refuted"), "the release")
-        said = f"the check “{failed}” failed" if self.reason else f"{over}, where {allowed}"
-        return f"{self.line}: {said}. The details name what shows it."
+        problem = f"the check “{failed}” failed" if self.reason else f"{over}, where {allowed}"
+        return f"{self.line}: {problem}. The details name what shows it."
 
     def details(self) -> str:
         """Return the complete verdict in plain words, with what was proven, tested, and not detectable."""
@@ -240,7 +240,7 @@ class AuditReport:
     def lines(self) -> tuple[str, ...]:
         """Return :meth:`details` as paragraphs: :attr:`headline`, the evidence, and each of :meth:`parts`."""
         first = self.first()
-        parts = [f"{name.capitalize()}: {' '.join(said)}" for name, said in self.parts() if said]
+        parts = [f"{name.capitalize()}: {' '.join(sentences)}" for name, sentences in self.parts() if sentences]
         return (self.headline, _capital(first), *parts)
 
     def first(self) -> str:
@@ -249,20 +249,20 @@ class AuditReport:
         per = f" per unit of distance ({self.unit})" if self.unit else ""
         beyond = f" beyond δ = {scientific(self.delta)}" if self.delta else ""
         per += beyond if self.of == "one draw" else f" for {self.of}{beyond}"
-        found = (
+        loss = (
             "a released word is possible under one input and impossible under another (an infinite loss)"
             if self.measured == math.inf
             else f"the largest loss is {self.loss}{per}"
         )
         if not self.exact and self.measured < math.inf:
-            found = f"the loss is at least {self.loss}{per} (with {self.confidence:.0%} confidence)"
+            loss = f"the loss is at least {self.loss}{per} (with {self.confidence:.0%} confidence)"
         pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
         scope = f"over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'} ({pairs})"
         if self.verdict == "inconclusive":
             more = ""
             if self.claimed == math.inf and self.of != "the whole output" and self.measured > self.epsilon:
                 more = f". That exceeds the nominal ε = {number(self.epsilon)} of one draw, which is no guarantee"
-            return self.reason + (f" Measured {scope}: {found}{more}." if self.pairs else "")
+            return self.reason + (f" Measured {scope}: {loss}{more}." if self.pairs else "")
         claim = f"the guarantee allows {self.limit}"
         if self.delta:
             claim += f" with δ = {scientific(self.delta)}"
@@ -270,8 +270,8 @@ class AuditReport:
             claim += f" (one output at most {odds_text(self.claimed)} as likely)"
         if self.verdict == "refuted":
             tail = f" {self.witness.sentence()}" if self.witness else ""
-            return f"{self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
-        message = f"{scope}, {found}, and {claim}"
+            return f"{self.reason or f'{loss}, {scope}, where {claim}.'}{tail}"
+        message = f"{scope}, {loss}, and {claim}"
         if self.blind:
             message += f"; the draws could not detect {self.blind[0]}"
         if self.blind[1:]:
@@ -284,9 +284,9 @@ class AuditReport:
             return ()
         out: dict[str, list[str]] = {"proven": [], "tested": [], "not tested": []}
         for c in self.checks:
-            if c.status in out and (said := c.looked or c.reason):
-                out[c.status].append(_capital(said))
-        return tuple((name, tuple(dict.fromkeys(said))) for name, said in out.items())
+            if c.status in out and (sentence := c.looked or c.reason):
+                out[c.status].append(_capital(sentence))
+        return tuple((name, tuple(dict.fromkeys(sentence))) for name, sentence in out.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, with infinite numbers as "inf"."""

@@ -158,17 +158,17 @@ class Rewriter:
             raise Breach(originals[0] if originals else "", f"Observed for {way}.", reason)
         self.n += len(results)
         self.texts.update(originals)
-        for i, (text, result, own) in enumerate(zip(originals, results, streams, strict=True)):
+        for i, (text, result, noise) in enumerate(zip(originals, results, streams, strict=True)):
             self.task.check()
             self._beside(m, asked, way, text, result)
-            self._named(m, asked, way, originals, i, result, stream, own)
+            self._named(m, asked, way, originals, i, result, stream, noise)
             exposed = result.guarantee.exposed if result.seed is None else result.guarantee.exposed[:-1]
             if "alignment" not in result.can and ("alignment" not in m.can or result.pieces is not None):
                 asked.spelling.follow(text, result, exposed, distributions)
                 continue
             follow_steps(asked.spelling.document(text), way, result)
-            if not exposed and (kept := next((s.replacement for s in result.steps if s.action == "keep"), None)):
-                raise not_named(text, kept)
+            if not exposed and (copied := next((s.replacement for s in result.steps if s.action == "keep"), None)):
+                raise not_named(text, copied)
 
     def _beside(self, m: Mechanism, asked: _RewriteSubject, way: str, text: str, result: RewriteResult) -> None:
         """Check everything released with a text except the name of its noise."""
@@ -178,15 +178,15 @@ class Rewriter:
             same_guarantee(result, asked.guarantees[text])
         batch = result.batch if m.shares_draws else ""
         stated = {"mechanism": m.name, "options": m.config, "language": m.language, "batch": batch}
-        own = {
+        expected = {
             "mechanism": result.mechanism,
             "options": result.config,
             "language": result.language,
             "batch": result.batch,
         }
         for name, value in stated.items():
-            if own[name] is not value and own[name] != value:
-                message = f"For a rewrite of “{flat(text)}” ({way}), the {name} is {own[name]!r}, not {value!r}."
+            if expected[name] is not value and expected[name] != value:
+                message = f"For a rewrite of “{flat(text)}” ({way}), the {name} is {expected[name]!r}, not {value!r}."
                 raise Breach(text, message, f"the {name} released with a result differs from that of the mechanism.")
 
     def _named(
@@ -198,13 +198,13 @@ class Rewriter:
         i: int,
         result: RewriteResult,
         stream: NoiseStream,
-        own: NoiseStream,
+        noise: NoiseStream,
     ) -> None:
         """Check that the name of the noise is that of its stream. If it is not, compare with another text in the same
         place."""
         if m.shares_draws:
             return
-        same = result.noise_id == own.noise_id
+        same = result.noise_id == noise.noise_id
         first, other = asked.named.setdefault(way, (same, texts[i]))
         if same == first:
             return

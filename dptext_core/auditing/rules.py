@@ -32,9 +32,9 @@ class Breach(Exception):
     """A violation of a rule by a release. reason: a clause that ends with a full stop. told: the details for this
     release."""
 
-    def __init__(self, text: str, told: str, reason: str, at: str | None = None, other: str | None = None):
+    def __init__(self, text: str, details: str, reason: str, at: str | None = None, other: str | None = None):
         super().__init__(reason)
-        self.witness = Witness.of_rule(told, text, other, at=at, kind="release")
+        self.witness = Witness.of_rule(details, text, other, at=at, kind="release")
         self.reason = reason
 
 
@@ -54,10 +54,10 @@ def apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
     return tuple("…" * (start > 0) + t[start : at + around] + "…" * (at + around < len(t)) for t in (a, b))  # type: ignore[return-value]
 
 
-def dependence_breach(what: str, text: str, told: str, other: str) -> Breach:
+def dependence_breach(what: str, text: str, details: str, other: str) -> Breach:
     """Return the breach of metadata that differs between two texts that the guarantee compares."""
     reason = f"the {what} depends on the private text, although the guarantee covers both texts."
-    return Breach(text, told, reason, other=other)
+    return Breach(text, details, reason, other=other)
 
 
 def not_named(text: str, piece: str) -> Breach:
@@ -72,11 +72,11 @@ def not_named(text: str, piece: str) -> Breach:
 def same_guarantee(result: RewriteResult, stated: Guarantee) -> None:
     """Raise Breach if the guarantee of a result differs from the one that the mechanism states for its text. It is
     released with the text, so a difference may reveal something. The seed mark may differ."""
-    own = result.guarantee
+    claimed = result.guarantee
     if result.seed is not None:
-        own = dataclasses.replace(own, seeded=stated.seeded, exposed=own.exposed[:-1])
+        claimed = dataclasses.replace(claimed, seeded=stated.seeded, exposed=claimed.exposed[:-1])
     for f in dataclasses.fields(stated):
-        a, b = getattr(own, f.name), getattr(stated, f.name)
+        a, b = getattr(claimed, f.name), getattr(stated, f.name)
         if a != b and not (a != a and b != b):
             name = f"“{flat(result.original)}”"
             message = (
@@ -115,8 +115,8 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
             raise Breach(text, message, reason)
     spliced = skeleton.render(edits)
     if result.text != spliced.text:
-        own, rule = apart_at(result.text, spliced.text)
-        message = f"“{own}” was released for {name}, but its steps give “{rule}”."
+        released, rule = apart_at(result.text, spliced.text)
+        message = f"“{released}” was released for {name}, but its steps give “{rule}”."
         raise Breach(text, message, reason)
     for step in result.steps:
         if step.action != "delete" and result.text[slice(*step.out)] != step.replacement:
@@ -154,8 +154,8 @@ class Spelling:
         name, pieces = f"“{flat(original)}”", result.releases
         if (known := self._spelled(result)) is not None:
             if result.text != known:
-                own, rule = apart_at(result.text, known)
-                message = f"“{own}” was released for {name}, but its sampled tokens spell “{rule}”."
+                released, rule = apart_at(result.text, known)
+                message = f"“{released}” was released for {name}, but its sampled tokens spell “{rule}”."
                 raise Breach(original, message, PIECES)
             return
         self._covered(original, result, pieces)
@@ -165,9 +165,9 @@ class Spelling:
         drawn = tuple(p.text for p in pieces if p.drawn)
         text, whose = self._seen.setdefault(drawn, (result.text, original))
         if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
-            own, other = apart_at(result.text, text)
+            released, other = apart_at(result.text, text)
             message = (
-                f"The same pieces were sampled for two texts, but “{own}” and “{other}” were released."
+                f"The same pieces were sampled for two texts, but “{released}” and “{other}” were released."
             )
             raise Breach(original, message, "the text around sampled pieces depends on the private text.", other=whose)
         others = [p for p in pieces if not p.drawn]

@@ -47,20 +47,20 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
     order = np.argsort(p, kind="stable")
     cell = np.floor(np.cumsum(p[order]) * n / 50 * (1 - 1e-12)).astype(np.int64)
     _, cell = np.unique(cell, return_inverse=True)
-    expected, seen = np.bincount(cell, n * p[order]), np.bincount(cell, counts[order])
+    expected, observed = np.bincount(cell, n * p[order]), np.bincount(cell, counts[order])
     while len(expected) > 1 and expected[-1] < 50:
         expected[-2] += expected[-1]
-        seen[-2] += seen[-1]
-        expected, seen = expected[:-1], seen[:-1]
+        observed[-2] += observed[-1]
+        expected, observed = expected[:-1], observed[:-1]
     if len(expected) < 2:
         return single, worst
     if expected[0] < 50:
         expected[1] += expected[0]
-        seen[1] += seen[0]
-        expected, seen = expected[1:], seen[1:]
+        observed[1] += observed[0]
+        expected, observed = expected[1:], observed[1:]
     if len(expected) < 2:
         return single, worst
-    return min(1.0, 2 * min(single, float(chisquare(seen, expected).pvalue))), worst
+    return min(1.0, 2 * min(single, float(chisquare(observed, expected).pvalue))), worst
 
 
 def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
@@ -121,11 +121,11 @@ def estimate(
         count_samples(m, probes, half, stream.at("tested"), meter, (0.5, 0.7), rewriter),
     ]
     report = replace(report, draws=2 * half * len(probes))
-    outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for seen in both for w in seen))}
+    outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for sample in both for w in sample))}
     choose, test = (np.zeros((len(probes), len(outputs)), np.int64) for _ in range(2))
     for table, counts in ((choose, halves[0]), (test, halves[1])):
-        for row, seen in zip(table, counts, strict=True):
-            row[[outputs[w] for w in seen]] = list(seen.values())
+        for row, sample in zip(table, counts, strict=True):
+            row[[outputs[w] for w in sample]] = list(sample.values())
     apart = np.where(distances > 0, distances, np.nan)
     pairs = [(int(a), int(b)) for a, b in zip(*np.nonzero(np.isfinite(apart)), strict=True)]
     if not pairs:
@@ -171,8 +171,8 @@ def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
 def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0) -> tuple[float, np.ndarray]:
     """Return the set of outputs with the highest bound of ln (P_a − δ)/P_b on these counts, among sets of highest
     ratios."""
-    seen = np.flatnonzero(a)
-    order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
+    outputs = np.flatnonzero(a)
+    order = outputs[np.argsort(-(a[outputs] + 0.5) / (b[outputs] + 0.5), kind="stable")]
     ends = np.unique(np.geomspace(1, len(order), 24).astype(int)) - 1
     hits, others = np.cumsum(a[order])[ends], np.cumsum(b[order])[ends]
     value = np.log(np.maximum(lower_limit(hits, n, alpha) - delta, 1e-300)) - np.log(upper_limit(others, n, alpha))

@@ -58,11 +58,11 @@ def own_keys(m: Mechanism) -> list[str]:
 def in_two_processes(subject: Subject) -> Check | None:
     """Test that unseeded rewrites have different noise in two processes; None if the package creates the keys."""
     m = subject.m
-    if not (own := own_keys(m)):
+    if not (keys := own_keys(m)):
         return None
     if not is_importable(type(m)):
         reason = (
-            f"{type(m).__name__} generates its own noise if none is given ({', '.join(own)}), and another process "
+            f"{type(m).__name__} generates its own noise if none is given ({', '.join(keys)}), and another process "
             "cannot import it, so it is unknown whether that noise is fresh. Move it into a module."
         )
         return Check(NAME, "not tested", "", reason)
@@ -100,14 +100,14 @@ def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", _CHILD]
     pipe = subprocess.PIPE
-    made = [
+    results = [
         subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment, text=True)
         for _ in range(2)
     ]
     try:
-        out = [process.communicate(given, timeout=LONGEST)[0] for process in made]
+        out = [process.communicate(given, timeout=LONGEST)[0] for process in results]
     finally:
-        for process in made:
+        for process in results:
             process.kill()
             process.wait()
     first, second = (json.loads(text.splitlines()[-1]) if text.strip() else None for text in out)

@@ -99,11 +99,11 @@ def _compare_rewrites(st: Statement) -> None:
         return
     words = frozenset(w.casefold() for t in SHAPES for w in t.split() if w.isalpha())
     for text in SHAPES:
-        seen: dict[str, Counter] = {}
+        tallies: dict[str, Counter] = {}
         for r in st.subject.rewriter.fresh(low, text, DRAWS, seeds(), distributions=False):
             for kind, value in events(r, words):
-                seen.setdefault(kind, Counter())[value] += 1
-        counts.append(seen)
+                tallies.setdefault(kind, Counter())[value] += 1
+        counts.append(tallies)
     for a, b in combinations(range(len(SHAPES)), 2):
         for x, y in ((a, b), (b, a)):
             _compare_events(counts[x], counts[y], (SHAPES[x], SHAPES[y]), float(low.config.epsilon))

@@ -112,9 +112,9 @@ class _PieceLosses:
     ranks: list[float] = field(default_factory=list)
     differing: int | None = None
 
-    def add_ranks(self, result: RewriteResult, own: Sequence[TokenDistribution], noise: np.ndarray) -> bool:
+    def add_ranks(self, result: RewriteResult, distributions: Sequence[TokenDistribution], noise: np.ndarray) -> bool:
         """Add the quantile of each part; return False if the sampled candidate is unknown."""
-        for i, d in enumerate(own):
+        for i, d in enumerate(distributions):
             known = result.candidate(i)
             if known is None:
                 return False
@@ -123,23 +123,23 @@ class _PieceLosses:
 
     def compare(
         self,
-        own: Sequence[TokenDistribution],
+        distributions: Sequence[TokenDistribution],
         stated: Sequence[Sequence[TokenDistribution]],
         prepared: Sequence[Prepared],
         apart: np.ndarray,
         meter: Meter,
     ) -> None:
         """Compare the stated distributions of one rewrite's parts under each text, its own first."""
-        for i, d in enumerate(own):
+        for i, d in enumerate(distributions):
             column = [s[i] for s in stated]
             if not np.allclose(column[0].log_probs, d.log_probs, rtol=1e-9, atol=1e-9):
                 self.differing = i
                 return
             probes = [Probe(p.text, None, p.text, c, p, i, True) for p, c in zip(prepared, column, strict=True)]
-            value, found = largest_loss(probes, apart, meter)
+            value, location = largest_loss(probes, apart, meter)
             self.compared |= len(prepared) > 1
             if value > self.loss:
-                self.loss, self.witness = value, found
+                self.loss, self.witness = value, location
 
 
 def _piece_losses(
@@ -160,17 +160,17 @@ def _piece_losses(
         for k in range(_PIECEWISE):
             meter.at(0.75 + 0.05 * (a + k / _PIECEWISE) / len(texts))
             r = rewriter.one(m, t.prepared, noise_of(stream.at("pieces"), a, k))
-            own = [d for _, d in r.distributions()] if "distribution" in r.can else []
-            if "distribution" in r.can and len(own) < len(r.releases):
+            distributions = [d for _, d in r.distributions()] if "distribution" in r.can else []
+            if "distribution" in r.can and len(distributions) < len(r.releases):
                 return None
-            if not out.add_ranks(r, own, stream.at("ranks", a, k).uniforms(max(1, len(own)))):
+            if not out.add_ranks(r, distributions, stream.at("ranks", a, k).uniforms(max(1, len(distributions)))):
                 return None
             if k >= _CROSSED:
                 continue
             stated = [likelihood.given(p, r) for p in prepared]
             if any(s is None for s in stated):
                 return None
-            out.compare(own, [s for s in stated if s is not None], prepared, apart, meter)
+            out.compare(distributions, [s for s in stated if s is not None], prepared, apart, meter)
             if out.differing is not None:
                 return out
     return out
@@ -191,33 +191,33 @@ def every_piece(
     likelihood = piece_likelihood(m)
     if not pairs or guarantee.notion != "pure" or likelihood is None:
         return None
-    found = _piece_losses(m, likelihood, texts, pairs, stream, meter, rewriter)
-    if found is not None and found.differing is not None:
-        reason = f"piece {found.differing} of a rewrite is stated to come from two different distributions."
+    losses = _piece_losses(m, likelihood, texts, pairs, stream, meter, rewriter)
+    if losses is not None and losses.differing is not None:
+        reason = f"piece {losses.differing} of a rewrite is stated to come from two different distributions."
         return replace(report, verdict="refuted", sampler_p=0.0, reason=reason)
-    if found is None or not found.compared:
+    if losses is None or not losses.compared:
         return None
-    p = _uniform(found.ranks)
+    p = _uniform(losses.ranks)
     allowed = guarantee.epsilon if claim is None else min(claim, guarantee.epsilon)
     message = (
         f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
     )
     tested = (
-        f"{len(found.ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow their stated distributions "
+        f"{len(losses.ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow their stated distributions "
         f"(p = {p:.2g})."
     )
     report = replace(
         report,
         claimed=allowed,
-        measured=found.loss,
+        measured=losses.loss,
         exact=True,
-        witness=found.witness,
+        witness=losses.witness,
         of="each piece, given those before it",
         proven=message,
         tested=tested,
         sampler_p=p,
     )
-    if found.loss > allowed * (1 + TOLERANCE) + TOLERANCE:
+    if losses.loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted")
     if p < _LEVEL:
         reason = "pieces do not follow the distributions that the mechanism states of them."

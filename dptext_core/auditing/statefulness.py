@@ -77,10 +77,10 @@ def at_first(subject: Subject) -> Check | None:
     for k, text in enumerate(every):
         way = [*WAYS][k % len(WAYS)]
         # Half of the texts get a new instance, half one that has rewritten others.
-        own = new_instance(m) if k // len(WAYS) % 2 == 0 else fresh
+        instance = new_instance(m) if k // len(WAYS) % 2 == 0 else fresh
         seeds = [noise_of(stream, k, j) for j in range(times)]
         subject.meter.at(0.96)
-        for number, result in enumerate(WAYS[way](subject.rewriter, own, text, seeds)):
+        for number, result in enumerate(WAYS[way](subject.rewriter, instance, text, seeds)):
             released.append((way, number, text, result))
     if chances:
         return _by_chances(subject, m, released, times)
@@ -121,25 +121,25 @@ def _by_chances(
     stated = new_instance(m)
     reader = ReleaseReader(stated, subject.meter)
     prepared = {text: stated.prepare(text, task=subject.meter.task) for text in {r[2] for r in released}}
-    seen = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
-    draws = sum(len(s) for *_, s in seen)
+    observed = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
+    draws = sum(len(s) for *_, s in observed)
     if not draws:
         return None
-    groups = {f"the {_NUMBERS[j]} rewrites": [s for s in seen if s[1] == j] for j in range(times)}
+    groups = {f"the {_NUMBERS[j]} rewrites": [s for s in observed if s[1] == j] for j in range(times)}
     groups |= {
-        f"the {_NUMBERS[j]} rewrites of {way}": [s for s in seen if s[:2] == (way, j)]
+        f"the {_NUMBERS[j]} rewrites of {way}": [s for s in observed if s[:2] == (way, j)]
         for way in WAYS
         for j in range(times)
     }
-    groups |= {f"the {_NUMBERS[s[1]]} rewrite of “{s[2]}”, by {s[0]},": [s] for s in seen}
+    groups |= {f"the {_NUMBERS[s[1]]} rewrite of “{s[2]}”, by {s[0]},": [s] for s in observed}
     epsilon = float(m.config.epsilon)
     looked = f"The first {times} rewrites of {len(prepared)} new texts, in {len(WAYS)} ways, at ε = {epsilon:.3g}"
-    found: list[tuple[float, str]] = []
+    tails: list[tuple[float, str]] = []
     for name, members in groups.items():
         mine = [s for *_, some in members for s in some]
         if any(s.hit for s in mine):
-            found.append((too_many(sum(s.hit for s in mine), np.array([s.chance for s in mine])), name))
-    if found and (best := min(found))[0] * len(groups) < LEVEL:
+            tails.append((too_many(sum(s.hit for s in mine), np.array([s.chance for s in mine])), name))
+    if tails and (best := min(tails))[0] * len(groups) < LEVEL:
         mine = [s for *_, some in groups[best[1]] for s in some]
         message = (
             f"In {best[1]} {sum(s.hit for s in mine)} of {len(mine)} words were unchanged, but the stated "
@@ -149,8 +149,8 @@ def _by_chances(
         witness = Witness.of_rule(message, text)
         reason = "the first rewrites of a text leave words unchanged more often than stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
-    mean = float(np.mean([s.chance for *_, some in seen for s in some]))
-    of_text = max(1, draws // len(seen))
+    mean = float(np.mean([s.chance for *_, some in observed for s in some]))
+    of_text = max(1, draws // len(observed))
     enough = least_hits(of_text, mean, LEVEL / len(groups))
     occasions = len(prepared)
     leak = (

@@ -218,13 +218,13 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
     texts = [t for t in texts if t.results and "distribution" in t.results[0].can and t.results[0].releases]
     prepared = {t.text: m.prepare(t.text, task=subject.meter.task) for t in texts}
 
-    def column(found: list[Probe]) -> None:
-        found = [p for p in found if p.d.draws is None]
+    def column(probes: list[Probe]) -> None:
+        probes = [p for p in probes if p.d.draws is None]
         apart = [
-            [1.0 if a is not b and m.audit_support.adjacent(a.text, b.text) else np.nan for b in found] for a in found
+            [1.0 if a is not b and m.audit_support.adjacent(a.text, b.text) else np.nan for b in probes] for a in probes
         ]
         if np.isfinite(np.array(apart)).any():
-            out.append(Column(found, np.array(apart)))
+            out.append(Column(probes, np.array(apart)))
 
     def probe(t: StatedText, d: object, i: int) -> Probe:
         return Probe(t.text, None, t.text, d, prepared[t.text], i, True)  # type: ignore[arg-type]

@@ -44,10 +44,10 @@ class TappedStream(NoiseStream):
     @classmethod
     def of(cls, stream: NoiseStream, tape: Tape, path: tuple[int | str, ...] = ()) -> TappedStream:
         """Return the stream, recorded on this tape."""
-        made = object.__new__(cls)
-        made.seed, made._key, made._block, made._numbers = stream.seed, stream._key, stream._block, stream._numbers
-        made._path, made._tape = path, tape
-        return made
+        value = object.__new__(cls)
+        value.seed, value._key, value._block, value._numbers = stream.seed, stream._key, stream._block, stream._numbers
+        value._path, value._tape = path, tape
+        return value
 
     def at(self, *path: int | str) -> TappedStream:
         return self.of(super().at(*path), self._tape, (*self._path, *path))

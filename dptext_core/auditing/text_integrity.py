@@ -34,20 +34,20 @@ def released_text(subject: Subject) -> Check:
     texts = list(dict.fromkeys([*texts, hostile(texts)]))
     try:
         _rewrite(subject, m, texts, seeds)
-        for said, other in other_options(m):
+        for changes, other in other_options(m):
             try:
                 subject.rewriter.listed(other, [texts[-1], TEXTS[0]], seeds())
             except (Cancelled, Busy, Breach):
                 raise
             except Exception:  # errors with other options are outside this audit, as long as nothing is released
                 continue
-            subject.rewriter.variants.append(said)
+            subject.rewriter.variants.append(changes)
     except (Cancelled, Busy, ModelUnavailable):
         raise
     except DPTextError:
-        if (found := of_errors(m, texts)) is None:
+        if (violation := of_errors(m, texts)) is None:
             raise
-        return Check(NAME, "refuted", "", found.reason, found.witness, draws=subject.rewriter.n)
+        return Check(NAME, "refuted", "", violation.reason, violation.witness, draws=subject.rewriter.n)
     except Breach as breach:
         return Check(NAME, "refuted", "", breach.reason, breach.witness, draws=subject.rewriter.n)
     return of_all(subject)
@@ -95,21 +95,21 @@ def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
     out: list[tuple[str, Mechanism]] = []
     wanted = []
     for field in dataclasses.fields(m.config):
-        own = getattr(m.config, field.name)
+        current = getattr(m.config, field.name)
         meta = option_meta(field)
         if meta.used_with is not None and getattr(m.config, meta.used_with[0]) != meta.used_with[1]:
             continue
-        values = {"flag": (not own,), "choice": meta.choices}.get(meta.kind) or ()
-        wanted.append([(field.name, v) for v in values if v != own and not meta.changes_distribution])
+        values = {"flag": (not current,), "choice": meta.choices}.get(meta.kind) or ()
+        wanted.append([(field.name, v) for v in values if v != current and not meta.changes_distribution])
     for k in range(max(map(len, wanted), default=0)):
-        other, said = m, list[str]()
+        other, changes = m, list[str]()
         for name, value in (values[k] for values in wanted if len(values) > k):
             changed = _with_option(other, name, value)
             if changed is not None:
                 other = changed
-                said.append(f"{name} = {value}")
-        if said:
-            out.append((", ".join(said), other))
+                changes.append(f"{name} = {value}")
+        if changes:
+            out.append((", ".join(changes), other))
     return out
 
 

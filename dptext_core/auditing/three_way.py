@@ -58,9 +58,9 @@ def three_together(subject: Subject) -> Check | None:
     if m.by_word is not None and stated.distribution(words[0], 0).draws is not None:
         return None
     reader = ReleaseReader(stated, meter)
-    own = stated.prepare(text, task=meter.task)
+    text_prepared = stated.prepare(text, task=meter.task)
     results = subject.rewriter.fresh(m, m.prepare(text, task=meter.task), TIMES, noise_of(stream, 0))
-    tables = {"draws of a text": _draw_positions(reader, own, results, stream.at("jitter"))}
+    tables = {"draws of a text": _draw_positions(reader, text_prepared, results, stream.at("jitter"))}
     if m.by_word is not None:
         one = stated.prepare(words[0], task=meter.task)
         rows = []
@@ -73,12 +73,12 @@ def three_together(subject: Subject) -> Check | None:
 
 def _draw_positions(reader: ReleaseReader, prepared: Prepared, results: list[RewriteResult], stream) -> np.ndarray:
     """Return the quantile of each draw, float64 (results, places); NaN if unknown."""
-    seen = [{s.place: s for s in reader.read(prepared, r)} for r in results]
-    places = sorted({p for one in seen for p in one})[: 2 * PLACES] or [0]
+    positions = [{s.place: s for s in reader.read(prepared, r)} for r in results]
+    places = sorted({p for one in positions for p in one})[: 2 * PLACES] or [0]
     jitter = stream.uniforms(len(results) * len(places)).reshape(len(results), -1)
     out = np.full(jitter.shape, np.nan)
     below: dict[int, tuple[np.ndarray, object]] = {}
-    for a, one in enumerate(seen):
+    for a, one in enumerate(positions):
         for b, place in enumerate(places):
             s = one.get(place)
             if s is None or s.at is None or s.d.draws is not None:

@@ -268,8 +268,8 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
             else c
             for c in report.checks
         ]
-        made = subject.rewriter
-        report = replace(report, checks=(*checks, *later), texts=len(made.texts), rewrites=made.n)
+        rewriter = subject.rewriter
+        report = replace(report, checks=(*checks, *later), texts=len(rewriter.texts), rewrites=rewriter.n)
     report = replace(report, draws=sum(c.draws for c in report.checks))
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:
@@ -395,7 +395,7 @@ def _describe_proof(report: AuditReport, guarantee: Guarantee, known: bool, exem
     return f"From the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
-def _describe_releases(tested: ReleaseFindings, own: float) -> str:
+def _describe_releases(tested: ReleaseFindings, own_epsilon: float) -> str:
     if not tested.draws:
         return ""
     message = (
@@ -407,7 +407,7 @@ def _describe_releases(tested: ReleaseFindings, own: float) -> str:
         fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
         message += f". Words that are unchanged in {fresh} too many of the fresh draws would have been detected, or in "
         message += f"{each_way} too many for each way to rewrite"
-        if tested.leak_epsilon < own:
+        if tested.leak_epsilon < own_epsilon:
             message += f" (at ε = {epsilon}, where almost no word is unchanged, so a leak shows best)"
     return message + "."
 

@@ -80,10 +80,10 @@ def stated_words(subject: Subject) -> Check | None:
         if len(probes) < 2:
             continue
         apart = _apart(m, guarantee, probes)
-        value, found, compared = _compare_pairs(subject, probes, apart)
+        value, location, compared = _compare_pairs(subject, probes, apart)
         pairs += compared
         if value > worst:
-            worst, witness = value, found
+            worst, witness = value, location
         after = {"metric": _AFTER, "group": 20}.get(guarantee.notion)
         before = [] if after is None else probes[-after:]
         if guarantee.notion == "pure" and all(p.d.candidates is probes[0].d.candidates for p in probes):
@@ -93,9 +93,9 @@ def stated_words(subject: Subject) -> Check | None:
             names = probes[0].d.candidates
     if high is not None and (widest := _widest_gap(names, *high))[0] > worst:
         worst, witness = widest
-    whole = len(chosen) == len(words)
-    part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
-    blind = "" if whole else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
+    every = len(chosen) == len(words)
+    part = f"all {len(words):,}" if every else f"{len(chosen):,} of the {len(words):,}"
+    blind = "" if every else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
     looked = (
         f"The stated distributions of {part} words of the vocabulary over all outputs, in {pairs:,} pairs of near words"
     )
@@ -253,8 +253,8 @@ def released_words(subject: Subject) -> Check | None:
     suspects = _suspects(first_round, second_round)
     tests = 1 + len(suspects)
     epsilon = float(m.config.epsilon)
-    whole = len(chosen) == len(words)
-    part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
+    is_complete = len(chosen) == len(words)
+    part = f"all {len(words):,}" if is_complete else f"{len(chosen):,} of the {len(words):,}"
     looked = f"{part[0].upper()}{part[1:]} words of the vocabulary, each rewritten twice at ε = {epsilon:.3g}"
     hits = dict.fromkeys(suspects, 0)
     wanted = dict(suspects)
@@ -267,7 +267,7 @@ def released_words(subject: Subject) -> Check | None:
     if (witness := _least_likely(m, reader, hits, tests)) is not None:
         reason = "the releases of one word of the vocabulary do not follow its stated distribution."
         return Check(RELEASED, "refuted", f"{looked}.", reason, witness, draws=draws)
-    blind = "" if whole else f"a leak of one of the {len(words) - len(chosen):,} words that were not rewritten"
+    blind = "" if is_complete else f"a leak of one of the {len(words) - len(chosen):,} words that were not rewritten"
     usual = float(np.median(bounds(first)))
     leak = _one_word(usual, LEVEL / tests)
     same = f"a word that has the same output in fewer than {format_share(leak)} of its rewrites"
@@ -294,16 +294,16 @@ def _least_likely(
     m: Mechanism, reader: ReleaseReader, hits: Mapping[tuple[str, str], int], tests: int
 ) -> Witness | None:
     """Return the word whose equal outputs in AGAIN rewrites refute its stated distribution."""
-    found: list[tuple[float, str, str, int, float]] = []
+    tails: list[tuple[float, str, str, int, float]] = []
     for (word, became), n in hits.items():
         if n >= AGAIN // 3:  # fewer refute no distribution
             d = reader.stated(m.prepare(word), 0)
             at = None if d is None else reader.places(d).get(became)
             p = 0.0 if d is None or at is None else float(bounds(d)[at].sum())
-            found.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
-    if not found or min(found)[0] * tests >= LEVEL:
+            tails.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
+    if not tails or min(tails)[0] * tests >= LEVEL:
         return None
-    _, word, became, n, p = min(found)
+    _, word, became, n, p = min(tails)
     message = (
         f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {float(m.config.epsilon):.3g}; the stated "
         f"distribution gives it {p:.2g}."

@@ -78,10 +78,10 @@ class InputWatch:
 
     def _stamp(self) -> tuple[int, ...]:
         try:
-            found = os.stat(self._file)
+            stat = os.stat(self._file)
         except OSError as error:
             raise self._lost(error) from None
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
     def _lost(self, error: OSError) -> InputError:
         if isinstance(error, FileNotFoundError):

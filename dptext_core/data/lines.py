@@ -65,15 +65,15 @@ class TextLines:
 
 
 def _split_at_returns(file: BinaryIO) -> Iterator[bytes]:
-    rest = b""
+    remainder = b""
     while data := file.read(1 << 16):
-        *whole, rest = (rest + data).splitlines(keepends=True)
-        yield from whole
-        if len(rest) > LONGEST:
-            yield rest
+        *lines, remainder = (remainder + data).splitlines(keepends=True)
+        yield from lines
+        if len(remainder) > LONGEST:
+            yield remainder
             return
-    if rest:
-        yield rest
+    if remainder:
+        yield remainder
 
 
 def too_long(name: str, number: int) -> InputError:

@@ -63,10 +63,10 @@ class Mechanism(PreparationBase):
             cls.check_never(Blocklist(frozenset(words)), config)
         if config.epsilon is None:
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
-        made = cls.of_config(cls.resolve(config))
+        mechanism = cls.of_config(cls.resolve(config))
         if isinstance(config.epsilon, tuple):
-            require_alignment(made, "takes one ε, not a list of them")
-        return made
+            require_alignment(mechanism, "takes one ε, not a list of them")
+        return mechanism
 
     @classmethod
     def of_config(cls, config: Any) -> Self:
@@ -84,10 +84,10 @@ class Mechanism(PreparationBase):
         needed = {f.name: v for f in dataclasses.fields(config) if (v := getattr(config, f.name)) != f.default}
         needed["epsilon"] = config.epsilon
         for name in [name for name in needed if name != "epsilon"]:
-            rest = {k: v for k, v in needed.items() if k != name}
+            others = {k: v for k, v in needed.items() if k != name}
             try:
-                if cls.create(**rest).config == config:
-                    needed = rest
+                if cls.create(**others).config == config:
+                    needed = others
             except DPTextError:
                 pass
         return Setting.of(self.name, **needed)
@@ -384,8 +384,8 @@ class Mechanism(PreparationBase):
         *more : Condition or str
             More conditions; a plain string is a custom one.
         """
-        count, kept, *others = self.adjacency_conditions
-        return Adjacency(count, kept, *more, *others)
+        count, kept_tokens, *others = self.adjacency_conditions
+        return Adjacency(count, kept_tokens, *more, *others)
 
     def _exposed_beside(
         self, reasons: Sequence[str | None], stop: Lexicon | None, *more: str

@@ -264,13 +264,13 @@ def by_places(
         alike = [b for b, every in enumerate(steps) if len(every) == n]
         if not alike:
             continue
-        own = frames[a] if frames else frame(m, text, task)
+        own_frame = frames[a] if frames else frame(m, text, task)
         fitting = []
         for b in alike:
-            edits = _edits(own.steps, steps[b])
-            if edits is not None and _rendered(m, own, edits) == results[b].text:
+            edits = _edits(own_frame.steps, steps[b])
+            if edits is not None and _rendered(m, own_frame, edits) == results[b].text:
                 fitting.append(b)
-        drawn = [i for i, s in enumerate(own.steps) if s.action == "replace" and (only is None or i in only[n])]
+        drawn = [i for i, s in enumerate(own_frame.steps) if s.action == "replace" and (only is None or i in only[n])]
         words = [{i: steps[b][i].replacement for i in drawn} for b in fitting]
         if fitting:
             out[a, fitting] = chances.in_places(text, words, task)
@@ -284,21 +284,21 @@ def differing_places(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
     groups: dict[int, list[list[str]]] = {}
     for text in texts:
         groups.setdefault(len(text.document.words), []).append([w.casefold() for w in text.document.words])
-    found: dict[int, frozenset[int]] = {}
+    places: dict[int, frozenset[int]] = {}
     for n, rows in groups.items():
         words = {w for column in zip(*rows, strict=True) if len(set(column)) > 1 for w in column}
-        found[n] = frozenset(i for i in range(n) if any(row[i] in words for row in rows))
-    return found
+        places[n] = frozenset(i for i in range(n) if any(row[i] in words for row in rows))
+    return places
 
 
-def _rendered(m: Mechanism, own: Frame, edits: Sequence[Edit]) -> str:
-    return finished(m.config, own.skeleton, [e.text for e in edits])[0].render(edits).text
+def _rendered(m: Mechanism, own_frame: Frame, edits: Sequence[Edit]) -> str:
+    return finished(m.config, own_frame.skeleton, [e.text for e in edits])[0].render(edits).text
 
 
-def _edits(own: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
+def _edits(own_steps: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
     """Return the released words at the places of another text; None if they cannot occur there."""
     out = []
-    for mine, theirs in zip(own, released, strict=True):
+    for mine, theirs in zip(own_steps, released, strict=True):
         if (mine.action == "delete") != (theirs.action == "delete"):
             return None
         if mine.action == theirs.action == "replace" and mine.capital != theirs.capital:
@@ -332,10 +332,10 @@ def of_words(
                 out[j] += known[word]
             continue
         if id(d.candidates) not in places:
-            found: dict[str, list[int]] = {}
+            indices: dict[str, list[int]] = {}
             for k, word in enumerate(d.candidates):
-                found.setdefault(word.casefold(), []).append(k)
-            places[id(d.candidates)] = d.candidates, found
+                indices.setdefault(word.casefold(), []).append(k)
+            places[id(d.candidates)] = d.candidates, indices
         at = places[id(d.candidates)][1]
         for j, words in enumerate(released):
             out[j] += _ln_sum(d, np.array(at.get(words[i].casefold(), ()), np.int64))

@@ -94,16 +94,16 @@ def unregister(name: str) -> None:
     del registered[name]
 
 
-def _take(_name: str, found: Any) -> bool:
+def _take(_name: str, component: Any) -> bool:
     """Register what an entry point returns: a mechanism, or a function that registers some."""
-    if isinstance(found, type) and issubclass(found, Mechanism):
+    if isinstance(component, type) and issubclass(component, Mechanism):
         # Its module, which several entry points may name, may have registered it already.
-        if found not in registered.values():
-            register(found)
+        if component not in registered.values():
+            register(component)
         return True
-    if not callable(found) or isinstance(found, type):
+    if not callable(component) or isinstance(component, type):
         raise ConfigError("The entry point names neither a Mechanism nor a function that registers some.")
-    found()
+    component()
     return False
 
 

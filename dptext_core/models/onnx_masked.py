@@ -73,12 +73,12 @@ class OnnxModel:
         for t, (length, asked) in enumerate(texts):
             groups[length, bucket(len(asked))].append(t)
         if len(groups) == 1 and len({len(asked) for _, asked in texts}) == 1:
-            found = self._found(texts[0][0], [asked for _, asked in texts])[:, : len(texts[0][1])]
-            return found.reshape(begins[-1], self.candidates)
+            logits = self._found(texts[0][0], [asked for _, asked in texts])[:, : len(texts[0][1])]
+            return logits.reshape(begins[-1], self.candidates)
         out = np.empty((begins[-1], self.candidates), np.float32)
         for (length, _), some in groups.items():
-            found = self._found(length, [texts[t][1] for t in some])
-            for t, rows in zip(some, found, strict=True):
+            logits = self._found(length, [texts[t][1] for t in some])
+            for t, rows in zip(some, logits, strict=True):
                 out[begins[t] : begins[t + 1]] = rows[: len(texts[t][1])]
         return out
 

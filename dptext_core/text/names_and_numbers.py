@@ -45,15 +45,15 @@ def names_and_numbers(document: Document) -> dict[int, str]:
         In the order of the tokens.
     """
     clues = document.language.clues
-    found: dict[int, str] = {}
+    kinds: dict[int, str] = {}
     for k, (kind, text) in enumerate(zip(document.kinds, document.words, strict=True)):
         if kind not in ("word", "number"):
             continue
         if text.islower() and text.isalpha() and len(text) > 1 and text not in clues.without_capital:
             continue  # most words
         if written_as := _kind(document, clues, k):
-            found[k] = written_as
-    return found
+            kinds[k] = written_as
+    return kinds
 
 
 def plain_form(text: str) -> str:

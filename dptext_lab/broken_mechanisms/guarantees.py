@@ -146,8 +146,8 @@ class TinyMetric(TinyResponse):
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         nearest = np.where(np.eye(len(self.table), dtype=bool), np.inf, self.table).min(axis=1)
-        own = {"near": float(np.median(nearest)), "largest": float(self.table.max())}
-        return super().guarantee_fields(epsilon) | {"metric": "Manhattan distance of four numbers"} | own
+        distances = {"near": float(np.median(nearest)), "largest": float(self.table.max())}
+        return super().guarantee_fields(epsilon) | {"metric": "Manhattan distance of four numbers"} | distances
 
 
 # --- totals

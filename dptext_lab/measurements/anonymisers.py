@@ -126,7 +126,7 @@ def asked_texts(texts: Iterable[MarkedText], n: int, planner: Mechanism) -> list
     The marked spans are identifying; in a text whose marks are incomplete, the spans that the rules flag are. planner:
     splits a text into words and has their ranks.
     """
-    found: list[AskedText] = []
+    asked_list: list[AskedText] = []
     for marked in texts:
         document = Document.parse(marked.text, planner.language)
         lists = _identifying(marked, document)
@@ -134,10 +134,10 @@ def asked_texts(texts: Iterable[MarkedText], n: int, planner: Mechanism) -> list
         hidden = {document.words[token].casefold() for token in lists}
         other = next((x for word in content_words(planner, marked.text) if (x := _near(word, hidden, planner))), None)
         if identifying and other:
-            found.append(AskedText(len(found), marked.text, {IDENTIFYING: identifying, OTHER: other}))
-        if len(found) == n:
+            asked_list.append(AskedText(len(asked_list), marked.text, {IDENTIFYING: identifying, OTHER: other}))
+        if len(asked_list) == n:
             break
-    return found
+    return asked_list
 
 
 def _identifying(marked: MarkedText, document: Document) -> dict[int, str]:
@@ -231,11 +231,11 @@ def attack_block(
             prepared, hits = variant.prepare(t.text), dict[str, list[bool]]()
             for seed in SEEDS[:ATTACKED]:
                 result = variant.rewrite(prepared, stream=NoiseStream(seed).at(data, t.number))
-                for attacker, found in best.guesses(variant, result)[0].items():
-                    hits.setdefault(attacker, []).extend(found)
+                for attacker, outcomes in best.guesses(variant, result)[0].items():
+                    hits.setdefault(attacker, []).extend(outcomes)
             words.append(max(map(len, hits.values())))
-            for attacker, found in hits.items():
-                right.setdefault(attacker, []).append(sum(found))
+            for attacker, outcomes in hits.items():
+                right.setdefault(attacker, []).append(sum(outcomes))
         yield {"name": anonymiser.name, "data": data, "text": t.number, "words": words, "right": right}
 
 
@@ -259,16 +259,16 @@ def rows_of(lines: Iterable[Mapping[str, Any]], attacked: Iterable[Mapping[str, 
     """Return a row for each anonymiser, data set and ε, over the first texts that all anonymisers of the set have.
     attacked: the lines of attackers. A row has their results if each of its texts has such a line.
     """
-    found = {(line["name"], line["data"], line["text"]): line for line in attacked}
+    attacks = {(line["name"], line["data"], line["text"]): line for line in attacked}
     groups: dict[str, dict[str, dict[int, Mapping[str, Any]]]] = {}
     for line in lines:
         groups.setdefault(line["data"], {}).setdefault(line["name"], {})[line["text"]] = line
     rows = []
     for data, by_name in groups.items():
-        n = min(next(i for i in range(len(own) + 1) if i not in own) for own in by_name.values())
+        n = min(next(i for i in range(len(numbers) + 1) if i not in numbers) for numbers in by_name.values())
         for by_text in by_name.values() if n else ():
             some = [by_text[i] for i in range(n)]
-            guessed = [found.get((line["name"], data, line["text"])) for line in some]
+            guessed = [attacks.get((line["name"], data, line["text"])) for line in some]
             for k, epsilon in enumerate(some[0]["epsilons"] or [None]):
                 columns = {c: [line[c][k] for line in some] for c in (*FACTS, "cosine")}
                 means: dict[str, Any] = {c: six_digits(float(np.mean(values))) for c, values in columns.items()}

@@ -63,7 +63,7 @@ def epsilons(setting: Setting) -> tuple[float, float]:
 
 def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
     """Return one row of the table."""
-    own = report.to_dict()
+    data = report.to_dict()
     columns = (
         "notion",
         "epsilon",
@@ -85,7 +85,7 @@ def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
         "leak_epsilon",
     )
     out = setting.to_dict()
-    out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in columns}
+    out |= {k: float(f"{data[k]:.6g}") if isinstance(data[k], float) else data[k] for k in columns}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out
 

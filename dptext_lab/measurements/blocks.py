@@ -29,9 +29,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a file except an incomplete last one. A missing file has none."""
     if not path.is_file():
         return []
-    whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
+    complete, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
     try:
-        return [json.loads(line) for line in whole.splitlines()]
+        return [json.loads(line) for line in complete.splitlines()]
     except ValueError as error:
         raise InputError(f"{path.name} has a line that is not JSON: {error}. Name another file.") from error
 
@@ -70,9 +70,9 @@ def append_blocks(
     every = list(names)
     with path.open("a", encoding="utf-8") as file:
         for start in range(0, max(map(len, texts.values()), default=0), BLOCK):
-            for data, own in texts.items():
+            for data, set_texts in texts.items():
                 for name in every:
-                    block = [t for t in own[start : start + BLOCK] if not is_done((name, data, t.number))]
+                    block = [t for t in set_texts[start : start + BLOCK] if not is_done((name, data, t.number))]
                     if not block:
                         continue
                     began = time.process_time()

@@ -41,11 +41,11 @@ def plus_minus(mean: float, half: float | None) -> str:
     return f"{mean:.3f} (interval unknown)" if half is None else f"{mean:.3f} ± {half:.3f}"
 
 
-def write_rows(path: Path, whole: Mapping[str, Any], first: str) -> None:
+def write_rows(path: Path, content: Mapping[str, Any], first: str) -> None:
     """Write compact JSON with one line for each object that begins with the key ``first``, for readable diffs.
 
     Raises InputError if the file cannot be written, and ValueError for a number that JSON does not have."""
-    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacement(path) as beside:  # atomic, because a table may be written row by row

@@ -264,14 +264,14 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
     tokens = [sum(len(Document.parse(t).tokens) for t in some) for _, some in runs]
     for mechanism, some in runs:
         mechanism.rewrite(some)
-    found: list[list[float]] = [[] for _ in runs]
+    rates_of: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
-        for (mechanism, some), n, speeds in zip(runs, tokens, found, strict=True):
+        for (mechanism, some), n, speeds in zip(runs, tokens, rates_of, strict=True):
             start = time.process_time()
             mechanism.rewrite(some)
             speeds.append(n / (time.process_time() - start))
     metric = measure("tokens_per_second")
-    for setting, (mechanism, _), n, speeds in zip(settings, runs, tokens, found, strict=True):
+    for setting, (mechanism, _), n, speeds in zip(settings, runs, tokens, rates_of, strict=True):
         value, low, high = (float(f"{x:.4g}") for x in (np.median(speeds), min(speeds), max(speeds)))
         at = setting.at(float(mechanism.config.epsilon))  # type: ignore[arg-type]
         rows.append(Row(at, "builtin", metric.task, metric.name, value, low, high, n, rounds, ""))

@@ -92,12 +92,12 @@ def flag_spans(document: Document, name: str, allowlist: Sequence[str] = ()) -> 
     """
     allowed = allowed_tokens(document, allowlist)
     out: list[FlaggedSpan] = []
-    for found in detector(name)(document.text, document.language):
-        first, end = _tokens(document, found.span)
+    for span in detector(name)(document.text, document.language):
+        first, end = _tokens(document, span.span)
         for is_allowed, run in groupby(range(first, end), allowed.__contains__):
             tokens = list(run)
             if not is_allowed:
-                out.append(FlaggedSpan(found.kind, tokens[0], tokens[-1] + 1))
+                out.append(FlaggedSpan(span.kind, tokens[0], tokens[-1] + 1))
     return tuple(out)
 
 
@@ -107,22 +107,22 @@ def flag_tokens(document: Document, name: str, allowlist: Sequence[str] = ()) ->
     """
     allowed = allowed_tokens(document, allowlist)
     find = detector(name)
-    found: list[tuple[int, str, str, str]] = []
+    flagged: list[tuple[int, str, str, str]] = []
     for span in find(document.text, document.language):
         tokens = _tokens(document, span.span)
         for place, (start, _) in enumerate(span.words):
             token = bisect_left(document.starts, start)
             if token not in allowed:
                 form = _form(document, span, token, place, tokens, find.reads_context)
-                found.append((token, span.kind, form, plain_form(document.words[token])))
+                flagged.append((token, span.kind, form, plain_form(document.words[token])))
     # "Haddad" alone is the family name of "Omar Haddad", so both get the same stand-in.
-    families = {word for _, _, form, word in found if form == "family name"}
+    families = {word for _, _, form, word in flagged if form == "family name"}
     flags: list[Flag] = []
-    seen: dict[tuple[str, str], int] = {}
-    for token, kind, form, word in found:
+    firsts: dict[tuple[str, str], int] = {}
+    for token, kind, form, word in flagged:
         if form == "first name" and word in families:
             form = "family name"
-        flags.append(Flag(token, kind, form, seen.setdefault((form, word), token)))
+        flags.append(Flag(token, kind, form, firsts.setdefault((form, word), token)))
     return tuple(flags)
 
 

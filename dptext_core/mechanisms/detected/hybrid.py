@@ -92,13 +92,13 @@ class HybridPrepared(Prepared):
         """Return the inner mechanism's prepared text with these stand-ins; the most recent ones keep their scores."""
         key = tuple(words[flag.token] for flag in self.flags)
         with self._lock:
-            found = self._texts.get(key)
-            if found is None:
-                found = self.plan.with_document(substitute(self.plan.document, words))
-                self._texts[key] = found
+            prepared_text = self._texts.get(key)
+            if prepared_text is None:
+                prepared_text = self.plan.with_document(substitute(self.plan.document, words))
+                self._texts[key] = prepared_text
                 if len(self._texts) > KEPT:
                     del self._texts[next(iter(self._texts))]
-        return found
+        return prepared_text
 
 
 def substitute(document: Document, words: Mapping[int, str]) -> Document:
@@ -222,9 +222,9 @@ class HybridMechanism(Mechanism):
 
     def draw(self, prepared: HybridPrepared, stream: NoiseStream) -> dict[int, str]:
         """Return a stand-in for each flagged token. Equal words share theirs."""
-        own = stream.at(STREAM)
+        stand_in_stream = stream.at(STREAM)
         return {
-            flag.token: channel.candidates[channel.draw(0.0, own.at(flag.same))]
+            flag.token: channel.candidates[channel.draw(0.0, stand_in_stream.at(flag.same))]
             for flag, channel in zip(prepared.flags, self.channels(prepared).values(), strict=True)
         }
 
@@ -378,8 +378,8 @@ class HybridTrace(Trace):
 
 @cache
 def _hybrid_class(cls: type[Mechanism]) -> type[HybridMechanism]:
-    own = {name: getattr(cls, name) for name in _SAME} | {"inner_cls": cls}
-    return type(f"{cls.__name__}WithSurrogates", (getattr(cls, "hybrid_cls", HybridMechanism),), own)
+    attributes = {name: getattr(cls, name) for name in _SAME} | {"inner_cls": cls}
+    return type(f"{cls.__name__}WithSurrogates", (getattr(cls, "hybrid_cls", HybridMechanism),), attributes)
 
 
 def with_surrogates(cls: type[Mechanism], config: Any) -> HybridMechanism:

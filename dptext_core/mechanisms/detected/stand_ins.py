@@ -64,9 +64,9 @@ def _named(form: str) -> tuple[str, ...]:
 
 @cache
 def _listed() -> dict[str, tuple[str, ...]]:
-    found = tomllib.loads((assets_folder() / "words" / "stand_ins.toml").read_text(encoding="utf-8"))
+    lists = tomllib.loads((assets_folder() / "words" / "stand_ins.toml").read_text(encoding="utf-8"))
     return {
-        form: tuple(dict.fromkeys(found[name].split()))
+        form: tuple(dict.fromkeys(lists[name].split()))
         for form, name in (
             ("first name", "first_names"),
             ("family name", "family_names"),

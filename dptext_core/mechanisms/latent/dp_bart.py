@@ -361,10 +361,10 @@ def default_bound(spec: GeneratorSpec) -> float | None:
     if spec.on_trunk:
         return BUNDLED_BOUND
     notes = json_in(spec.folder / "dptext.json")
-    if (own := notes.get("latent_bound")) is not None:
-        if isinstance(own, bool) or not isinstance(own, int | float) or not 1e-4 <= own <= 1e4:
+    if (stated := notes.get("latent_bound")) is not None:
+        if isinstance(stated, bool) or not isinstance(stated, int | float) or not 1e-4 <= stated <= 1e4:
             raise ConfigError(f"latent_bound in {spec.folder / 'dptext.json'} must be a number from 0.0001 to 10000.")
-        return float(own)
+        return float(stated)
     return PAPER_BOUND if json_in(spec.folder / "config.json").get("model_type") == "bart" else None
 
 

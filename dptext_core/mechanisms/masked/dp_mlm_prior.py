@@ -194,9 +194,9 @@ class PriorPrepared(MaskedPrepared):
         missing = [i for i in dict.fromkeys(places) if i not in rows]
         if missing:
             asked = [(self.public, i) for i in missing]
-            found = self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
-            rows |= dict(zip(missing, found, strict=True))
-            self.keep_proposals(missing, found)
+            scores = self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
+            rows |= dict(zip(missing, scores, strict=True))
+            self.keep_proposals(missing, scores)
         return np.stack([rows[i] for i in places]) if places else np.empty((0, 0), np.float32)
 
     def has_proposal(self, place: int) -> bool:
@@ -366,7 +366,7 @@ class DPMLMPrior(MaskedWords):
         c = self.config
         if c.prior == "frequency":
             return [log_frequencies(self.candidates)] * len(draws)
-        found: dict[int, np.ndarray] = {}
+        rows_by_draw: dict[int, np.ndarray] = {}
         first: dict[int, tuple[PriorPrepared, list[int]]] = {}  # draws given only the skeleton, by their text
         asked: dict[int, tuple[PublicText, int]] = {}
         for k, (prepared, acts, index, _) in enumerate(draws):
@@ -377,11 +377,11 @@ class DPMLMPrior(MaskedWords):
             else:
                 asked[k] = dataclasses.replace(prepared.public, released=released), index
         for prepared, ks in first.values():
-            found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], task.quiet), strict=True))
+            rows_by_draw |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], task.quiet), strict=True))
         if asked:
             rows = proposed_logits(c.model, self.language, list(asked.values()), task.quiet)
-            found |= dict(zip(asked, without_banned(rows, self._banned), strict=True))
-        return [found[k] for k in range(len(draws))]
+            rows_by_draw |= dict(zip(asked, without_banned(rows, self._banned), strict=True))
+        return [rows_by_draw[k] for k in range(len(draws))]
 
     def _order(self, prepared: MaskedPrepared, task: Task = UNWATCHED) -> Sequence[int]:
         """Return places from left to right, or by increasing entropy of the proposal from the skeleton alone."""

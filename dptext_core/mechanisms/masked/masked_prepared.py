@@ -110,14 +110,14 @@ class MaskedPrepared(Prepared):
         if not self._shared:
             return make()
         with self._lock:
-            found = self._tables.get(key)
-        if found is None:
-            found = make()
+            channel = self._tables.get(key)
+        if channel is None:
+            channel = make()
             with self._lock:
-                found = self._tables.setdefault(key, found)
+                channel = self._tables.setdefault(key, channel)
                 if len(self._tables) > 2 * len(self.targets):
                     del self._tables[next(iter(self._tables))]
-        return found
+        return channel
 
     def given(self, draw: Draw) -> np.ndarray | None:
         """Return the stored scores of a draw that depends on earlier ones."""
@@ -157,9 +157,9 @@ class MaskedPrepared(Prepared):
     def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Iterable[np.ndarray]:
         """Return the rows of :meth:`logits` without a copy of stored ones. Do not change them."""
         with self._lock:
-            kept = [self._rows.get(k) for k in keys]
-        found = [row for row in kept if row is not None]
-        return found if len(found) == len(keys) else self.logits(keys, task)
+            stored = [self._rows.get(k) for k in keys]
+        stored_rows = [row for row in stored if row is not None]
+        return stored_rows if len(stored_rows) == len(keys) else self.logits(keys, task)
 
     def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
         """Return raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""

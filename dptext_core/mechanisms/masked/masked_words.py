@@ -128,9 +128,9 @@ class MaskedWords(Mechanism):
         scores = without_banned(score(self.config.model, self.language, requests, task), self._banned)
         at = 0
         for p, some in zip(texts, keys, strict=True):
-            own = scores[at : at + len(some)]
+            part = scores[at : at + len(some)]
             # A stored text must not keep the scores of all the others alive.
-            p.fill(some, own if len(own) == len(scores) else own.copy())
+            p.fill(some, part if len(part) == len(scores) else part.copy())
             at += len(some)
 
     @property
@@ -298,9 +298,9 @@ class MaskedWords(Mechanism):
         """Rewrite texts whose words are sampled in sequence. Each model pass serves one word of every text."""
         out: list[RewriteResult] = []
         for start in range(0, len(texts), _IN_STEP):
-            block, own = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
-            acts = self._draw_in_step(block, own, task.quiet)
-            out += [self._result(p, self.epsilons(p), a, s) for p, a, s in zip(block, acts, own, strict=True)]
+            block, block_streams = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
+            acts = self._draw_in_step(block, block_streams, task.quiet)
+            out += [self._result(p, self.epsilons(p), a, s) for p, a, s in zip(block, acts, block_streams, strict=True)]
             task.report(len(out), len(texts))
         return out
 
@@ -353,16 +353,16 @@ class MaskedWords(Mechanism):
 
     def _logits_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> np.ndarray:
         """Return raw logits (n, V) of draws: the masked half has the earlier releases and original words."""
-        kept = [d.prepared.given(d) for d in draws]
-        missing = [d for d, row in zip(draws, kept, strict=True) if row is None]
+        stored = [d.prepared.given(d) for d in draws]
+        missing = [d for d, row in zip(draws, stored, strict=True) if row is None]
         if not missing:
-            return np.stack([row for row in kept if row is not None])
+            return np.stack([row for row in stored if row is not None])
         requests = [self._request_given(*d) for d in missing]
         scores = without_banned(score(self.config.model, self.language, requests, task.quiet), self._banned)
         for d, row in zip(missing, scores, strict=True):
             d.prepared.keep(d, row)
         fresh = iter(scores)
-        return scores if len(missing) == len(draws) else np.stack([next(fresh) if r is None else r for r in kept])
+        return scores if len(missing) == len(draws) else np.stack([next(fresh) if r is None else r for r in stored])
 
     def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
         lm = language_model(self.config.model, self.language)

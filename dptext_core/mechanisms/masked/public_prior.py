@@ -39,15 +39,15 @@ class PublicText(Private):
     def __post_init__(self) -> None:
         places = [i for i, _ in self.released]
         if len(set(places)) < len(places) or any(
-            not 0 <= i < len(self.skeleton.kept) or self.skeleton.kept[i] is not None for i in places
+            not 0 <= i < len(self.skeleton.kept_tokens) or self.skeleton.kept_tokens[i] is not None for i in places
         ):
             raise InputError("Each gap of the skeleton must contain at most one released word.")
 
     @property
     def words(self) -> tuple[str | None, ...]:
         """Return the word at each place; None if nothing was released yet."""
-        found = dict(self.released)
-        return tuple(kept if kept is not None else found.get(i) for i, kept in enumerate(self.skeleton.kept))
+        words = dict(self.released)
+        return tuple(token if token is not None else words.get(i) for i, token in enumerate(self.skeleton.kept_tokens))
 
 
 def proposed_logits(

@@ -206,12 +206,12 @@ class DPSentence(Mechanism):
         if not self.never:
             return None
         bank = self.bank
-        left = np.setdiff1d(np.arange(len(bank)), bank.holding(self.never.places(bank.words)))
-        if not len(left):
+        allowed = np.setdiff1d(np.arange(len(bank)), bank.holding(self.never.places(bank.words)))
+        if not len(allowed):
             raise ConfigError(
                 "Every sentence of the bank contains a word on the blocklist. Remove common words from it."
             )
-        return left
+        return allowed
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
@@ -236,14 +236,14 @@ class DPSentence(Mechanism):
         ndarray
             float64 (m, candidates), in [−1, 1]; for empty sentences as described in the module.
         """
-        found = self.bank.cosines(codes, task)
+        values = self.bank.cosines(codes, task)
         if self._open is not None:
-            found = found[:, self._open]
+            values = values[:, self._open]
         empty = ~codes.any(axis=1)
-        found[empty] = -1.0
+        values[empty] = -1.0
         if self.config.slots is not None:
-            found = np.concatenate([found, np.where(empty, 1.0, -1.0)[:, None]], axis=1)
-        return found
+            values = np.concatenate([values, np.where(empty, 1.0, -1.0)[:, None]], axis=1)
+        return values
 
     def tables(
         self, prepared: Prepared, which: Sequence[int] | None = None, task: Task = UNWATCHED
@@ -303,10 +303,10 @@ class DPSentence(Mechanism):
 
     def _read(self, document: Document) -> tuple[str, ...]:
         """Return the sentences that are replaced: those of the text, or one per slot."""
-        seen = document.visible
-        found = [seen.text[a:b] for a, b in seen.sentences]
-        slots = self.config.slots or max(1, len(found))
-        return tuple((found + [_NOTHING] * slots)[:slots])
+        visible = document.visible
+        sentences = [visible.text[a:b] for a, b in visible.sentences]
+        slots = self.config.slots or max(1, len(sentences))
+        return tuple((sentences + [_NOTHING] * slots)[:slots])
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         n = len(self._read(self._document_of(text))) * self.config.each
@@ -366,7 +366,7 @@ class DPSentence(Mechanism):
         cosines."""
         every = [p for text, n in in_runs(texts) for p in [self._encoded(self.plan(text), task.quiet)] * n]
         streams = [stream.at(i) for i in range(len(every))]
-        of = [own.at(i) for p, own in zip(every, streams, strict=True) for i in range(len(p.codes))]
+        of = [text_stream.at(i) for p, text_stream in zip(every, streams, strict=True) for i in range(len(p.codes))]
         codes = np.concatenate([p.codes for p in every]) if every else np.zeros((0, banks.DIMENSIONS), np.int16)
         chosen = iter(self._drawn(codes, of, task))
         each = self.config.each
@@ -397,11 +397,11 @@ class DPSentence(Mechanism):
             def sampler(drawn: tuple[int, ...], table: CosineTable = table) -> Callable[[NoiseStream], int]:
                 return self.after(table, drawn).drawer(self.config.epsilon)
 
-            for own, one in zip(streams, chosen, strict=True):
+            for one_stream, one in zip(streams, chosen, strict=True):
                 task.check()
-                one += self._draws(sampler, own.at(i))
+                one += self._draws(sampler, one_stream.at(i))
             task.report(i + 1, len(encoded.codes))
-        return [self._result(encoded, tuple(one), own) for own, one in zip(streams, chosen, strict=True)]
+        return [self._result(encoded, tuple(one), one_stream) for one_stream, one in zip(streams, chosen, strict=True)]
 
     def _result(self, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream) -> RewriteResult:
         text, pieces = self._spelled(chosen)

@@ -141,8 +141,8 @@ class CusText(PriorMechanism):
             for i, outputs, scores in zip(at.tolist(), *self.tables(rows[at]), strict=True):
                 names = tuple([words[y] for y in outputs.tolist()])
                 out[i] = RankTable(names, scores, words[rows[i]], np.flatnonzero(outputs == rows[i]))
-        found = [out[i] for i in range(len(rows))]
-        return [self._from(t, self._frequencies) for t in found] if self.config.prior == "frequency" else found
+        in_order = [out[i] for i in range(len(rows))]
+        return [self._from(t, self._frequencies) for t in in_order] if self.config.prior == "frequency" else in_order
 
     def _from(self, channel: Channel, log_base: np.ndarray) -> RankTable:
         assert isinstance(channel, RankTable)

@@ -217,11 +217,11 @@ class Diffractor(WordMechanism):
         if not self._draws_as(Diffractor):
             return super().log_likelihood(released, epsilon, task)
         b, noise, gamma = self.vocabulary, self.config.noise, self.config.gamma
-        found = b.place_of.get(released.lower())
+        output = b.place_of.get(released.lower())
         out = np.full(len(b.words), -np.inf)
-        if found is None:
+        if output is None:
             return out, 0.0
-        for places, where, n in zip(b.places, b.where[:, found].tolist(), b.lengths.tolist(), strict=True):
+        for places, where, n in zip(b.places, b.where[:, output].tolist(), b.lengths.tolist(), strict=True):
             task.check()
             if where >= 0:
                 out = np.logaddexp(out, log_pmf(noise, epsilon, places, where, n, gamma))

@@ -89,12 +89,12 @@ class DiffractorChannel(Channel):
                 low,
                 high,
             )
-            whole = np.arange(1, int(min(window(None, low, length), length)) + 1)
-            edges = 2 * span(length) / whole * (1 + 1e-15)
+            gammas = np.arange(1, int(min(window(None, low, length), length)) + 1)
+            edges = 2 * span(length) / gammas * (1 + 1e-15)
             points += [gone, edges[(edges > (gone[0] if len(gone) else np.inf)) & (edges < high)]]
-        found = np.append([low], np.unique(np.concatenate(points)))
+        points_all = np.append([low], np.unique(np.concatenate(points)))
         out: list[tuple[float, int]] = []
-        for epsilon, place in zip(found, landed(found), strict=True):
+        for epsilon, place in zip(points_all, landed(points_all), strict=True):
             if not out or out[-1][1] != order[place]:
                 out.append((float(epsilon), int(order[place])))
         return out
@@ -106,9 +106,9 @@ class DiffractorChannel(Channel):
             order[max(0, place - each) : place + each + 1]
             for place, order in zip(b.places[:, self.row], b.order, strict=True)
         ]
-        found = np.unique(np.concatenate(near))
-        best = self.log_p(np.geomspace(low, high, 5), found).max(axis=1)
-        return found[np.argsort(-best, kind="stable")[:n]]
+        outputs = np.unique(np.concatenate(near))
+        best = self.log_p(np.geomspace(low, high, 5), outputs).max(axis=1)
+        return outputs[np.argsort(-best, kind="stable")[:n]]
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
         """Only positions near the word: geometric noise beyond has total probability below 1e-19, and TEM noise is

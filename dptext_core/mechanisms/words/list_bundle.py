@@ -36,10 +36,10 @@ class Bundle:
     @cached_property
     def where(self) -> np.ndarray:
         """Return int64 (lists, outputs): the position of each output, −1 if a list lacks it."""
-        found = np.full((len(self.order), len(self.outputs)), -1, np.int64)
-        for row, order in zip(found, self.order, strict=True):
+        positions = np.full((len(self.order), len(self.outputs)), -1, np.int64)
+        for row, order in zip(positions, self.order, strict=True):
             row[order] = np.arange(len(order))
-        return found
+        return positions
 
     @cached_property
     def output_of(self) -> np.ndarray:

@@ -184,9 +184,9 @@ class NoiseChannel(Channel):
             return known
         block = self.mechanism.block
         gaps = (self.base[self.row] - self.base).astype(np.float32)
-        own = block.few[:, self.row]
-        draw, word = self._possible(np.float32(epsilons.min()), gaps, own, block)
-        slope, offset = gaps[word], block.few[draw, word] - own[draw]
+        own_products = block.few[:, self.row]
+        draw, word = self._possible(np.float32(epsilons.min()), gaps, own_products, block)
+        slope, offset = gaps[word], block.few[draw, word] - own_products[draw]
         starts = np.searchsorted(draw, np.arange(CURVE_DRAWS))
         out = np.empty((CURVE_DRAWS, len(epsilons)), np.int64)
         for j, e in enumerate(epsilons.tolist()):
@@ -196,7 +196,7 @@ class NoiseChannel(Channel):
         return out
 
     def _possible(
-        self, epsilon: np.float32, gaps: np.ndarray, own: np.ndarray, block: NoiseBlock
+        self, epsilon: np.float32, gaps: np.ndarray, own_products: np.ndarray, block: NoiseBlock
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return draws (m,), ascending, and words (m,) that can be among the nearest at ``epsilon`` or more. gaps: how
         far each word's line is behind; own: the product of the original in each draw.
@@ -204,25 +204,25 @@ class NoiseChannel(Channel):
         # Words near the original come first: they exclude most others.
         near = np.argpartition(gaps, min(_NEAREST, len(gaps)) - 1)[:_NEAREST]
         near = near[np.argsort(gaps[near], kind="stable")]
-        lines = block.few[:, near] - own[:, None] - epsilon * gaps[near]
+        lines = block.few[:, near] - own_products[:, None] - epsilon * gaps[near]
         slack = 1e-5 * (1 + float(np.abs(lines).max()))  # more than rounding does
         place = max(0, len(near) - self.among)
-        beat = np.partition(lines, place, axis=1)[:, place] + own - np.float32(slack)
+        beat = np.partition(lines, place, axis=1)[:, place] + own_products - np.float32(slack)
         high = self._records(lines, slack)
         draws, words = [], []
         for start in range(0, CURVE_DRAWS, _ROWS):
             part = slice(start, start + _ROWS)
-            found = block.few[part] - epsilon * gaps >= beat[part, None]
-            found[:, near] = high[part]
+            candidates = block.few[part] - epsilon * gaps >= beat[part, None]
+            candidates[:, near] = high[part]
             # A flat array, which NumPy searches several times faster than rows and columns.
-            row, word = np.divmod(np.flatnonzero(found), len(gaps))
+            row, word = np.divmod(np.flatnonzero(candidates), len(gaps))
             draws.append(start + row)
             words.append(word)
         draw, word = np.concatenate(draws), np.concatenate(words)
         # Then the remaining words: offsets separate the draws, so the running maximum restarts with each draw.
         order = np.lexsort((gaps[word], draw))
         draw, word = draw[order], word[order]
-        height = (block.few[draw, word] - own[draw] - epsilon * gaps[word]).astype(np.float64)
+        height = (block.few[draw, word] - own_products[draw] - epsilon * gaps[word]).astype(np.float64)
         height += draw * 2.0 * (np.abs(height).max() + 1.0)
         high = self._records(height, slack)
         draw, word = draw[high], word[high]

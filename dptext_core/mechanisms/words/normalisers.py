@@ -71,18 +71,18 @@ def count_distances(space: WordSpace, first: int = 0, task: Task = UNWATCHED, bi
     for start in range(0, n, step):
         task.check()
         stop = min(n, start + step)
-        found = vectors[start:stop] @ vectors[first:].T
-        found *= -2.0
-        found += squares[start:stop, None]
-        found += squares[first:]
-        np.sqrt(np.maximum(found, 0.0, out=found), out=found)
-        found *= np.float32(1.0 / width)
-        places = np.minimum(found.astype(np.int32), bins - 1)
+        products = vectors[start:stop] @ vectors[first:].T
+        products *= -2.0
+        products += squares[start:stop, None]
+        products += squares[first:]
+        np.sqrt(np.maximum(products, 0.0, out=products), out=products)
+        products *= np.float32(1.0 / width)
+        places = np.minimum(products.astype(np.int32), bins - 1)
         inside = np.arange(max(start, first), stop)
-        own = places[inside - start, inside - first]
+        own_bins = places[inside - start, inside - first]
         places += (np.arange(stop - start, dtype=np.int32) * bins)[:, None]
         block = np.bincount(places.ravel(), minlength=(stop - start) * bins).reshape(stop - start, bins)
-        block[inside - start, own] -= 1
+        block[inside - start, own_bins] -= 1
         counts[start:stop] = block
         task.report(stop, n)
     return Spread(counts, width, (np.arange(n) >= first).astype(np.float64))
@@ -105,14 +105,14 @@ def log_z(
         return bundled_log_z(epsilon, space)
     key = (id(space), first)
     with _lock:
-        found = _spreads.get(key)
-    if found is None:
-        found = (space, count_distances(space, first, task))
+        spread = _spreads.get(key)
+    if spread is None:
+        spread = (space, count_distances(space, first, task))
         with _lock:
-            _spreads[key] = found
+            _spreads[key] = spread
             while len(_spreads) > 2:
                 _spreads.popitem(last=False)
-    return found[1].log_z(epsilon, np.inf if gamma is None else gamma), found[1].error(epsilon)
+    return spread[1].log_z(epsilon, np.inf if gamma is None else gamma), spread[1].error(epsilon)
 
 
 def is_ready(space: WordSpace, gamma: float | None = None, first: int = 0) -> bool:
@@ -124,8 +124,8 @@ def is_ready(space: WordSpace, gamma: float | None = None, first: int = 0) -> bo
 
 def is_bundled(space: WordSpace) -> bool:
     """Return whether the bundled table covers this space, or the one that it is a subset of."""
-    whole = space if space.smaller_than is None else space.smaller_than[0]
-    return whole.name == "minilm" and whole is word_space("minilm") and _table() is not None
+    full_space = space if space.smaller_than is None else space.smaller_than[0]
+    return full_space.name == "minilm" and full_space is word_space("minilm") and _table() is not None
 
 
 def bundled_log_z(epsilon: float, space: WordSpace) -> tuple[np.ndarray, float]:
@@ -134,24 +134,24 @@ def bundled_log_z(epsilon: float, space: WordSpace) -> tuple[np.ndarray, float]:
     Beyond the table ln Z is 0, because no other word counts. The contribution of removed words to Z is known exactly
     and is subtracted.
     """
-    found = _table()
-    assert found is not None
-    curves, codes, last = found
+    table = _table()
+    assert table is not None
+    curves, codes, last = table
     at = curves(min(epsilon, last))
-    whole = np.zeros(codes.shape[1]) if epsilon >= last else np.maximum(0.0, at[0] + at[1:] @ codes)
+    log_zs = np.zeros(codes.shape[1]) if epsilon >= last else np.maximum(0.0, at[0] + at[1:] @ codes)
     if space.smaller_than is None:
-        return whole, ERROR
-    z = np.exp(np.delete(whole, space.smaller_than[1]))
-    left = np.maximum(1.0, z - np.exp(-epsilon / 2 * _to_others(space)).sum(axis=1))  # a word counts itself
-    return np.log(left), -float(np.log1p(-np.minimum(0.5, np.expm1(ERROR) * z / left).max()))
+        return log_zs, ERROR
+    z = np.exp(np.delete(log_zs, space.smaller_than[1]))
+    remaining = np.maximum(1.0, z - np.exp(-epsilon / 2 * _to_others(space)).sum(axis=1))  # a word counts itself
+    return np.log(remaining), -float(np.log1p(-np.minimum(0.5, np.expm1(ERROR) * z / remaining).max()))
 
 
 @weak_cache(1)
 def _to_others(space: WordSpace) -> np.ndarray:
     """Return distances of the words of a space to its removed words, float64 (V, m)."""
     assert space.smaller_than is not None
-    whole, places = space.smaller_than
-    return np.delete(whole.distance_rows(list(places)).T, places, axis=0)
+    full_space, places = space.smaller_than
+    return np.delete(full_space.distance_rows(list(places)).T, places, axis=0)
 
 
 @lru_cache(maxsize=1)

@@ -64,9 +64,9 @@ class SanTextPlusConfig(SanTextConfig):
     )
 
 
-def exponential_limit(largest: float, rest: float) -> float:
+def exponential_limit(largest: float, log_extra: float) -> float:
     """Return the ε at which exp(−ε·d/2), over distances up to ``largest``, and ``rest`` more nats reach DEPTH."""
-    return 2.0 * (DEPTH - float(rest)) / float(largest) if largest > 0 else np.inf
+    return 2.0 * (DEPTH - float(log_extra)) / float(largest) if largest > 0 else np.inf
 
 
 class SanText(PriorMechanism):

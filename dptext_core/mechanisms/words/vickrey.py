@@ -75,8 +75,8 @@ class VickreyChannel(NoiseChannel):
         second = first_highest(lines, draw, starts)
         other = lines[second].astype(np.float64)
         part = slice(len(starts))
-        own = epsilon * self.base[self.row] + block.few[part, self.row]
-        near, far = (block.distances(self._x, epsilon, part, own + line) for line in (best, other))
+        own_line = epsilon * self.base[self.row] + block.few[part, self.row]
+        near, far = (block.distances(self._x, epsilon, part, own_line + line) for line in (best, other))
         return np.where(block.coins[part] < first_chance(near, far, self._t), word[first], word[second])
 
     @property
@@ -97,11 +97,11 @@ class VickreyChannel(NoiseChannel):
         rows = np.sort(order[self._records(low * self.base[order] + offsets[order], _ROUNDING)])
         slopes, offsets = self.base[rows], offsets[rows]
         coin = stream.at("coin").uniform()
-        own, drift, shift = x @ x, x @ noise, noise @ noise
+        sq, drift, shift = x @ x, x @ noise, noise @ noise
 
         def squared(word: int) -> np.ndarray:
             """Return the squared distance from the noisy point to a word, as coefficients of (1/ε)², 1/ε and 1."""
-            return np.array([shift, 2 * (drift - offsets[word]), own - 2 * slopes[word]])
+            return np.array([shift, 2 * (drift - offsets[word]), sq - 2 * slopes[word]])
 
         out: list[tuple[float, int]] = []
         for start, end, first, second in leading_pairs(slopes, offsets, low, high):

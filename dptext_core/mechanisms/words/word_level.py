@@ -202,10 +202,10 @@ class WordMechanism(WordDistributions):
             r for r in dict.fromkeys(prepared.rows.tolist()) if r >= 0 and r != row and r not in prepared.channels
         ]
         rows = [row, *others][: max(1, CHANNELS_KEPT - len(prepared.channels))]
-        found = dict(zip(rows, self.channels(np.array(rows)), strict=True))
+        channels = dict(zip(rows, self.channels(np.array(rows)), strict=True))
         if len(prepared.channels) < CHANNELS_KEPT:
-            prepared.channels.update(found)
-        return found[row]
+            prepared.channels.update(channels)
+        return channels[row]
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
@@ -427,21 +427,21 @@ class WordMechanism(WordDistributions):
         spans: Sequence[tuple[int, int]],
         written: Mapping[int, str],
     ) -> list[Step]:
-        made = []
+        steps_list = []
         document = prepared.document
         places = zip(document.starts, document.ends, strict=True)
         columns = zip(document.words, places, prepared.rows.tolist(), spans, strict=True)
         for i, (original, span, row, out) in enumerate(columns):
             word = shown[i] or ""
             if row == KEPT:
-                made.append(kept_step(document.tokens[i], i, prepared.reasons[i] or "", out, written))
+                steps_list.append(kept_step(document.tokens[i], i, prepared.reasons[i] or "", out, written))
             elif row == UNKNOWN and self.config.oov == "drop":
-                made.append(Step(span, original, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i))
+                steps_list.append(Step(span, original, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i))
             else:
                 spent = self._step_epsilon(prepared, i, epsilons) if row >= 0 else 0.0
                 reason = "" if row >= 0 else NOT_IN_VOCABULARY
-                made.append(Step(span, original, word, "replace", reason, spent, out, i, capitals.get(i, False)))
-        return made
+                steps_list.append(Step(span, original, word, "replace", reason, spent, out, i, capitals.get(i, False)))
+        return steps_list
 
     def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
         """Return the stream of token i's draw."""

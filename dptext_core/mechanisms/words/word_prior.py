@@ -85,15 +85,15 @@ class PriorMechanism(SpaceMechanism):
 
     def _proposals(self, prepared: WordPrepared, places: Sequence[int], task: Task = UNWATCHED) -> np.ndarray:
         """Return the logarithm of the proposals from the kept words at places, float64 (n, W)."""
-        held = prepared.proposals
-        found = {i: held[i] for i in places if i in held}
-        if missing := [i for i in places if i not in found]:
+        stored = prepared.proposals
+        proposals = {i: stored[i] for i in places if i in stored}
+        if missing := [i for i in places if i not in proposals]:
             public = PublicText(prepared.skeleton)
             logits = proposed_logits(MODEL, self.language, [(public, i) for i in missing], task.quiet)
-            made = over_words(logits, MODEL, self.language, self.vocabulary.words)
-            found |= dict(zip(missing, made, strict=True))
-            held.update({i: found[i] for i in missing[: max(0, CHANNELS_KEPT - len(held))]})
-        return np.stack([found[i] for i in places])
+            computed = over_words(logits, MODEL, self.language, self.vocabulary.words)
+            proposals |= dict(zip(missing, computed, strict=True))
+            stored.update({i: proposals[i] for i in missing[: max(0, CHANNELS_KEPT - len(stored))]})
+        return np.stack([proposals[i] for i in places])
 
     def _draw_texts(self, texts, known, epsilons, streams, draws, task: Task = UNWATCHED) -> list[str]:
         if self.config.prior != "skeleton":
@@ -165,12 +165,12 @@ class _Start(PublicPrior[PriorMechanism]):
             return None
         prepared = self.m._planned(text)
         # Unknown words too: a separate value would reveal which words are unknown.
-        holes = [i for i, kept in enumerate(prepared.skeleton.kept) if kept is None]
-        found: dict[int, float] = {}
+        holes = [i for i, token in enumerate(prepared.skeleton.kept_tokens) if token is None]
+        entropies_at: dict[int, float] = {}
         for start in range(0, len(holes), CHANNELS_KEPT):
             block = holes[start : start + CHANNELS_KEPT]
-            found |= dict(zip(block, entropies(self.m._proposals(prepared, block)).tolist(), strict=True))
-        return found
+            entropies_at |= dict(zip(block, entropies(self.m._proposals(prepared, block)).tolist(), strict=True))
+        return entropies_at
 
     def context(self, prepared: Prepared, index: int) -> Hashable:
         return None if self.m.config.prior != "skeleton" else (self.m._planned(prepared).skeleton, index)

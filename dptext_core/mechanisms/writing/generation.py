@@ -112,11 +112,11 @@ class Generation(ClippedMechanism):
     def resolve(cls, config: Any) -> Any:
         ends = cls.clip_ends(config)
         spec = generator_spec(config.model, cls.bundled)
-        if (left := _room(spec, config.max_tokens)) < LEAST_ROOM:
+        if (room := _room(spec, config.max_tokens)) < LEAST_ROOM:
             raise ConfigError(
                 f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, "
-                f"those that it reads included: {max(0, left)} remain for the text and the prompt. Choose at most "
-                f"{max(1, config.max_tokens - LEAST_ROOM + left)}."
+                f"those that it reads included: {max(0, room)} remain for the text and the prompt. Choose at most "
+                f"{max(1, config.max_tokens - LEAST_ROOM + room)}."
             )
         given = config.shift_min, config.shift_max
         if (given[0] is None) != (given[1] is None):
@@ -343,7 +343,7 @@ class Generation(ClippedMechanism):
         ends = self._ends()
         tokens: list[list[int]] = [[] for _ in range(rows)]
         done = [False] * rows
-        kept: list[np.ndarray] = []
+        blocks: list[np.ndarray] = []
         public_kept: list[np.ndarray] = []
         alone = rows == 1 and width is None
         most = KEPT // (4 * len(g.candidate_ids) * (1 if public is None else 2)) if alone else 0
@@ -367,8 +367,8 @@ class Generation(ClippedMechanism):
                 tokens[r].append(token)
                 # A text that reached its limit stops while others continue.
                 done[r] = token in ends or k + 1 >= limits[r]
-                if len(kept) < most:
-                    kept.append(a.copy())
+                if len(blocks) < most:
+                    blocks.append(a.copy())
                     if b is not None:
                         public_kept.append(b.copy())
             task.report(k + 1, max(limits))
@@ -380,7 +380,7 @@ class Generation(ClippedMechanism):
             written = tuple(row[: min(stop, limits[r])])
             shape = dataclasses.replace(state.shape, row=r)
             public_shape = None if public is None else dataclasses.replace(public.shape, row=r)
-            out.append(GeneratedTokens(written, shape, public_shape, kept, public_kept))
+            out.append(GeneratedTokens(written, shape, public_shape, blocks, public_kept))
         return out
 
     def _read(self, block: Sequence[GenerationPrepared], draws: int, width: int | None) -> Any:
