@@ -71,7 +71,7 @@ class ReleasedText:
 
 
 class Evidence(ABC):
-    """ln p(z | w) of the words of the prior, by place; all places are steps."""
+    """The log-likelihoods ln p(z | w) of the words of the prior, by place; all places are steps."""
 
     exact: bool
     #: Maximum number of passes over a text if each is slow.

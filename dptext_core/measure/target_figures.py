@@ -32,7 +32,7 @@ GUESSES = 240
 READ, _REWRITES = 30, 5
 #: Rewrites that estimate how likely a word is to be unchanged, if that depends on earlier words.
 _IN_TURN = 8
-#: Distance, as a factor, of exact figures around an ε that draws found; the maximum number of further ones; and the
+#: Distance, as a factor, of exact figures around an ε that draws found; the maximum number of additional ones; and the
 #: distance to the target that is near enough.
 _APART, _PASSES, _SURE = 1.2, 3, 0.002
 #: Maximum number of channels in memory; more are recomputed at every step.

@@ -112,10 +112,7 @@ def split(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Blocklist(Private):
-    """The words of a list. Empty, and false, if there is none.
-
-    public: those that are on the program's list.
-    """
+    """The words of a list; empty and false without words. public: the words on the program's list."""
 
     words: frozenset[str] = frozenset()
     public: frozenset[str] = frozenset()

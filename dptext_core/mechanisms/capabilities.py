@@ -184,16 +184,16 @@ class WordByWord(Protocol):
         """Return the row of token i; None if it is not in the vocabulary, or is copied."""
 
     def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
-        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
+        """Return ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
 
     def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         """Return the same of every word, float64 (V,), and how far it may be off."""
 
     def likelihood_ready(self, epsilon: float) -> bool:
-        """Whether :meth:`log_likelihood` answers within a second."""
+        """Return whether :meth:`log_likelihood` answers within a second."""
 
     def range_key(self, options: Mapping[str, Any]) -> str:
         """Return what of the options decides where ε bites, as the key of the measured ranges."""
 
     def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
-        """About n of the words, each with others that the promise makes alike to it; None where any are."""
+        """Return about n words, each with others that the guarantee compares with it; None if it compares any two."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame(Private):
-    """What every rewrite of a text shows: which tokens are sampled, and the skeleton around them. The same at every ε.
+    """The visible frame of every rewrite of a text: the sampled tokens and the skeleton. The same at every ε.
 
     steps: the steps of a discarded rewrite, which distinguish sampled tokens from kept ones.
     """

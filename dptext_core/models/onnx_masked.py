@@ -1,6 +1,6 @@
 """The bundled masked language model on the processor: texts and their queries as rows of one ONNX Runtime pass.
 
-A query is a row of its own: it reads the text and itself, and no other row reads it. A masked position of a text reads
+A query is a separate row: it reads the text and itself, and no other row reads it. A masked position of a text reads
 the same, so it is computed as a query that does not read itself. Each text is padded to a length that depends on its
 own length only. A matrix product gives a row the same bits whatever the other rows are, if there are at least two. So a
 request has the same bits in every call on one machine, alone or with others, and with any number of threads.

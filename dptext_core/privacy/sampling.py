@@ -139,7 +139,7 @@ class NoiseStream:
         return full_range(words, lambda j: (self, first + j))
 
     def _deep(self, word: int, place: int) -> tuple[np.ndarray, int]:
-        """Return the index of further bits of a word of leading zeros at ``place``, and its first 160 bits."""
+        """Return the index of more bits of a word of leading zeros at ``place``, and its first 160 bits."""
         index = np.array([2 * self._block + place])
         more = self.extensions(index, 1 << 40)[0]
         return index, word << 96 | int(more[0]) << 32 | int(more[1]) >> 32

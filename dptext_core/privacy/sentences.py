@@ -108,7 +108,7 @@ def comparison_phrase(conditions: Sequence[Condition]) -> str:
 def adjacency(conditions: Sequence[Condition], custom: str = "") -> str:
     """Word which texts are compared.
 
-    custom: a plugin's own phrase, with further conditions.
+    custom: a plugin's own phrase, with more conditions.
     """
     shared = [c for c in conditions if c.kind not in _WHERE]
     where = [c for c in conditions if c.kind in _WHERE]

@@ -93,7 +93,7 @@ class _Part(Task):
 
 
 class _Unwatched(Task):
-    """The task of all work that nobody watches or stops."""
+    """The task of all work without a listener or cancellation."""
 
     def __init__(self) -> None: ...
 

@@ -69,7 +69,7 @@ def can_begin(document: Document, k: int) -> bool:
 
 
 def is_number_word(word: str, clues: Clues) -> bool:
-    """Return True if a word, as :func:`plain_form` returns it, is a number by itself."""
+    """Return True if a word, as :func:`plain_form` returns it, is a number without its context."""
     return _size(word, clues) == "large"
 
 

@@ -118,7 +118,7 @@ class TinyMetric(TinyResponse):
 
     @cached_property
     def points(self) -> np.ndarray:
-        """float64 (V, 4)"""
+        """Return the coordinates of all words, float64 (V, 4)."""
         from dptext_core.words import word_space
 
         space = word_space(self.config.space)

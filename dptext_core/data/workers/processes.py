@@ -1,4 +1,4 @@
-"""Workers in processes of this machine, for a data set in ``blocks``, without further packages or a network.
+"""Workers in processes of this machine, for a data set in ``blocks``, without additional packages or a network.
 
 Each process has its own mechanism and computes on one thread, unless OMP_NUM_THREADS is set. Blocks go there and back
 through its own pipe. A process has at most two blocks, one that it computes and one that waits. A process that dies is

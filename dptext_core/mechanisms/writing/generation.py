@@ -241,7 +241,7 @@ class Generation(ClippedMechanism):
         g = self.generator()
         return g.prompt(*self._parts(self.document(text).visible.text), _room(g.spec, self.config.max_tokens))[1]
 
-    # --- promises
+    # --- guarantees
 
     def limit(self, document: Document) -> int:
         """Return the maximum number of sampled tokens."""
