@@ -373,16 +373,16 @@ class Sweep(Private):
     @property
     def distributions(self) -> list[list[TokenDistribution | None]]:
         """Return, for every ε and every unit, its distribution; None if nothing was sampled."""
-        found = [dict(r.distributions()) if "distribution" in r.can else {} for r in self.results]
-        return [[d.get(i) for i in range(len(r.units))] for d, r in zip(found, self.results, strict=True)]
+        distributions_of = [dict(r.distributions()) if "distribution" in r.can else {} for r in self.results]
+        return [[d.get(i) for i in range(len(r.units))] for d, r in zip(distributions_of, self.results, strict=True)]
 
 
 def _copy_with(thing: T, **values: Any) -> T:
     """Return a copy with changed values; dataclasses.replace takes five times as long."""
-    made = copy(thing)
+    changed = copy(thing)
     for name, value in values.items():
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(changed, name, value)
+    return changed
 
 
 def in_batch(result: RewriteResult, batch: str) -> RewriteResult:

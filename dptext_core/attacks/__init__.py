@@ -1,26 +1,26 @@
-"""Attackers that look at a rewritten text, each with the chance of guessing without it.
+"""Attackers that read a rewritten text, each with the baseline of guessing without it.
 
-* ``bayes``: the posterior over what a word was, and the success of the best guess;
-* ``reader``: the same with the words around it, all places of a text together;
-* ``risk``: how often that best guess names each word of a text, before it is drawn;
-* ``query``: how many answers would give a word away;
+* ``bayes``: the posterior over the original word, and the success of the Bayes-optimal guess;
+* ``reader``: the same with the context, for all places of a text together;
+* ``risk``: how often the Bayes-optimal guess recovers each word of a text, before sampling;
+* ``query``: how many answers would reveal a word;
 * ``nearest``: the released word, or its nearest neighbour, as the guess;
-* ``mask_inference``: a language model guesses from the words around;
-* ``likely_text``: a larger one says which of these guesses makes the likeliest text;
-* ``which_text``: the posterior over whole originals, from a list of texts that it could have been;
-* ``two_texts``: how well classifiers tell two texts apart by their rewrites, and the ε that this proves;
-* ``best``: which of those on single words finds most, and how much;
-* ``corpus``: many rewritten texts together: which rewrite is of which, and the best of all on their words;
-* ``polish``: what the reader reads as a text, for whoever releases it;
-* ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark);
-* ``authors``: who wrote a user's releases, by a classifier that reads several of them together.
+* ``mask_inference``: a language model guesses from the context;
+* ``likely_text``: a larger one chooses the guess that makes the text most likely;
+* ``which_text``: the posterior over whole originals, from a list of possible texts;
+* ``two_texts``: how well classifiers distinguish two texts by their rewrites, and the ε that this proves;
+* ``best``: the strongest attacker on single words, and its success;
+* ``corpus``: many rewritten texts together: linking rewrites to originals, and the strongest attacker on their words;
+* ``polish``: post-processing of a release into fluent text;
+* ``classifier``: guessing the author by a static and an adaptive classifier (in the benchmark);
+* ``authors``: guessing the author of several releases that a classifier reads together.
 
-``base`` says what an attacker is, and holds the registry.
+``base`` defines the interface of attackers, and contains the registry.
 
-What they say of a text comes from the private text itself: for its owner's eyes.
+Their results are computed from the private text itself, so they are for its owner alone.
 """
 
-# In the order in which they are shown.
+# In display order.
 from . import bayes, query, reader, nearest, mask_inference, likely_text, which_text, two_texts, best, corpus  # isort: skip
 from . import authors, classifier, polish, risk
 from .authors import AuthorAttack, attack_authors

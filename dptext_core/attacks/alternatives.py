@@ -1,4 +1,4 @@
-"""Alternatives to a fact, from public lists alone: words of one kind, else the nearest words of a public space."""
+"""Suggest alternatives to a fact from public lists alone: words of one kind, else near words of a public space."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from ..text.language import Language
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
 
-#: Alternatives that are suggested, the original not among them.
+#: Number of suggested alternatives, without the original.
 SUGGESTED = 3
-#: Spaces that are asked for neighbours, the first that the mechanism does not sample in.
+#: Spaces for neighbours: the first one in which the mechanism does not sample is used.
 _SPACES = ("cooccurrence", "word2vec", "minilm")
-#: Neighbours that are looked through for each alternative.
+#: Number of neighbours that are searched for each alternative.
 _NEIGHBOURS = 60
 
 
 def suggest_alternatives(
     fact: str, mechanism: Mechanism, n: int = SUGGESTED, *, avoid: Collection[str] = ()
 ) -> list[str]:
-    """Return alternatives of the same kind as a fact, which depend on the fact and on public lists alone.
+    """Return alternatives of the same kind as a fact, which depend only on the fact and on public lists.
 
     Parameters
     ----------
     fact : str
         A word.
     mechanism : Mechanism
-        Gives the language, and the word space that is not asked: the one it samples in.
+        Determines the language, and the excluded word space, in which it samples.
     n : int
         How many.
     avoid : collection of str
-        Names of other word spaces that are not asked, as long as one is left.
+        Names of other excluded word spaces, as long as one remains.
 
     Returns
     -------
     list of str
-        n words of one list, in its order; else the n nearest words of a public space that are no stop words and
-        no other forms of the fact, or of each other. May be fewer.
+        n words of one list, in its order; else the n nearest words of a public space, without stop words and other
+        forms of the fact or of each other. There may be fewer.
 
     Raises
     ------
     InputError
-        No list holds the fact, and the space does not know it.
+        Neither a list nor the space contains the fact.
     """
     n, word = check_whole_number("n, the number of alternatives,", n, least=1), fact.casefold()
     for listed in word_lists(mechanism.language):
@@ -61,30 +61,30 @@ def suggest_alternatives(
 
 
 def nearest_words(space: WordSpace, rows: Sequence[int], n: int, language: Language) -> list[list[str]]:
-    """Return for each word of a space, by its row, the n nearest that are no stop words and no other forms of it."""
+    """Return for each row of a space the n nearest words, without stop words and other forms of it."""
     near, _ = space.nearest(rows, min(_NEIGHBOURS + n, len(space)))
     stop = stop_words(None, language)
     every = []
     for row, others in zip(rows, near.tolist(), strict=True):
-        found = [space.words[row]]
+        neighbours = [space.words[row]]
         for other in (space.words[i] for i in others):
-            if len(found) > n:
+            if len(neighbours) > n:
                 break
-            if len(other) > 2 and other not in stop and not any(share_stem(other, o) for o in found):
-                found.append(other)
-        every.append(found[1:])
+            if len(other) > 2 and other not in stop and not any(share_stem(other, o) for o in neighbours):
+                neighbours.append(other)
+        every.append(neighbours[1:])
     return every
 
 
 def share_stem(a: str, b: str) -> bool:
-    """Return whether two words begin alike, as forms of one word do."""
+    """Return whether two words have the same beginning, like forms of one word."""
     a, b = a.casefold(), b.casefold()
     same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     return (same >= 4 and same >= 0.6 * min(len(a), len(b))) or same == min(len(a), len(b))
 
 
 def word_lists(language: Language) -> tuple[tuple[str, ...], ...]:
-    """Return the public lists of words of one kind, in the order in which they are asked."""
+    """Return the public lists of words of one kind, in order of preference."""
     return _lists().get(language.name.casefold(), ())
 
 
@@ -95,7 +95,7 @@ def _lists() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 
 def public_space(mechanism: Mechanism, avoid: Collection[str] = ()) -> WordSpace:
-    """Return the space that is asked for neighbours. avoid: names of others that are not asked, if one is left."""
-    own = None if mechanism.by_word is None else mechanism.by_word.space.name
-    others = [name for name in _SPACES if name != own]
+    """Return the space for neighbours. avoid: names of other excluded spaces, if one remains."""
+    sampled_space = None if mechanism.by_word is None else mechanism.by_word.space.name
+    others = [name for name in _SPACES if name != sampled_space]
     return word_space(next((name for name in others if name not in avoid), others[0]))

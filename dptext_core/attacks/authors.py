@@ -1,9 +1,9 @@
-"""The author attack over a user's releases: who wrote them, by a classifier, from one release or many together.
+"""The author attack over a user's releases: a classifier names the author of one release or of many together.
 
 The attacker has texts of known authors and several releases of one author. A classifier gives each release a
-probability of each author, and these are multiplied as if releases were independent given the author: the share of each
-author among the known texts counts once. What a mechanism keeps of the style adds up over releases, so that the attack
-measures privacy of a user, not of a text.
+probability of each author. These are multiplied as if releases were independent given the author, and the share of each
+author among the known texts counts once. Style that a mechanism preserves accumulates over releases, so the attack
+measures the privacy of a user, not of a text.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ..support import extras
 from ..support.checks import check_whole_number
 from ..support.statistics import clopper_pearson, standard_error, student
 
-#: Groups of each author where several texts are read together.
+#: Number of groups per author if several texts are read together.
 GROUPS = 50
-#: Of the letters' sequences, the most frequent ones; and the inverse strength of the L2 penalty.
+#: Maximum number of letter sequences, the most frequent ones; and the inverse strength of the L2 penalty.
 _SEQUENCES, _C = 20_000, 10.0
 _LEAST = 1e-12
 
@@ -54,11 +54,9 @@ def letter_classifier() -> AuthorClassifier:
 
 @dataclass(frozen=True)
 class AuthorAttack:
-    """How often the author is recognised.
-
-    texts: how many of an author are read together. success, low, high: the share of groups whose author is recognised,
-    with its 95% interval: over texts where they are read one by one, else over authors. chance: 1 / authors. majority:
-    the share that always naming one author reaches. groups: how many were read.
+    """How often the author is recognised. texts: how many of an author are read together. success, low, high: the share
+    of groups whose author is recognised, with its 95% interval: over texts if they are read one by one, else over
+    authors. chance: 1 / authors. majority: the share for always naming one author. groups: how many were read.
     """
 
     texts: int
@@ -90,9 +88,9 @@ def log_probabilities(
     authors = [str(a) for a in classifier.classes_]
     log_prior = np.log([max(1, list(known_authors).count(a)) / len(known_authors) for a in authors])
     owners = np.repeat(np.arange(len(each)), [len(some) for some in each])
-    found = np.tile(log_prior, (len(each), 1))
-    np.add.at(found, owners, log_p - log_prior)
-    return found, authors, log_prior
+    log_posterior = np.tile(log_prior, (len(each), 1))
+    np.add.at(log_posterior, owners, log_p - log_prior)
+    return log_posterior, authors, log_prior
 
 
 def attack_groups(
@@ -112,7 +110,7 @@ def attack_groups(
     known : sequence of str
         The authors of its columns.
     log_prior : numpy.ndarray
-        ln of their shares before anything is read.
+        ln of their shares among the known texts.
     authors : sequence of str
         The true author of each text.
     texts : int
@@ -128,7 +126,7 @@ def attack_groups(
     Raises
     ------
     InputError
-        No author has so many texts.
+        No author has enough texts.
     """
     texts = check_whole_number("texts, how many of an author are read together,", texts, least=1)
     truth = np.array(authors, object)
@@ -168,7 +166,7 @@ def attack_authors(
     Parameters
     ----------
     known_texts, known_authors : sequence of str
-        What the attacker learns from: original texts, or rewrites of them by the same mechanism.
+        The attacker's training data: original texts, or rewrites of them by the same mechanism.
     releases : sequence of str, or of sequences of str
         One release of each text, or several.
     authors : sequence of str
@@ -176,7 +174,7 @@ def attack_authors(
     texts : int, default 1
         How many texts of an author the attacker reads together.
     classifier : AuthorClassifier, optional
-        Your own, with ``fit``, ``predict_proba`` and ``classes_`` as in scikit-learn; by default letters and logistic
+        Your own, with ``fit``, ``predict_proba`` and ``classes_`` as in scikit-learn; by default, letters and logistic
         regression.
 
     Returns
@@ -186,7 +184,7 @@ def attack_authors(
     Raises
     ------
     InputError
-        The lists differ in length, no author has so many texts, or the classifier has no probabilities.
+        The lists differ in length, no author has enough texts, or the classifier has no probabilities.
     """
     for one, other in ((known_texts, known_authors), (releases, authors)):
         if len(one) != len(other):

@@ -1,9 +1,9 @@
-"""What an attacker is, and which there are.
+"""The interface and the registry of attackers.
 
-An attacker of scope "word" guesses one word of a rewrite, one of scope "text" all of them, one of scope "corpus" looks
-at the rewrites of many texts together, and one of scope "data set" guesses a label (who wrote it?) from texts that it
-was trained on. Each is one class: register yours as a mechanism is registered, and Explore's tabs and
-``python -m dptext_core attack`` have it, or the benchmark where it is of scope "data set".
+An attacker of scope "word" guesses one word of a rewrite, one of scope "text" all of them. One of scope "corpus" reads
+the rewrites of many texts together, and one of scope "data set" guesses a label (such as the author) from texts that it
+was trained on. Each is one class. Register yours like a mechanism, and Explore's tabs and ``python -m dptext_core
+attack`` offer it, or the benchmark if its scope is "data set".
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..support.checks import check_whole_number, to_list
 from ..support.task import UNWATCHED, Task
 
 SCOPES = ("word", "text", "corpus", "data set")
-#: Rewrites of one text at most that the attacker is given.
+#: Maximum number of rewrites of one text for the attacker.
 ANSWERS = 64
 
 
 class AttackFinding(Protocol):
-    """What an attack found. Where it has ``rows()`` too, lists of short texts, the command line prints them."""
+    """The result of an attack. If it also has ``rows()``, lists of short texts, the command line prints them."""
 
     @property
     def success(self) -> float:
@@ -41,10 +41,10 @@ class AttackFinding(Protocol):
 
 
 class Attacker(ABC):
-    """Somebody who sees what was released and knows the mechanism.
+    """An attacker who sees the release and knows the mechanism.
 
-    name: as on the command line. title: a few words for a tab. question: what it tries to find out, one sentence.
-    scope: one of SCOPES. needs: what must be on this machine, as for a mechanism.
+    name: as on the command line. title: a few words for a tab. question: the attacker's question, one sentence. scope:
+    one of SCOPES. needs: requirements on this machine, as for a mechanism.
     """
 
     name: ClassVar[str]
@@ -60,9 +60,8 @@ class Attacker(ABC):
 
 
 class TextAttacker(Attacker):
-    """Attacks one rewrite, or one word of it.
-
-    takes: what ``attack`` takes by name besides what all of them take, each an option of the command ``attack``.
+    """Attacks one rewrite, or one word of it. takes: the extra named arguments of ``attack``, each an option of the
+    command ``attack``.
     """
 
     takes: ClassVar[tuple[str, ...]] = ()
@@ -71,8 +70,8 @@ class TextAttacker(Attacker):
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
     ) -> AttackFinding:
-        """Attack one rewrite; unit: the number of the attacked step, for scope "word". Raises NoDistribution where
-        nothing was drawn."""
+        """Attack one rewrite; unit: the number of the attacked step, for scope "word". Raises NoDistribution if nothing
+        was sampled."""
 
 
 class DataAttacker(Attacker):
@@ -86,7 +85,7 @@ class DataAttacker(Attacker):
 
 
 def drawn_by_looking(unit: Unit) -> None:
-    """Raise NoDistribution where a step's word was not drawn by looking at the original."""
+    """Raise NoDistribution if a step's word was not sampled from the original."""
     if unit.action == "insert":
         raise NoDistribution(f"“{unit.text}” was added at random, so there is no original to guess.")
     if unit.action != "replace":
@@ -95,17 +94,16 @@ def drawn_by_looking(unit: Unit) -> None:
 
 
 def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[RewriteResult]:
-    """One rewrite, or several, as a list. Raises InputError for anything else."""
-    found = [results] if isinstance(results, RewriteResult) else to_list(results, "rewrites")
-    if not all(isinstance(r, RewriteResult) for r in found):
+    """Return one rewrite, or several, as a list. Raises InputError for anything else."""
+    rewrites = [results] if isinstance(results, RewriteResult) else to_list(results, "rewrites")
+    if not all(isinstance(r, RewriteResult) for r in rewrites):
         raise InputError("An attacker needs rewrites. Pass one or more results of mechanism.rewrite.")
-    return found
+    return rewrites
 
 
 def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool = False) -> None:
-    """Refuse a release by the chances of a mechanism of another name, or with other options. Raises InputError.
-
-    at_any_epsilon: where each draw's own ε is looked at.
+    """Raise InputError for a release by another mechanism or with other options. at_any_epsilon: ignore ε, because each
+    draw's own ε is used.
     """
     if not isinstance(mechanism, Mechanism):
         raise InputError("Pass the mechanism that made the release, from get_mechanism.")
@@ -119,7 +117,7 @@ def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool
 def rewrites_seen(
     mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
 ) -> list[RewriteResult]:
-    """Return the rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
+    """Return the rewrite and n − 1 fresh ones of the same text. Releasing them spends ε for each."""
     n = check_whole_number("The number of rewrites that the attacker sees", n, least=1)
     if n > ANSWERS:
         raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
@@ -134,7 +132,7 @@ A = TypeVar("A", bound=type[Attacker])
 
 
 def register(cls: A) -> A:
-    """Make an attacker known under its name; a class decorator. Raises ConfigError for a name that is taken."""
+    """Register an attacker under its name; a class decorator. Raises ConfigError if the name is already used."""
     if not (isinstance(cls, type) and issubclass(cls, Attacker)):
         raise ConfigError("An attacker must be a class that derives from dptext_core.attacks.Attacker.")
     if cls.scope not in SCOPES:
@@ -146,17 +144,17 @@ def register(cls: A) -> A:
 
 
 def unregister(name: str) -> None:
-    """Forget an attacker."""
+    """Remove a registered attacker."""
     _registry.pop(name, None)
 
 
 def attackers(scope: str | None = None) -> list[Attacker]:
-    """All attackers, or those of one scope, in the order in which they were registered.
+    """Return all attackers, or those of one scope, in the order of registration.
 
     Parameters
     ----------
     scope : {"word", "text", "corpus", "data set"}, optional
-        What they look at.
+        What they attack.
 
     Returns
     -------
@@ -166,17 +164,17 @@ def attackers(scope: str | None = None) -> list[Attacker]:
 
 
 def data_attackers() -> list[DataAttacker]:
-    """Those that guess a label of a data set."""
+    """Return the attackers that guess a label of a data set."""
     return [a for a in _registry.values() if isinstance(a, DataAttacker)]
 
 
 def get_attacker(name: str) -> Attacker:
-    """Return the attacker of this name.
+    """Return the attacker with this name.
 
     Parameters
     ----------
     name : str
-        As ``attackers()`` has it.
+        A name from ``attackers()``.
 
     Returns
     -------
@@ -185,7 +183,7 @@ def get_attacker(name: str) -> Attacker:
     Raises
     ------
     InputError
-        There is none of this name.
+        No attacker has this name.
     """
     if name not in _registry:
         raise InputError(f"There is no attacker {name!r}. There are: {', '.join(_registry)}.")

@@ -1,11 +1,11 @@
-"""The Bayes-optimal attacker: what was the word, given what was released?
+"""The Bayes-optimal attacker, which guesses the original of one released word.
 
-Knows the mechanism, its ε and how frequent words are in public; sees one released word (not those around it). By
-P(x|y) ∝ π(x)·p(y|x) its posterior is exact where the mechanism's chances have a formula, and no attacker with the same
-knowledge guesses better: its success Σ_y max_x π(x)·p(y|x) compares mechanisms whose ε cannot be compared.
+It knows the mechanism, its ε and public word frequencies, and sees one released word without its context. By
+P(x|y) ∝ π(x)·p(y|x), its posterior is exact if the mechanism's probabilities have a formula, and no attacker with the
+same knowledge guesses better. Its success Σ_y max_x π(x)·p(y|x) compares mechanisms whose ε cannot be compared.
 
-p(y|x) of every word x at once is the mechanism's own to say (``WordByWord.log_likelihood``); where that comes from a
-table of normalisers, the likeliest words are asked for exactly.
+The mechanism states p(y|x) of every word x at once (``WordByWord.log_likelihood``). If that uses a table of
+normalisers, the most likely words are computed exactly.
 """
 
 from __future__ import annotations
@@ -29,21 +29,20 @@ from ..support.task import UNWATCHED, Task
 from .base import TextAttacker, drawn_by_looking, made_by, register
 from .prior import Prior, public_prior
 
-#: Words whose chances are worked out exactly where a table serves the others.
+#: Number of words with exact probabilities if a table serves the others.
 EXACT = 64
-#: Fresh draws of each word that measure a guesser learned from draws.
+#: Number of fresh draws per word that test a guesser learned from draws.
 FRESH = 100
 
 
 @dataclass(frozen=True)
 class Posterior(Private):
-    """What an attacker believes after seeing one released word.
+    """The attacker's belief after seeing one released word.
 
-    top: the likeliest originals as (word, posterior, prior), likeliest first. true: the original; rank, p_true: its
-    place (1 = likeliest) and posterior, None where the vocabulary does not have it. chance, chance_guess: how often,
-    and which, the best guess without the output is right. words: how many words are possible. error: how far, as a
-    share of itself, a posterior may be off because of the table of normalisers; 0 for exact. draws: None, nothing is
-    sampled.
+    top: the most likely originals as (word, posterior, prior), in descending order. true: the original. rank, p_true:
+    its rank (1 = most likely) and posterior, None if it is not in the vocabulary. chance, chance_guess: the success of
+    the best guess without the output, and the guess. words: the number of possible words. error: the maximum relative
+    error of a posterior from the table of normalisers; 0 for exact. draws: None, nothing is sampled.
     """
 
     mechanism: str
@@ -61,7 +60,7 @@ class Posterior(Private):
 
     @property
     def success(self) -> float:
-        """The chance that the best guess is right, as the attacker sees it."""
+        """Return the probability that the Bayes-optimal guess is right, as the attacker sees it."""
         return self.top[0][1]
 
     def sentence(self) -> str:
@@ -83,11 +82,11 @@ class Posterior(Private):
 
 @dataclass(frozen=True)
 class Success:
-    """How often the best guess is right, over the words of a prior.
+    """How often the Bayes-optimal guess is right, over the words of a prior.
 
-    value: the chance. chance: without the output. words: how many the prior has. draws: None for the exact optimum,
-    else how many draws measured it; interval: where it lies (95%), of a measured one. lower_bound: the guesses were
-    learned from draws, so that a better attacker may exist.
+    value: its probability. chance: without the output. words: the number of words of the prior. draws: None for the
+    exact optimum, else the number of draws. interval: the 95% interval of a measured value. lower_bound: whether the
+    guesses were learned from draws, so that a better attacker may exist.
     """
 
     value: float
@@ -136,10 +135,9 @@ def attack(
     top: int = 10,
     task: Task = UNWATCHED,
 ) -> Posterior:
-    """Return the posterior of one step of a rewrite that ``mechanism`` made, with the place of the true word.
-
-    Raises NoDistribution for a step where nothing was drawn, and for mechanisms without a formula; InputError for a
-    rewrite of another mechanism or with other options (the ε is that of the draw).
+    """Return the posterior of one step of a rewrite by ``mechanism``, with the rank of the true word. Raises
+    NoDistribution for a step without a sample, and for mechanisms without a formula; InputError for a rewrite by
+    another mechanism or with other options (the ε is that of the draw).
     """
     closed_form(mechanism)
     made_by(mechanism, result, at_any_epsilon=True)
@@ -148,10 +146,10 @@ def attack(
         raise NoDistribution(
             f"{s.replacement} replaces an unknown word and reveals nothing else. Choose a sampled word."
         )
-    if s.reason == FLAGGED:  # which the attacker can tell: what stands there says nothing of the word
+    if s.reason == FLAGGED:  # which the attacker can see: the output there reveals nothing about the word
         prior = checked_prior(mechanism, prior)
         return _ranked(mechanism, s.replacement, epsilon or 0.0, _log(prior), prior, s.original, top)
-    if s.reason:  # drawn without looking at the word, which the attacker cannot tell
+    if s.reason:  # sampled independently of the word, which the attacker cannot see
         given = mechanism.config.epsilon
         epsilon = given[s.index] if isinstance(given, tuple) else given
     return posterior(mechanism, s.replacement, epsilon, true=s.original, prior=prior, top=top, task=task)
@@ -167,10 +165,9 @@ def posterior(
     top: int = 10,
     task: Task = UNWATCHED,
 ) -> Posterior:
-    """P(word | released) over the vocabulary, with the ``top`` likeliest words.
-
-    epsilon: that of the mechanism without it. prior: :func:`public_prior` without it. Raises NoDistribution for
-    mechanisms without a formula, InputError where ``released`` cannot come out.
+    """Return P(word | released) over the vocabulary, with the ``top`` most likely words. epsilon: by default, that of
+    the mechanism. prior: by default, :func:`public_prior`. Raises NoDistribution for mechanisms without a formula,
+    InputError if ``released`` is impossible.
     """
     by_word = closed_form(mechanism)
     epsilon = _single_epsilon(mechanism.config.epsilon) if epsilon is None else float(epsilon)
@@ -184,11 +181,11 @@ def posterior(
     if error:
         more = [] if at_true is None else [at_true]
         weights, rows = sharpened(by_word, released, epsilon, log_prior, weights, max(EXACT, top), more)
-    found = _ranked(mechanism, released, epsilon, weights, prior, true, top)
-    if error:  # of the words that are not exact, which the others feel through the sum
+    answer = _ranked(mechanism, released, epsilon, weights, prior, true, top)
+    if error:  # of the inexact words, which affect the others through the sum
         p = np.exp(weights - logsumexp(weights))
-        found = replace(found, error=error * float(np.delete(p, rows).sum()))
-    return found
+        answer = replace(answer, error=error * float(np.delete(p, rows).sum()))
+    return answer
 
 
 def _log(prior: Prior) -> np.ndarray:
@@ -197,7 +194,7 @@ def _log(prior: Prior) -> np.ndarray:
 
 
 def _row(prior: Prior, word: str | None) -> int | None:
-    """Return where a word stands among those of a prior, the last of several that differ in case."""
+    """Return the index of a word in a prior, the last of several that differ in case."""
     if word is None:
         return None
     return {w.lower(): i for i, w in enumerate(prior.words)}.get(word.lower())
@@ -206,13 +203,13 @@ def _row(prior: Prior, word: str | None) -> int | None:
 def _ranked(
     mechanism: Mechanism, released: str, epsilon: float, weights: np.ndarray, prior: Prior, true: str | None, top: int
 ) -> Posterior:
-    """Return the posterior of log-weights (V,), with the ``top`` likeliest words and the place of the true one."""
+    """Return the posterior of log-weights (V,), with the ``top`` most likely words and the rank of the true one."""
     p, at_true = np.exp(weights - logsumexp(weights)), _row(prior, true)
     order = np.argsort(-p, kind="stable")[: max(1, top)]
     rank = p_true = None
     if at_true is not None:
         p_true = float(p[at_true])
-        # Words that are as likely come in the order in which they are shown.
+        # Equally likely words are in display order.
         rank = 1 + int(np.count_nonzero(p > p[at_true])) + int(np.count_nonzero(p[:at_true] == p[at_true]))
     return Posterior(
         mechanism=mechanism.title,
@@ -237,8 +234,8 @@ def sharpened(
     k: int = EXACT,
     more: Sequence[int] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (V,), ``log_base`` with ln p(released | word) of a table, in which the k largest and ``more`` are worked
-    out exactly; and which these are."""
+    """Return weights (V,), ``log_base`` plus ln p(released | word) from a table, with exact values for the k largest
+    and ``more``; and the indices of these."""
     k = min(k, len(weights))
     rows = np.argpartition(-weights, k - 1)[:k]
     rows = np.append(rows, [r for r in more if r not in rows]).astype(np.int64)
@@ -258,10 +255,9 @@ def answers(
     top: int = 10,
     task: Task = UNWATCHED,
 ) -> list[Posterior]:
-    """As :func:`posterior`, after each of several answers for one word, every one drawn with fresh noise.
-
-    What independent answers tell multiplies: P(word | y₁ … yₙ) ∝ π(word)·∏ p(yᵢ | word). Raises what that raises, and
-    NoDistribution where chances come from a table of normalisers, whose errors would add up.
+    """Return :func:`posterior` after each of several answers for one word, all with fresh noise. Likelihoods of
+    independent answers multiply: P(word | y₁ … yₙ) ∝ π(word)·∏ p(yᵢ | word). Raises the same errors, and NoDistribution
+    if probabilities come from a table of normalisers, whose errors would add up.
     """
     by_word = closed_form(mechanism)
     epsilon = _single_epsilon(mechanism.config.epsilon) if epsilon is None else float(epsilon)
@@ -292,7 +288,7 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
     require_alignment(mechanism, "replaces no single words")
     if not mechanism.uses_epsilon:
         raise NoDistribution(
-            f"{mechanism.title} replaces a word without looking at it, so a released word reveals nothing. Use "
+            f"{mechanism.title} replaces a word independently of the original, so a released word reveals nothing. Use "
             "“Language model”, which reads the context."
         )
     if mechanism.by_word is None:
@@ -305,17 +301,17 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
 
 def closed_form(mechanism: Mechanism) -> WordByWord:
     """Return the closed-form distributions of its words. Raises NoDistribution if there are none."""
-    found = _by_word(mechanism)
+    channels = _by_word(mechanism)
     if not is_available(mechanism):
         raise NoDistribution(
             f"{mechanism.title} has no formula for its probabilities, so it has no posterior. Use the nearest "
             "neighbour attack."
         )
-    return found
+    return channels
 
 
 def checked_prior(mechanism: Mechanism, prior: Prior | None) -> Prior:
-    """Return the prior, by default the public one. Raises InputError where it is over other words."""
+    """Return the prior, by default the public one. Raises InputError if it covers other words."""
     if prior is None:
         return public_prior(mechanism)
     if tuple(prior.words) != tuple(_by_word(mechanism).vocabulary.words):
@@ -327,9 +323,8 @@ def checked_prior(mechanism: Mechanism, prior: Prior | None) -> Prior:
 
 
 class Guesser:
-    """The best guess for each possible output, learned from the channels of the words one after the other.
-
-    value: Σ_y max_x π(x)·p(y|x) so far, which is the success of the guesses where the channels are exact.
+    """The best guess for each possible output, learned from the channels of the words in sequence. value: Σ_y max_x
+    π(x)·p(y|x) so far, which is the success of the guesses if the channels are exact.
     """
 
     def __init__(self) -> None:
@@ -340,15 +335,15 @@ class Guesser:
 
     def _find(self, candidates: Sequence[str]) -> np.ndarray:
         if self._last is None or self._last[0] is not candidates:
-            found = [self._places.setdefault(w, len(self._places)) for w in candidates]
-            self._last = (candidates, np.array(found, np.int64))
+            indices = [self._places.setdefault(w, len(self._places)) for w in candidates]
+            self._last = (candidates, np.array(indices, np.int64))
             more = len(self._places) - len(self._best)
             self._best = np.append(self._best, np.zeros(more))
             self._who = np.append(self._who, np.full(more, -1))
         return self._last[1]
 
     def add(self, who: int, channel: Channel, weight: float, epsilon: float) -> None:
-        """Take in one word: its number, its channel, its prior probability."""
+        """Add one word: its number, its channel, its prior probability."""
         at = self._find(channel.candidates)
         p = weight * channel.at(epsilon).probs
         better = p > self._best[at]
@@ -356,7 +351,7 @@ class Guesser:
         self._who[at[better]] = who
 
     def guesses(self, candidates: Sequence[str], indices: np.ndarray) -> np.ndarray:
-        """Return the number of the word guessed for outputs ``indices`` (m,) of ``candidates``; −1 where none is
+        """Return the number of the word guessed for outputs ``indices`` (m,) of ``candidates``; −1 if none is
         possible."""
         return self._who[self._find(candidates)[indices]]
 
@@ -374,38 +369,39 @@ def expected_success(
     seed: int | None = None,
     task: Task = UNWATCHED,
 ) -> Success:
-    """Return the chance that the best guess is right, Σ_y max_x π(x)·p(y|x), over the prior restricted to ``words``.
+    """Return the probability that the Bayes-optimal guess is right, Σ_y max_x π(x)·p(y|x), over the prior restricted to
+    ``words``.
 
-    Without words: over the whole vocabulary (some ten seconds for 21,719 words). Exact where the mechanism has a
-    formula. Else the guesses are learned from the draws behind its estimated chances and measured on 100 fresh draws a
-    word: the success of that guesser, which the best one may exceed. Raises InputError where none of the words is
-    drawn, NoDistribution for mechanisms that do not draw word by word.
+    Without words: over the whole vocabulary (about ten seconds for 21,719 words). It is exact if the mechanism has a
+    formula. Else the guesses are learned from the draws of its estimates and tested on 100 fresh draws per word; a
+    better guesser may exist. Raises InputError if none of the words is sampled, NoDistribution for mechanisms that do
+    not sample word by word.
     """
     channels, weights, epsilon = _channels(mechanism, words, epsilon, prior)
     guesser, exact = Guesser(), True
-    kept: list[Channel] = []
+    word_channels: list[Channel] = []
     for i, channel in enumerate(channels(task)):
         task.check()
         guesser.add(i, channel, weights[i], epsilon)
         if channel.draws is not None:
             exact = False
-            kept.append(channel)
+            word_channels.append(channel)
         task.report(i + 1, len(weights) * (1 if exact else 2))
     chance = float(weights.max())
     if exact:
         return Success(guesser.value, chance, len(weights), epsilon)
     stream = NoiseStream(seed)
-    rates = np.zeros(len(kept))
-    for i, channel in enumerate(kept):
+    rates = np.zeros(len(word_channels))
+    for i, channel in enumerate(word_channels):
         task.check()
         d = channel.at(epsilon)
         rates[i] = (guesser.guesses(d.candidates, d.sample_indices(FRESH, stream.at(i))) == i).mean()
-        task.report(len(kept) + i + 1, 2 * len(kept))
+        task.report(len(word_channels) + i + 1, 2 * len(word_channels))
     value = float(weights @ rates)
-    # Words are drawn equally often and weighed by the prior: the error of the weighted mean.
+    # Words are sampled equally often and weighted by the prior: the error of the weighted mean.
     half = NORMAL * float(np.sqrt(np.square(weights) @ np.maximum(rates * (1 - rates), 1 / FRESH) / FRESH))
     interval = (max(0.0, value - half), min(1.0, value + half))
-    return Success(value, chance, len(weights), epsilon, FRESH * len(kept), interval, True)
+    return Success(value, chance, len(weights), epsilon, FRESH * len(word_channels), interval, True)
 
 
 def simulated_success(
@@ -418,8 +414,7 @@ def simulated_success(
     seed: int | None = None,
     task: Task = UNWATCHED,
 ) -> Success:
-    """Simulate how often the best guess is right in ``draws`` trials: a word from the prior, its replacement, the
-    guess.
+    """Simulate the success of the best guess in ``draws`` trials: a word from the prior, its replacement, the guess.
 
     Replacements come from the sampler that a rewrite uses. interval: Clopper-Pearson, 95%.
     """
@@ -445,7 +440,7 @@ def simulated_success(
 
 
 def _channels(mechanism: Mechanism, words, epsilon, prior):
-    """Return a generator function of the channels of the words that the prior allows, their weights (n,), and ε."""
+    """Return a generator function of the channels of the words with a prior above 0, their weights (n,), and ε."""
     by_word = _by_word(mechanism)
     prior = checked_prior(mechanism, prior)
     prior = prior if words is None else prior.only(words)

@@ -1,17 +1,17 @@
-"""The strongest attacker: several guess the same replaced words, and the one that is right most often counts.
+"""The strongest attacker: several attackers guess the same replaced words, and the one that is right most often counts.
 
 It compares every attacker that sees one release and guesses words: the released word itself; the nearest other word;
-the Bayes-optimal guess from the released word alone; the language model from the context; and the reader, who joins
-both. Which of them is strongest differs between mechanisms (Vickrey hides the same word and not the nearest one), so
-that no single one is a fair axis.
+the Bayes-optimal guess from the released word alone; the language model from the context; and the contextual Bayes
+attacker, which combines both. The strongest one depends on the mechanism (Vickrey hides the same word but not the
+nearest one), so no single attacker is a fair axis.
 
-The best of several on the same words looks a little better than it is. The interval is corrected for that choice: each
-attacker's own is so wide (Bonferroni) that all of them hold together with 95%, and then the success of the best lies
-between the largest of the lower ends and the largest of the upper ends. The value itself is the largest share, so that
-it errs towards the attacker.
+The best of several on the same words looks slightly better than it is, and the interval corrects for that choice. Each
+attacker's interval is so wide (Bonferroni) that all of them hold together with 95% confidence. The success of the best
+is then between the largest lower end and the largest upper end. The value itself is the largest share, so it favours
+the attacker.
 
-This is the one place that says who is asked and who is best: Compare, ``calibrate``, the benchmarks and
-``dpt.score`` go by it.
+Only this module decides which attackers are compared and which is the strongest: Compare, ``calibrate``, the benchmarks
+and ``dpt.score`` use it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from . import mask_inference, nearest, reader
 from .base import TextAttacker, as_rewrites, register
 from .prior import public_prior
 
-#: Who is asked, with their titles, the plainest first: of those that find as much, it is the best one.
+#: The attackers with their titles, the simplest first: it counts as the strongest in a tie.
 ASKED = {
     "same-word": "Same word",
     "nearest-words": "Nearest word",
@@ -44,16 +44,16 @@ ASKED = {
     "language-model": "Language model",
     "reader": "Reader",
 }
-#: Of a long text so many drawn words are attacked, evenly chosen: each is read by a pass of the language model.
+#: Maximum number of attacked words of a long text, evenly spaced: each needs a pass of the language model.
 WORDS = 40
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class StrongestAttack(Private):
-    """The attacker that finds most. name: of ``ASKED``, or as it was given. success: the share of the words that it
-    names; low, high: the corrected 95% interval. chance: without the output. words: guesses behind each share. shares:
-    of every attacker that was asked; ends: their intervals, as wide. left_out: why others could not be."""
+    """The strongest attacker. name: from ``ASKED``, or as given. success: the share of words that it recovers. low,
+    high: the corrected 95% interval. chance: without the output. words: the number of guesses for each share. shares:
+    of every attacker. ends: their corrected intervals. left_out: why others could not run."""
 
     name: str
     success: float
@@ -73,11 +73,11 @@ class StrongestAttack(Private):
         return title(self.name)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Each attacker with its share."""
+        """Return each attacker with its share."""
         return [(title(name), percent(share)) for name, share in self.shares.items()]
 
     def sentence(self) -> str:
-        """Who finds most, in plain words."""
+        """Name the strongest attacker, in plain words."""
         who = f"Of {pluralize(len(self.shares), 'attacker')}, "
         alike = [f"“{title(k)}”" for k, share in self.shares.items() if share == self.success and k != self.name]
         finds = f"“{self.title}” recovers the most"
@@ -100,35 +100,33 @@ def title(name: str) -> str:
 
 
 def strongest(shares: Mapping[str, float]) -> str:
-    """Return the name of the one that finds most; of several that find as much the first. Raises ValueError for
-    none."""
+    """Return the name of the strongest attacker, the first one in a tie. Raises ValueError for none."""
     return max(shares, key=shares.__getitem__)
 
 
 def of_guesses(
     hits: Mapping[str, Sequence[bool]], chance: float = math.nan, left_out: Mapping[str, str] | None = None
 ) -> StrongestAttack:
-    """Return the best by its guesses, which are of the same words for all. Raises ValueError without a word."""
-    shares = {name: float(np.mean(found)) for name, found in hits.items()}
+    """Return the strongest attacker by its guesses of the same words. Raises ValueError without a word."""
+    shares = {name: float(np.mean(outcomes)) for name, outcomes in hits.items()}
     n = len(next(iter(hits.values())))
     each = 1 - (1 - CONFIDENCE) / len(hits)
-    ends = {name: clopper_pearson(float(np.sum(found)), n, each) for name, found in hits.items()}
+    ends = {name: clopper_pearson(float(np.sum(outcomes)), n, each) for name, outcomes in hits.items()}
     name, (low, high) = strongest(shares), np.max(list(ends.values()), axis=0).tolist()
     return StrongestAttack(name, shares[name], low, high, chance, n, shares, left_out or {}, ends)
 
 
 def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> StrongestAttack:
-    """Return the best over texts: the mean over texts of the share of each, and intervals over texts, in which the
-    words of a text may hang together. hits: by attacker and text; each text has a word. Raises ValueError without a
-    text."""
-    by_text = {name: [float(np.mean(x)) for x in found] for name, found in hits.items()}
+    """Return the strongest attacker over texts: the mean share over texts, with intervals over texts, whose words may
+    be correlated. hits: by attacker and text; each text has a word. Raises ValueError without a text."""
+    by_text = {name: [float(np.mean(x)) for x in outcomes] for name, outcomes in hits.items()}
     shares = {name: float(np.mean(x)) for name, x in by_text.items()}
     n = len(next(iter(by_text.values())))
     if n < 2:
-        return of_guesses({name: found[0] for name, found in hits.items()}, chance)
+        return of_guesses({name: outcomes[0] for name, outcomes in hits.items()}, chance)
     t = student(n, 1 - (1 - CONFIDENCE) / len(hits))
-    # Texts that are all alike do not say how far others may be: then the words do.
-    pooled = of_guesses({name: [hit for text in found for hit in text] for name, found in hits.items()}, chance)
+    # Identical texts do not show how far others may differ, so the words are used.
+    pooled = of_guesses({name: [hit for text in outcomes for hit in text] for name, outcomes in hits.items()}, chance)
     low, high = 0.0, 0.0
     for name, x in by_text.items():
         error = standard_error(x)
@@ -140,10 +138,9 @@ def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.
 
 @dataclass(frozen=True)
 class AttackedWords(Private):
-    """What each attacker makes of the sampled words of one release.
-
-    places: the attacked steps. words: by attacker its guess for each of them, "" where it has none. hits: whether that
-    is right. left_out: why other attackers could not run.
+    """The guesses of each attacker for the sampled words of one release. places: the attacked steps. words: by
+    attacker, its guess for each of them, "" for none. hits: whether they are right. left_out: why other attackers could
+    not run.
     """
 
     places: tuple[int, ...]
@@ -155,8 +152,8 @@ class AttackedWords(Private):
 
     @property
     def strongest(self) -> str:
-        """The name of the attacker that is right most often. Raises ValueError where no word was sampled."""
-        return strongest({name: float(np.mean(found)) for name, found in self.hits.items() if found})
+        """Return the name of the attacker that is right most often. Raises ValueError if no word was sampled."""
+        return strongest({name: float(np.mean(outcomes)) for name, outcomes in self.hits.items() if outcomes})
 
 
 def attack_words(
@@ -167,16 +164,14 @@ def attack_words(
     quick: bool = False,
     task: Task = UNWATCHED,
 ) -> AttackedWords:
-    """Guess each hidden word of a release, by every attacker: the sampled ones, and those that were flagged.
-
-    only: the words that begin there in the original, where not all count. There are no guesses where none was drawn.
-    quick: leave out the attackers that read a text several times. Raises NoDistribution where the mechanism writes a
-    new text.
+    """Guess each hidden word of a release by every attacker: the sampled ones and the flagged ones. only: the offsets
+    in the original of the words that count, by default all. There are no guesses if none was sampled. quick: skip the
+    attackers that read a text several times. Raises NoDistribution if the mechanism writes a new text.
     """
     require_alignment(mechanism, "replaces no single words")
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
     drawn = choose_places([i for i, s in enumerate(steps) if s.is_hidden and (only is None or s.span[0] in only)])
-    # Nobody sees which of the others were drawn without looking: they are read, too.
+    # An attacker cannot see which of the others were sampled independently, so they are read too.
     places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.is_hidden])}
     words = {"same-word": [steps[i].replacement for i in drawn]}
     near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
@@ -184,21 +179,21 @@ def attack_words(
     try:
         if quick:
             raise NoDistribution("It takes longer.")
-        found = {w.step: w for w in reader.read_releases(mechanism, result, only=places, task=task).words}
+        readings = {w.step: w for w in reader.read_releases(mechanism, result, only=places, task=task).words}
     except NoDistribution as reason:
         left_out |= dict.fromkeys(("best-guess", "reader"), str(reason))
     else:
-        words["best-guess"] = [found[i].alone for i in drawn]
+        words["best-guess"] = [readings[i].alone for i in drawn]
     named = {g.step: g for g in mask_inference.attack(mechanism, result, only=drawn, task=task.quiet).guesses}
     words["language-model"] = ["".join(named[i].guesses[:1]) for i in drawn]
     if "reader" not in left_out:
-        words["reader"] = [found[i].word for i in drawn]
+        words["reader"] = [readings[i].word for i in drawn]
     for name, guessed in words.items():
         hits[name] = [word.casefold() == steps[i].original.casefold() for word, i in zip(guessed, drawn, strict=True)]
-    # Their own rank of the original counts, where they have one.
+    # Their own rank of the original counts, if they have one.
     hits["language-model"] = [named[i].rank == 1 for i in drawn]
     if "reader" not in left_out:
-        hits["reader"] = [found[i].rank == 1 for i in drawn]
+        hits["reader"] = [readings[i].rank == 1 for i in drawn]
     return AttackedWords(tuple(drawn), words, hits, left_out)
 
 
@@ -209,12 +204,12 @@ def guesses(
 
     Parameters and errors as in :func:`attack_words`.
     """
-    found = attack_words(mechanism, result, only, task=task)
-    return found.hits, found.left_out
+    attacked = attack_words(mechanism, result, only, task=task)
+    return attacked.hits, attacked.left_out
 
 
 def choose_places(places: Sequence[int], most: int = WORDS) -> list[int]:
-    """So many of them at most, evenly over all."""
+    """Return at most this many of them, evenly spaced."""
     at = np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).round().astype(int)) if places else ()
     return [places[k] for k in at]
 
@@ -226,46 +221,46 @@ def ask(
     *,
     task: Task = UNWATCHED,
 ) -> StrongestAttack:
-    """Ask all attackers about releases, each read by itself; their guesses count together.
+    """Run all attackers on releases, each read separately; their guesses count together.
 
     Parameters
     ----------
     mechanism
-        The one that made the releases, with its options and its ε.
+        The mechanism of the releases, with its options and its ε.
     results
         Rewrites, of one text or of several.
     only
-        The words that begin there in the original, where not all count.
+        The offsets in the original of the words that count, by default all.
     task
-        Told of the releases that are done; may stop the work.
+        Receives the progress, and may cancel the work.
 
     Raises
     ------
     NoDistribution
-        Where the mechanism writes a new text, or no word was drawn.
+        The mechanism writes a new text, or no word was sampled.
     ModelUnavailable
-        Where the bundled language model is not there.
+        The bundled language model is missing.
     """
     together: dict[str, list[bool]] = {}
     left_out: Mapping[str, str] = {}
     results = as_rewrites(results)
     for k, result in enumerate(results):
         hits, left_out = guesses(mechanism, result, only, task=task.child(k, k + 1, len(results)))
-        for name, found in hits.items():
-            together.setdefault(name, []).extend(found)
+        for name, outcomes in hits.items():
+            together.setdefault(name, []).extend(outcomes)
     if not any(together.values()):
         raise NoDistribution("No word of this text was sampled, so there is nothing to guess. Add more words.")
     return of_guesses(together, public_prior(mechanism).chance, left_out)
 
 
 def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED) -> StrongestAttack:
-    """Ask all attackers about a release of each of several texts, of which each counts as much as any other.
+    """Run all attackers on a release of each of several texts, with equal weight for each text.
 
     Parameters
     ----------
     mechanism : Mechanism
     results : sequence of RewriteResult
-        Texts in which no word was drawn are left out.
+        Texts without a sampled word are skipped.
     task : Task
         Receives the progress, and may cancel the work.
 
@@ -276,16 +271,16 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
     Raises
     ------
     NoDistribution
-        No text is left, or the mechanism writes a new text.
+        No text remains, or the mechanism writes a new text.
     """
     together: dict[str, list[list[bool]]] = {}
     left_out: Mapping[str, str] = {}
     results = as_rewrites(results)
     for k, result in enumerate(results):
         hits, left_out = guesses(mechanism, result, task=task.child(k, k + 1, len(results)))
-        for name, found in hits.items():
-            if found:
-                together.setdefault(name, []).append(found)
+        for name, outcomes in hits.items():
+            if outcomes:
+                together.setdefault(name, []).append(outcomes)
     if not together:
         raise NoDistribution("No word of these texts was sampled, so there is nothing to guess. Give other texts.")
     return replace(of_texts(together, public_prior(mechanism).chance), left_out=left_out)
@@ -293,7 +288,7 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
 
 @register
 class StrongestAttacker(TextAttacker):
-    """All of them on a whole text."""
+    """All attackers on single words, applied to a whole text."""
 
     name = "best"
     title = "Strongest attacker"

@@ -1,7 +1,8 @@
-"""Attackers that guess who wrote a text, by a classifier trained on public texts of the same authors.
+"""Attackers that guess the author of a text, by a classifier trained on public texts of the same authors.
 
-The static one trains on original texts, as somebody does who does not know that texts are rewritten; the adaptive one
-rewrites its training texts first (DP-MLM, Section 4.2; Mattern et al. 2022). Both are tested on rewritten texts."""
+The static one trains on original texts, like an attacker who does not know that texts are rewritten. The adaptive one
+rewrites its training texts first (DP-MLM, Section 4.2; Mattern et al. 2022). Both are tested on rewritten texts.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ class StaticClassifier(DataAttacker):
 
     name = "static"
     title = "Static classifier"
-    question = "Can a classifier trained on original texts tell who wrote it?"
+    question = "Can a classifier trained on original texts recognise the author?"
 
     def training_texts(self, originals: Any, rewrites: Any) -> Any:
         return originals
@@ -28,7 +29,7 @@ class AdaptiveClassifier(DataAttacker):
 
     name = "adaptive"
     title = "Adaptive classifier"
-    question = "Can a classifier trained on rewritten texts tell who wrote it?"
+    question = "Can a classifier trained on rewritten texts recognise the author?"
 
     def training_texts(self, originals: Any, rewrites: Any) -> Any:
         return rewrites

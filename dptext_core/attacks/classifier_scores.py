@@ -19,16 +19,16 @@ from .text_classifiers import CLASSIFIERS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Parts of the rewrites that classifiers learn from, each scored by what was learnt from the others.
+#: Number of folds of the training rewrites, each scored by a classifier trained on the others.
 FOLDS = 5
-#: A likelihood ratio counts as no more than this (nats): what the other text cannot give has an infinite one.
+#: Maximum likelihood ratio (nats): a rewrite that the other text cannot produce has an infinite one.
 _CERTAIN = 1e6
 
 
 @dataclass(frozen=True)
 class ClassifierScore:
-    """One classifier on rewrites that it has not seen. tpr, fpr: how often it says "the first text" of those of the
-    first and of the other; seen: its advantage on those that it learnt from, each by what the others taught."""
+    """One classifier on held-out rewrites. tpr, fpr: how often it says "the first text" for rewrites of the first and
+    of the other. seen: its cross-validated advantage on the training rewrites."""
 
     name: str
     title: str
@@ -38,14 +38,14 @@ class ClassifierScore:
 
     @property
     def advantage(self) -> float:
-        """By how much more often it says "the first text" where that is right."""
+        """Return how much more often it says "the first text" when that is right."""
         return self.tpr - self.fpr
 
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of the rewrites of the first text and of the other, (n,) each: of those that were learnt from, each by
-    what the others taught, and of those that test."""
+    """Scores of the rewrites of the first text and of the other, (n,) each: cross-validated training scores, and test
+    scores."""
 
     train: tuple[NDArray[np.float64], NDArray[np.float64]]
     test: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -59,7 +59,7 @@ def _scores(
     wanted: Sequence[str],
     task: Task,
 ) -> tuple[dict[str, _Scores], dict[str, str]]:
-    """Return the scores by every classifier that can be asked, and why the others cannot."""
+    """Return the scores by every usable classifier, and why the others are unusable."""
     texts = [[r.text for r in every] for every in results]
     out: dict[str, _Scores] = {}
     missing: dict[str, str] = {}
@@ -85,14 +85,15 @@ def _scores(
 
 
 def _held_out(classify: Callable[..., NDArray[np.float64]], given: Sequence[Sequence[Any]], learnt: int) -> _Scores:
-    """Scores by what was learnt from others: of the first half in FOLDS parts, of the second from all of the first."""
+    """Return held-out scores: cross-validated in FOLDS parts for the first half, and trained on all of it for the
+    second."""
     train = [*given[0][:learnt], *given[1][:learnt]]
     labels = np.repeat([1, 0], learnt)
     part = np.tile(np.arange(learnt) % FOLDS, 2)
     left_out = np.zeros(2 * learnt)
     for k in range(FOLDS):
-        rest, own = np.flatnonzero(part != k), np.flatnonzero(part == k)
-        left_out[own] = classify([train[i] for i in rest], labels[rest], [train[i] for i in own])
+        others, fold = np.flatnonzero(part != k), np.flatnonzero(part == k)
+        left_out[fold] = classify([train[i] for i in others], labels[others], [train[i] for i in fold])
     test = classify(train, labels, [*given[0][learnt:], *given[1][learnt:]])
     middle = len(given[0]) - learnt
     return _Scores((left_out[:learnt], left_out[learnt:]), (test[:middle], test[middle:]))
@@ -101,7 +102,7 @@ def _held_out(classify: Callable[..., NDArray[np.float64]], given: Sequence[Sequ
 def _log_ratio(
     mechanism: Mechanism, prepared: Sequence[Prepared], results: Sequence[Sequence[RewriteResult]], task: Task
 ) -> list[NDArray[np.float64]]:
-    """ln of the ratio of the chances of each rewrite under the first text and under the other, (n,) for each text."""
+    """Return the log-likelihood ratio of each rewrite under the first text and under the other, (n,) for each text."""
     every = [r for some in results for r in some]
     log_p = require_likelihood(mechanism).log(prepared, every, task=task)
     with np.errstate(invalid="ignore"):
@@ -110,18 +111,19 @@ def _log_ratio(
 
 
 def _thresholds(scores: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Every threshold that divides these scores differently."""
+    """Return every threshold that splits these scores differently."""
     values = np.unique(np.concatenate(scores))
     return np.concatenate([values[:1] - 1, (values[:-1] + values[1:]) / 2])
 
 
 def _counts(scores: tuple[NDArray[np.float64], NDArray[np.float64]], at: NDArray[np.float64]) -> list[NDArray]:
-    """How many scores of each text reach each threshold."""
+    """Return how many scores of each text reach each threshold."""
     return [len(s) - np.searchsorted(np.sort(s), at, side="left") for s in scores]
 
 
 def _at_its_best(scores: _Scores, name: str) -> ClassifierScore:
-    """Return the classifier at the threshold of its largest advantage on the first half, as it does on the second."""
+    """Return the classifier's results on the second half, at the threshold of its largest advantage on the first
+    half."""
     at = _thresholds(scores.train)
     hits, others = _counts(scores.train, at)
     gain = hits - others
@@ -131,17 +133,17 @@ def _at_its_best(scores: _Scores, name: str) -> ClassifierScore:
 
 
 def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[float, str, float]:
-    """Return the largest bound that the first half would give, the classifier and its threshold."""
+    """Return the largest bound on the first half, with its classifier and threshold."""
     at = _thresholds(scores.train)
     hits, others = _counts(scores.train, at)
-    found = _epsilon(hits, others, len(scores.train[0]), tail, delta)
-    k = int(np.argmax(found))
-    return float(found[k]), name, float(at[k])
+    bound = _epsilon(hits, others, len(scores.train[0]), tail, delta)
+    k = int(np.argmax(bound))
+    return float(bound[k]), name, float(at[k])
 
 
 def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) -> NDArray[np.float64]:
-    """Return the lower bound of ε where ``hits`` of n rewrites of the first text and ``others`` of the second are said
-    to be of the first; 0 where nothing follows. Each of the two rates is bounded at level ``tail``."""
+    """Return the lower bound of ε if ``hits`` of n rewrites of the first text and ``others`` of the second are
+    classified as the first; 0 for no bound. Each of the two rates is bounded at level ``tail``."""
     tpr, fpr = lower_limit(hits, n, tail), upper_limit(others, n, tail)
     ratio = np.maximum((tpr - delta) / fpr, (1 - fpr - delta) / (1 - tpr))
     return np.log(np.maximum(ratio, 1.0))

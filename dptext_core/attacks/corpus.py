@@ -1,16 +1,14 @@
-"""A whole corpus at once: each text was rewritten once, and the attacker has all rewrites.
+"""Attacks on a whole corpus: each text was rewritten once, and the attacker has all rewrites.
 
-* :class:`LinkageAttacker`: whoever also has a list of all originals (because they were published elsewhere) tells which
-rewrite is of which. Three looks put a number on every rewrite and original: the cosine of their sentence vectors, the
-words that they have in common, and ln P(rewrite | original), where the mechanism has a formula for it. Each rewrite by
-itself is linked to the original with the largest number; and all of them together are matched one to one so that the
-sum is largest (Kuhn 1955, as in SciPy), because no two are of the same text.
-* :class:`StrongestTextAttacker`: which of the attackers on single words finds most, over the texts.
+* :class:`LinkageAttacker` also has a list of all originals (because they were published elsewhere), and links each
+  rewrite to its original. Three scores rate every rewrite and original: the cosine of their sentence vectors, their
+  common words, and ln P(rewrite | original) if the mechanism has a formula for it. Each rewrite alone is linked to the
+  original with the largest score. All of them together are matched one to one with the largest sum (Kuhn 1955, as in
+  SciPy), because no two belong to the same text.
+* :class:`StrongestTextAttacker`: the strongest attacker on single words over the texts.
 
-Texts that are the same cannot be told apart by anyone: they count once, by their first rewrite.
-
-The interval takes the links for independent of each other, which those of one matching are not quite, and is corrected
-for the choice among all looks (Bonferroni).
+Identical texts are indistinguishable: they count once, by their first rewrite. The interval assumes independent links,
+which is only approximately true for a matching, and is corrected for the choice among all scores (Bonferroni).
 """
 
 from __future__ import annotations
@@ -39,20 +37,20 @@ from .text_classifiers import words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: The looks, with their titles, the plainest first.
+#: The scores with their titles, the simplest first.
 LINK_SCORES = {"words": "Words in common", "vectors": "Sentence vectors", "chances": "The mechanism's probabilities"}
-#: Texts of a corpus at most; and those whose chances are worked out, each rewrite under each text.
+#: Maximum number of texts of a corpus; and for likelihoods, which are computed for each rewrite under each text.
 MOST, MOST_CHANCES = 2000, 100
-#: What is so near is a tie.
+#: Smaller differences are a tie.
 _TIE = 1e-6
 
 
 @dataclass(frozen=True)
 class LinkageResult(Private):
-    """How many rewrites are linked to their originals. texts: distinct originals. name: the look that links most, of
-    ``LOOKS``; together: whether it does by matching one to one. success: its share; low, high: the corrected 95%
-    interval. chance: of one guess. alone, matched: the share by each look, rewrite by rewrite and one to one; left_out:
-    why others could not be asked."""
+    """How many rewrites are linked to their originals. texts: number of distinct originals. name: the best score, one
+    of ``LINK_SCORES``. together: whether it matches one to one. success: its share. low, high: the corrected 95%
+    interval. chance: of one guess. alone, matched: the share for each score, rewrite by rewrite and one to one.
+    left_out: why others are missing."""
 
     texts: int
     name: str
@@ -68,14 +66,14 @@ class LinkageResult(Private):
     _shown: ClassVar[tuple[str, ...]] = ("texts", "name", "together", "success", "low", "high", "chance")
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Each look: its title, linked one by one, linked one to one."""
+        """Return for each score its title, and the shares linked rewrite by rewrite and one to one."""
         return [
             (LINK_SCORES[name], f"{percent(share)} rewrite by rewrite", f"{percent(self.matched[name])} one to one")
             for name, share in self.alone.items()
         ]
 
     def sentence(self) -> str:
-        """Who links most, in plain words."""
+        """Describe the best linkage, in plain words."""
         how = ", all matched one to one," if self.together else ""
         message = (
             f"An attacker who has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of "
@@ -94,13 +92,13 @@ class CorpusAttacker(Attacker):
     takes: ClassVar[tuple[str, ...]] = ()
 
     def check(self, mechanism: Mechanism) -> None:
-        """Every mechanism can be attacked."""
+        """Accept every mechanism."""
 
     @abstractmethod
     def attack(
         self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None
     ) -> AttackFinding:
-        """results: one rewrite of each text, by the mechanism."""
+        """Attack the rewrites. results: one rewrite of each text, by the mechanism."""
 
 
 def attack(
@@ -111,30 +109,30 @@ def attack(
     Parameters
     ----------
     mechanism
-        The one that made the rewrites, with its options and its ε.
+        The mechanism of the rewrites, with its options and its ε.
     results
-        A rewrite of each text. Texts that are the same count once.
+        A rewrite of each text. Identical texts count once.
     seed
-        Repeats the order in which a matching breaks ties.
+        Makes the tie-breaking of a matching repeatable.
     task
-        Told of what is done; may stop the work.
+        Receives the progress, and may cancel the work.
 
     Raises
     ------
     InputError
-        For fewer than two distinct texts, or more than ``MOST``.
+        There are fewer than two distinct texts, or more than ``MOST``.
     ModelUnavailable
-        Where the sentence encoder is not there.
+        The sentence encoder is missing.
     """
     results = as_rewrites(results)
-    own = {r.original: r for r in reversed(results)}
+    first_results = {r.original: r for r in reversed(results)}
     texts = list(dict.fromkeys(r.original for r in results))
     if len(texts) < 2:
         raise InputError("One text leaves nothing to link. Give at least two different texts, one per line.")
     if len(texts) > MOST:
         raise InputError(f"There are {len(texts):,} texts. Give at most {MOST:,}.")
-    likeness, left_out = link_scores(mechanism, [own[t] for t in texts], task=task)
-    # The order of the texts tells whose rewrite it is, which an attacker does not know.
+    likeness, left_out = link_scores(mechanism, [first_results[t] for t in texts], task=task)
+    # The order of the texts would reveal the links, which an attacker does not know.
     order = np.argsort(NoiseStream(seed).uniforms(len(texts)))
     alone = {name: linked_share(table) for name, table in likeness.items()}
     matched = {name: linked_one_to_one(table, order) for name, table in likeness.items()}
@@ -161,9 +159,9 @@ def attack(
 def link_scores(
     mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
-    """Of each look the table (rewrite, original), larger for what is more alike; and why others could not be asked."""
+    """Return the table (rewrite, original) of each score, larger for more similar pairs; and why others are missing."""
     texts, released = [r.original for r in results], [r.text for r in results]
-    found = {"words": in_common(released, texts), "vectors": vectors_alike(released, texts)}
+    scores = {"words": in_common(released, texts), "vectors": vectors_alike(released, texts)}
     task.check()
     left_out: dict[str, str] = {}
     if len(texts) > MOST_CHANCES:
@@ -175,25 +173,25 @@ def link_scores(
             left_out["chances"] = str(reason)
         else:
             prepared = [mechanism.prepare(t, task=task.quiet) for t in texts]
-            found["chances"] = chances.log(prepared, results, task=task).T
-    return found, left_out
+            scores["chances"] = chances.log(prepared, results, task=task).T
+    return scores, left_out
 
 
 def linked_share(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each rewrite, whether its own original is the likest; of m that are as like 1/m. likeness: (n, n)."""
-    own = np.diagonal(likeness)[:, None]
-    ahead, tied = (likeness > own + _TIE).any(axis=1), (np.abs(likeness - own) <= _TIE).sum(axis=1)
+    """Return for each rewrite whether its own original is the most similar; 1/m in a tie of m. likeness: (n, n)."""
+    own_likeness = np.diagonal(likeness)[:, None]
+    ahead, tied = (likeness > own_likeness + _TIE).any(axis=1), (np.abs(likeness - own_likeness) <= _TIE).sum(axis=1)
     return np.where(ahead, 0.0, 1 / tied)
 
 
 def linked_one_to_one(likeness: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the same where each original is given to one rewrite, so that all of it is likest. order: a permutation of
-    the originals, in which ties are broken."""
+    """Return the same for a one-to-one matching with the largest total similarity. order: a permutation of the
+    originals that breaks ties."""
     from scipy.optimize import linear_sum_assignment
 
     table = likeness[:, order]
     finite = table[np.isfinite(table)]
-    # What is excluded costs more than everything else together can gain.
+    # An excluded pair costs more than all others together can gain.
     never = finite.min() - 1 - len(table) * (finite.max() - finite.min())
     rows, columns = linear_sum_assignment(np.where(np.isfinite(table), table, never), maximize=True)
     return (order[columns] == rows).astype(np.float64)
@@ -218,7 +216,7 @@ def vectors_alike(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.f
 
 @register
 class LinkageAttacker(CorpusAttacker):
-    """Which rewrite is of which text?"""
+    """Links rewrites to their originals."""
 
     name = "linking"
     title = "Linking"
@@ -233,7 +231,7 @@ class LinkageAttacker(CorpusAttacker):
 
 @register
 class StrongestTextAttacker(CorpusAttacker):
-    """The best of the attackers on single words, over texts."""
+    """The strongest attacker on single words, over texts."""
 
     name = "best-of-texts"
     title = "Strongest attacker over texts"

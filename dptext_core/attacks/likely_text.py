@@ -1,8 +1,8 @@
 """Mask inference with a better reader: which of the words that fit makes the released text most likely?
 
-The masked language model of `mask_inference` proposes words for each replaced place. A causal language model that was
-added then reads the released text with each of its first guesses in that place, and takes the likeliest text. A word's
-place counts as in `mask_inference`; behind the first guesses the order stays that model's.
+The masked language model of `mask_inference` proposes words for each replaced place. An added causal language model
+then reads the released text with each of the first guesses in that place, and chooses the most likely text. A word is
+compared as in `mask_inference`; after the first guesses, that model's order is unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import mask_inference
 from .base import register
 from .mask_inference import MaskInference
 
-#: Characters of the text before and behind a word that are read.
+#: Number of characters that are read before and after a word.
 AROUND = 240
 
 
@@ -33,10 +33,8 @@ def attack(
     only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> MaskInference:
-    """Mask inference by ``model``, its first guesses in the order of ``judge`` (None: the model that was added). only:
-    the steps that are attacked, where not all are.
-
-    Raises ModelUnavailable where there is no judge, and what `mask_inference.attack` raises.
+    """Run mask inference by ``model``, with its first guesses ordered by ``judge`` (None: the added model). only: the
+    attacked steps, by default all. Raises ModelUnavailable without a judge, and the errors of `mask_inference.attack`.
     """
     require_alignment(mechanism, "replaces no single words")
     reader = causal.judge() if judge is None else judge
@@ -49,7 +47,7 @@ def attack(
 
 
 def place_word(text: str, span: tuple[int, int], word: str) -> str:
-    """Return the surroundings of a place with another word in it, in capitals as the word that stands there."""
+    """Return the context of a place with another word in it, capitalised like the current word."""
     start, end = span
     before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]
     if start > AROUND:  # not from the middle of a word

@@ -1,7 +1,7 @@
-"""The mask inference attack (SanText, Yue et al. 2021): let a language model guess the original from what is around it.
+"""The mask inference attack (SanText, Yue et al. 2021): a language model guesses the original from the context.
 
-Each released word is masked in turn, and a masked language model ranks all words at its place by the rest of the
-released text. It does not know the mechanism; it reads what the other words still tell.
+Each released word is masked in turn, and a masked language model ranks all words at its place given the rest of the
+released text. It does not know the mechanism, and uses only what the other words reveal.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from .prior import public_prior
 if TYPE_CHECKING:
     from ..models import MaskedLM, MaskRequest
 
-#: Guesses that are shown for each word.
+#: Number of displayed guesses for each word.
 SHOWN = 5
 _BLOCK = 128
 #: Seconds to wait for the model, and one more for each mask.
 PATIENCE = 60.0
-#: First guesses that another model may bring into another order.
+#: Number of first guesses that another model may reorder.
 RESCORED = 10
-#: The span of a released word and the guesses for it → their places, the best first.
+#: The span of a released word and the guesses for it → their order, the best first.
 Rescore = Callable[[tuple[int, int], Sequence[str]], Sequence[int]]
 
 
 @dataclass(frozen=True)
 class MaskGuess(Private):
-    """One masked place. step: its place in the steps. rank: of the original among all words (1: the model's first
-    guess); None where the model cannot say that word. guesses: the model's first words."""
+    """One masked place. step: the index of its step. rank: of the original among all words (1: the model's first
+    guess); None if the model does not have that word. guesses: the model's first words."""
 
     step: int
     original: str
@@ -51,11 +51,10 @@ class MaskGuess(Private):
 
 @dataclass(frozen=True)
 class MaskInference:
-    """How often the model finds the original.
-
-    top1, top10: share of the hidden words whose original is the first guess, or one of ten. chance,
-    chance10: what always guessing the most frequent word, or the ten most frequent, reaches by the public prior.
-    sayable: how many of the originals the model could say at all. draws: None, nothing is sampled.
+    """How often the model recovers the original. top1, top10: share of the hidden words whose original is the first
+    guess, or one of ten. chance, chance10: the success of always guessing the most frequent word, or the ten most
+    frequent, by the public prior. sayable: how many of the originals are candidates of the model. draws: None, nothing
+    is sampled.
     """
 
     guesses: tuple[MaskGuess, ...] = field(repr=False)
@@ -70,7 +69,7 @@ class MaskInference:
 
     @property
     def success(self) -> float:
-        """Of the first guess."""
+        """Return the success of the first guess."""
         return self.top1
 
     @property
@@ -97,13 +96,13 @@ class MaskInference:
             f"{percent(self.chance10)})."
         )
         if self.sayable < n:
-            message += f" {n - self.sayable} of the originals are words that the model cannot say."
+            message += f" {n - self.sayable} of the originals are not in the model's vocabulary."
         return message
 
 
 @weak_cache(1)
 def _places(lm: MaskedLM) -> dict[str, list[int]]:
-    """Word, case ignored → where it stands among what the model can say."""
+    """Map each word, ignoring case, to its index among the model's candidates."""
     places: dict[str, list[int]] = {}
     for j, word in enumerate(lm.candidates):
         places.setdefault(word.casefold(), []).append(j)
@@ -119,11 +118,9 @@ def attack(
     only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> MaskInference:
-    """Mask each hidden word of the released text and let ``model`` guess the original.
-
-    rescore: brings its first guesses into another order; those behind them stay behind them. only: the steps
-    that are attacked, in the place of the hidden ones. Loads the model on the first call. Raises
-    ModelUnavailable, Busy or Cancelled.
+    """Mask each hidden word of the released text and let ``model`` guess the original. rescore: reorders its first
+    guesses; later ones keep their order. only: the attacked steps instead of the hidden ones. Loads the model on the
+    first call. Raises ModelUnavailable, Busy or Cancelled.
     """
     from ..models import engine, load_masked_lm
 
@@ -142,13 +139,13 @@ def attack(
             part = task.child(begin, begin + len(block), len(steps)) if rescore is None else task.quiet
             scores = lm_engine.score(block, task=part, timeout=PATIENCE + len(block))
             for (i, s), row in zip(steps[begin : begin + _BLOCK], scores, strict=True):
-                own = place.get(s.original.casefold())
-                rank = None if own is None else 1 + int(np.count_nonzero(row > row[own].max()))
+                true_row = place.get(s.original.casefold())
+                rank = None if true_row is None else 1 + int(np.count_nonzero(row > row[true_row].max()))
                 likely = np.argsort(-row, kind="stable")[:RESCORED]
                 if rescore is not None:
                     task.check()
                     likely = likely[list(rescore(s.out, [lm.candidates[j] for j in likely]))]
-                    if (among := np.flatnonzero(np.isin(likely, own or ()))).size:
+                    if (among := np.flatnonzero(np.isin(likely, true_row or ()))).size:
                         rank = 1 + int(among[0])
                     task.report(len(guesses) + 1, len(steps))
                 words = tuple(lm.candidates[j] for j in likely[:SHOWN])
@@ -158,8 +155,8 @@ def attack(
 
 
 def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[MaskRequest]:
-    """Return a request for what stood in the place of each step's word, by a mask in the text: by a query over the
-    masked text the bundled model finds less (``tools/evaluate_masked_lm.py --forms``)."""
+    """Return a request for the original of each step's word, by a mask in the text. With a query over the masked text,
+    the bundled model recovers less (``tools/evaluate_masked_lm.py --forms``)."""
     from ..models import MaskRequest
 
     pieces = lm.encode(released)
@@ -167,7 +164,7 @@ def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[Mask
     ends = np.array([t.end for t in released.tokens])
     requests = []
     for s in steps:
-        # What one step released may be cut into several tokens: one mask stands for all of them.
+        # The output of one step may be several tokens: one mask replaces all of them.
         first = int(np.searchsorted(ends, s.out[0], side="right"))
         last = max(first + 1, int(np.searchsorted(starts, s.out[1], side="left")))
         requests.append(MaskRequest(None, [*pieces[:first], [], *pieces[last:]], first))
@@ -176,7 +173,7 @@ def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[Mask
 
 @register
 class LanguageModel(TextAttacker):
-    """The attack on a whole text."""
+    """Mask inference on a whole text."""
 
     name = "language-model"
     title = "Language model"

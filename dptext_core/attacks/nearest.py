@@ -16,17 +16,17 @@ from ..words import WordSpace, word_space
 from .base import TextAttacker, register
 from .prior import public_prior
 
-#: Neighbours that a guess shows.
+#: Number of neighbours that a guess shows.
 SHOWN = 5
 _BLOCK = 64
 
 
 @dataclass(frozen=True)
 class NearestGuess(Private):
-    """One released word. step: its place in the steps. neighbours: the nearest other words, nearest first.
+    """One released word. step: the index of its step. neighbours: the nearest other words, nearest first.
 
-    rank: how many words are nearer to the released word than the original is; 0: it is the original; 1: its nearest
-    other word; None: one of the two is not in the word space.
+    rank: how many words are nearer to the released word than the original; 0: it is the original; 1: its nearest other
+    word; None: one of the two is not in the word space.
     """
 
     step: int
@@ -38,11 +38,10 @@ class NearestGuess(Private):
 
 @dataclass(frozen=True)
 class NearestAttack:
-    """How often the guesses are right over the words of a text that were drawn by looking at them, or flagged.
-
-    same: share of released words that are the original. nearest: share whose nearest other word is. within: share of
-    originals among the released word and its nine nearest. chance, chance_within: what always guessing the most
-    frequent word, and the ten most frequent, reaches by the public prior. draws: None, nothing is sampled.
+    """How often the guesses are right for the sampled or flagged words of a text. same: share of released words that
+    are the original. nearest: share whose nearest other word is the original. within: share of originals among the
+    released word and its nine nearest. chance, chance_within: the success of always guessing the most frequent word,
+    and the ten most frequent, by the public prior. draws: None, nothing is sampled.
     """
 
     space: str
@@ -57,7 +56,7 @@ class NearestAttack:
 
     @property
     def success(self) -> float:
-        """Of the first guess."""
+        """Return the success of the first guess."""
         return self.same
 
     @property
@@ -87,7 +86,7 @@ class NearestAttack:
 
 
 def space_of(mechanism: Mechanism) -> WordSpace:
-    """Return the word space in which a mechanism's words are near or far; the default space where it has none."""
+    """Return the word space of a mechanism; the default space if it has none."""
     by_word = mechanism.by_word
     return word_space() if by_word is None else by_word.space
 
@@ -95,7 +94,7 @@ def space_of(mechanism: Mechanism) -> WordSpace:
 def attack(
     mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
-    """Guess every hidden word of a rewrite from what stands there now. space: :func:`space_of` without it."""
+    """Guess every hidden word of a rewrite from the released word. space: by default, :func:`space_of`."""
     require_alignment(mechanism, "replaces no single words")
     space = space_of(mechanism) if space is None else space
     steps = [(i, s) for i, s in enumerate(result.steps) if s.is_hidden]
@@ -108,7 +107,7 @@ def attack(
         task.check()
         block = released[start : start + _BLOCK]
         for row, distances in zip(block.tolist(), space.distance_rows(block), strict=True):
-            # The word itself is nearest, whatever else is as near.
+            # The word itself counts as nearest, even in a tie.
             distances[row] = -1.0
             k = min(SHOWN + 1, len(space))
             part = np.argpartition(distances, k - 1)[:k]
@@ -127,7 +126,7 @@ def attack(
 
 @register
 class NearestWords(TextAttacker):
-    """The attack on a whole text."""
+    """The nearest neighbour attack on a whole text."""
 
     name = "nearest-words"
     title = "Nearest words"

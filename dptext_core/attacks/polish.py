@@ -1,19 +1,15 @@
-"""The polish: a release written out as somebody would read it, for better text at no ε.
+"""Post-process a release into a more fluent text, which spends no ε.
 
-What was drawn is read again with the language. Where the mechanism has a formula for its chances, the reading of
-``reader`` is written out: the likeliest original words. Elsewhere only the drawn words are known, and each place takes
-the word w of the word space with the largest
+The sampled words are read together with a language model. If the mechanism has a formula for its probabilities, the
+text gets the most likely original words according to ``reader``. Otherwise only the sampled words are known. Each place
+then gets the word w of the word space with the largest ln π_i(w) + λ·cos(w, z_i), where π_i is the proposal of a public
+masked language model given the current context, and z_i is the sampled word. This is repeated until nothing changes. A
+sampled word outside the space is unchanged. Words that the mechanism never releases are not used.
 
-    ln π_i(w) + λ·cos(w, z_i),
-
-π_i what a public masked language model proposes there, given the words around as they are by then, and z_i the drawn
-word; again until nothing changes. A drawn word that the space does not have stays. Words that the mechanism never
-releases are not written either.
-
-Everything here is computed from what was released and from what is public, so that it is post-processing: the promise
-of the release holds for it, in the same words, and no ε is spent. It may bring back what an attacker would have found
-anyway: ``PolishedResult`` says how many of the drawn words are the original before and after. A polish that looks at
-the original is none: ``dptext_lab.broken_mechanisms`` has one, which an audit finds.
+Everything here is computed from the release and public data. So it is post-processing: the guarantee of the release
+applies unchanged, and no ε is spent. It may restore what an attacker would have found anyway: ``PolishedResult`` states
+how many of the sampled words equal the original before and after. Post-processing that reads the original has no
+guarantee: ``dptext_lab.broken_mechanisms`` has an example, which an audit detects.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ LIKENESS = 12.0
 
 
 class _OfLikeness(reader_evidence.Evidence):
-    """Where only words are known: λ·cos(w, z_i), and −∞ for what is never released."""
+    """Evidence if only words are known: λ·cos(w, z_i), and −∞ for words that are never released."""
 
     exact = False
 
@@ -59,29 +55,28 @@ class _OfLikeness(reader_evidence.Evidence):
 def polish(
     result: RewriteResult, mechanism: Mechanism | None = None, *, model: str = "bundled", task: Task | None = None
 ) -> PolishedResult:
-    """Write a release out as it is read.
+    """Rewrite a release as the more fluent text that an attacker would read.
 
     Parameters
     ----------
     result
-        The release. Nothing of its original is looked at, but to say in ``PolishedResult.unchanged`` how many words are
-        back.
+        The release. Its original is used only for ``PolishedResult.unchanged``, the share of restored words.
     mechanism
-        The one that made it; without it the registered one of that name with the options of the result.
+        The mechanism of the release; by default, the registered one of that name with the options of the result.
     model
         The public masked language model that proposes words.
     task
-        Told of the places that are done; may stop the work.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------
     Polished
-        The polished text with its pieces, beside what was drawn.
+        The post-processed text with its parts, and the sampled release.
 
     Raises
     ------
     InputError
-        Where no mechanism of the result's name is registered, and none is given; where another one is given.
+        No mechanism of the result's name is registered or given, or another one is given.
     ModelUnavailable
         Where the model is not there.
     """
@@ -104,8 +99,8 @@ def polish(
 
 
 def _text_of_words(result: RewriteResult, space: WordSpace) -> reader_evidence.ReleasedText:
-    """Return the release with its drawn words as places, as far as the space has them. Where nothing answers to a word
-    that was read, these are all but stop words."""
+    """Return the release with its sampled words in the space as places. Without aligned words, these are all except
+    stop words."""
     text = reader_evidence.ReleasedText(result, inserted=True)
     if "alignment" not in result.can:
         stop = stop_words(None, result.language)
@@ -126,15 +121,15 @@ def _text_of_words(result: RewriteResult, space: WordSpace) -> reader_evidence.R
 def _pieces(
     result: RewriteResult, text: reader_evidence.ReleasedText, written: str, spans: Mapping[int, tuple[int, int]]
 ) -> tuple[Release, ...]:
-    """Return the pieces of the polished text: those of the release at their new places, and the polished words."""
-    made = {s.out: spans[i] for i, s in text.steps.items()}
+    """Return the parts of the post-processed text: those of the release at their new offsets, and the changed words."""
+    word_spans = {s.out: spans[i] for i, s in text.steps.items()}
     out = []
     if "alignment" not in result.can:
-        return tuple(Release(span, written[slice(*span)], 0.0, "polished") for span in made.values())
+        return tuple(Release(span, written[slice(*span)], 0.0, "polished") for span in word_spans.values())
     shift = 0
     for piece in sorted(result.releases, key=lambda p: p.span):
-        if piece.span in made:
-            span = made[piece.span]
+        if piece.span in word_spans:
+            span = word_spans[piece.span]
             shift = span[1] - piece.span[1]
             out.append(Release(span, written[slice(*span)], 0.0, "polished", piece.source, "", piece.capital))
         else:

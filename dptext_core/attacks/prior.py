@@ -1,4 +1,4 @@
-"""What an attacker knows before seeing anything: how frequent words are in public text."""
+"""The attacker's prior knowledge: public word frequencies."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from ..words import WordSpace, word_space
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """A guess at every word before the output is seen.
-
-    words: (V,), lower or mixed case, each once. p: float64 (V,), summing to 1; 0 for a word that cannot stand there.
+    """Prior probabilities of words. words: (V,), lower or mixed case, each once. p: float64 (V,), summing to 1; 0 for
+    an impossible word.
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -34,7 +33,7 @@ class Prior:
 
     @property
     def guess(self) -> str:
-        """The most frequent word: the best guess without the output."""
+        """Return the most frequent word: the best guess without the output."""
         return self.words[int(self.p.argmax())]
 
     def chance_of(self, k: int) -> float:
@@ -42,7 +41,7 @@ class Prior:
         return float(np.sort(self.p)[::-1][:k].sum())
 
     def only(self, words: Sequence[str]) -> Prior:
-        """Return the same over these words alone. Raises InputError where none of them can stand there."""
+        """Return the prior over these words alone. Raises InputError if none of them is possible."""
         wanted = {w.lower() for w in text_list(words, "words")}
         p = np.where([w.lower() in wanted for w in self.words], self.p, 0.0)
         if not p.sum() > 0:
@@ -51,19 +50,17 @@ class Prior:
 
 
 def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
-    """Word frequencies of a public corpus over the words that the mechanism draws for.
-
-    Each count is raised by ``smoothing``, so that no word is ruled out. A vocabulary without counts takes those of the
-    default word space. Where the mechanism keeps stop words, they count 0: only those that are written as a name or a
-    number are replaced.
+    """Return the public frequencies of the words that the mechanism samples. ``smoothing`` is added to each count, so
+    that no word is excluded. A vocabulary without counts uses those of the default word space. If the mechanism keeps
+    stop words, they count 0: only those that are written as a name or a number are replaced.
     """
     if not smoothing > 0:
         raise InputError(f"The smoothing must be above 0, so that every word remains possible; it is {smoothing:g}.")
     config = mechanism.config
     by_word = mechanism.by_word
     vocabulary = word_space() if by_word is None else by_word.vocabulary
-    kept = keeps_stop_words(config)
-    return _prior(vocabulary, stop_words(stop_list(config), mechanism.language) if kept else None, smoothing)
+    keeps = keeps_stop_words(config)
+    return _prior(vocabulary, stop_words(stop_list(config), mechanism.language) if keeps else None, smoothing)
 
 
 @weak_cache(2)

@@ -1,13 +1,14 @@
-"""The query attack (CusText, Algorithm 2): how many answers would give a word away?
+"""The query attack (CusText, Algorithm 2): how many answers would reveal a word?
 
-An attacker who gets N fresh replacements of one word guesses the one that came most often. N is the smallest number for
-which the guess is the original in 95% of 2,000 repeats. A tie of m words counts 1/m (as a failure, success would not
-grow with N, and the search would not be sound). Where the original is not the most probable word, no number is enough.
+An attacker gets N fresh replacements of one word and guesses the most frequent one. N is the smallest number for which
+the guess is the original in 95% of 2,000 repeats. A tie of m words counts 1/m: if it counted as a failure, success
+would not grow with N, and the search would be invalid. If the original is not the most probable word, no number is
+enough.
 
-The repeats are multinomial draws, the search doubles and bisects (to 2% above N = 100). Of the other words only those
-are drawn that can come out ahead: those left out do so with a chance of 1e-4 at most together, by
-P(q ahead of p) ≤ (1 − (√p − √q)²)^N. Where N is small and that bound leaves many, these are one class, and its r draws
-are told apart in the repeats in which one of its words could reach the count c of the original: C(r, c)·Σ q^c > 1e-4.
+The repeats are multinomial draws, and the search doubles and bisects (to 2% above N = 100). Only other words that can
+lead are sampled. The omitted ones lead with a total probability of at most 1e-4, by P(q ahead of p) ≤ (1 − (√p −
+√q)²)^N. If N is small and that bound leaves many, these are one class. Its r draws are split in the repeats in which
+one of its words could reach the count c of the original: C(r, c)·Σ q^c > 1e-4.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from .base import TextAttacker, drawn_by_looking, register
 
 CONFIDENCE = 0.95
 REPEATS = 2000
-#: Chance of what is left out of the repeats, at most.
+#: Maximum probability of the omitted words in the repeats.
 LEFT_OUT = 1e-4
-#: Numbers beyond are reported as never.
+#: Larger numbers are reported as never.
 MOST = 10**9
 _ROUGH = 200
 _CLASSES = 1500
@@ -41,11 +42,10 @@ _SHORT = 4000
 
 @dataclass(frozen=True)
 class QueryNumber(Private):
-    """How many answers give the original away. n: math.inf for never, with the reason.
-
-    p_original, p_rival: the chances of the original and of the likeliest other word, rival. success: measured at n,
-    over ``repeats``. chance: what guessing among all possible outputs alike reaches. draws: None where the chances have
-    a formula, else how many draws estimated them.
+    """How many answers reveal the original. n: math.inf for never, with the reason. p_original, p_rival: the
+    probabilities of the original and of the most likely other word, rival. success: measured at n, over ``repeats``.
+    chance: the success of a uniform guess among all possible outputs. draws: None for a formula, else the number of
+    draws for the estimate.
     """
 
     n: float
@@ -81,10 +81,9 @@ class QueryNumber(Private):
 
 @dataclass(frozen=True)
 class QueryCurve:
-    """The number of answers at each of some ε: of one word, or the median of the words of a text.
-
-    epsilons, n: (m,), n is math.inf for never. never: (m,), the share of the words that are never given away. words:
-    how many there are. draws: as in :class:`QueryNumber`.
+    """The number of answers at several ε: for one word, or the median of the words of a text. epsilons, n: (m,), n is
+    math.inf for never. never: (m,), the share of the words that are never revealed. words: their number. draws: as in
+    :class:`QueryNumber`.
     """
 
     epsilons: tuple[float, ...]
@@ -96,25 +95,25 @@ class QueryCurve:
     def sentence(self) -> str:
         """Return the curve in plain words."""
         whose = "The word needs" if self.words == 1 else f"Half of the {self.words} words need at most"
-        found = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
-        if not found:
+        finite = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
+        if not finite:
             return "At none of these ε do repeated answers reveal a word: it is not the most probable output."
-        (low, most), (high, least) = found[0], found[-1]
+        (low, most), (high, least) = finite[0], finite[-1]
         return f"{whose} about {most:,.0f} answers at ε = {low:.3g}, and {least:,.0f} at ε = {high:.3g}."
 
 
 def query_number(
     d: TokenDistribution, *, repeats: int = REPEATS, seed: int | None = None, task: Task = UNWATCHED
 ) -> QueryNumber:
-    """Return the number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
+    """Return the number of answers that reveal the original of ``d``. Raises InputError without an original."""
     if d.source is None:
         raise InputError("This word was added, so there is no original to find. Choose a replaced word.")
     if repeats < 1:
         raise ConfigError(f"The number of repeats must be 1 or more, not {repeats}.")
-    own = d.index(d.source)
-    p0 = float(d.probs[own].sum())
-    others = np.delete(d.probs, own)
-    names = np.delete(np.arange(len(d)), own)
+    own_index = d.index(d.source)
+    p0 = float(d.probs[own_index].sum())
+    others = np.delete(d.probs, own_index)
+    names = np.delete(np.arange(len(d)), own_index)
     best = int(others.argmax()) if len(others) else 0
     p1 = float(others[best]) if len(others) else 0.0
     rival = d.candidates[names[best]] if len(others) else ""
@@ -135,15 +134,15 @@ def query_number(
 def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tuple[float, float, str]:
     # A simulated attack releases nothing: a fast generator, keyed by the stream, is good enough.
     rng = np.random.default_rng(NoiseStream(seed).words(4))
-    seen: dict[int, float] = {}
+    success_at: dict[int, float] = {}
 
     def success(n: int) -> float:
         task.check()
-        if n not in seen:
-            seen[n] = success_rate(p0, others, n, repeats, rng, task)
-        return seen[n]
+        if n not in success_at:
+            success_at[n] = success_rate(p0, others, n, repeats, rng, task)
+        return success_at[n]
 
-    # No smaller number tells the original from its nearest rival alone (normal approximation, with room to spare).
+    # No smaller number distinguishes the original from its nearest rival (normal approximation, with a margin).
     gap = p0 - (others[0] if len(others) else 0.0)
     spread = p0 + (others[0] if len(others) else 0.0) - gap**2
     high = max(1, int(0.6 * 1.645**2 * spread / gap**2))
@@ -153,7 +152,7 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tu
         task.check()
         high *= 2
         if high > MOST:
-            return math.inf, seen.get(high // 2, 0.0), f"it would take more than {MOST:,} answers."
+            return math.inf, success_at.get(high // 2, 0.0), f"it would take more than {MOST:,} answers."
     low = high // 2
     while low >= 1 and success(low) >= CONFIDENCE:
         high, low = low, low // 2
@@ -166,36 +165,35 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tu
 def success_rate(
     p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator, task: Task = UNWATCHED
 ) -> float:
-    """Return how often the most frequent of n draws is the original, counting a tie of m words as 1/m.
-
-    p0: the chance of the original. others: float64 (V,), the chances of the other words, largest first.
+    """Return how often the most frequent of n draws is the original, counting a tie of m words as 1/m. p0: the
+    probability of the original. others: float64 (V,), the probabilities of the other words, largest first.
     """
     k = _needed_classes(p0, others, n)
     if k <= _CLASSES or n > _SHORT:
         return float(np.mean(_simulate_wins(p0, others[:k], n, repeats, rng, task)[0]))
     k = 64
-    won, counts, rest = _simulate_wins(p0, others[:k], n, repeats, rng, task)
-    # The words that are not among the classes, one by one, where they could matter.
+    won, counts, rest_count = _simulate_wins(p0, others[:k], n, repeats, rng, task)
+    # The words outside the classes, one by one, if they could matter.
     edges = np.cumsum(others[k:])
-    open_ = np.flatnonzero((won > 0) & (rest >= counts))
-    open_ = open_[_reach(counts[open_], rest[open_], others[k:] / edges[-1]) > LEFT_OUT]
-    for part in np.array_split(open_, max(1, int(rest[open_].sum() // 2_000_000) + 1)):
+    open_ = np.flatnonzero((won > 0) & (rest_count >= counts))
+    open_ = open_[_reach(counts[open_], rest_count[open_], others[k:] / edges[-1]) > LEFT_OUT]
+    for part in np.array_split(open_, max(1, int(rest_count[open_].sum() // 2_000_000) + 1)):
         task.check()
         if not len(part):
             continue
-        owner = np.repeat(np.arange(len(part)), rest[part])
+        owner = np.repeat(np.arange(len(part)), rest_count[part])
         word = np.minimum(np.searchsorted(edges, rng.random(len(owner)) * edges[-1], side="right"), len(edges) - 1)
         pair, times = np.unique(owner * len(edges) + word, return_counts=True)
         owner = pair // len(edges)
-        own = counts[part][owner]
-        beaten = np.bincount(owner, times > own, minlength=len(part)) > 0
-        ties = np.bincount(owner, times == own, minlength=len(part))
+        own_count = counts[part][owner]
+        beaten = np.bincount(owner, times > own_count, minlength=len(part)) > 0
+        ties = np.bincount(owner, times == own_count, minlength=len(part))
         won[part] = np.where(beaten, 0.0, 1 / (1 / won[part] + ties))
     return float(won.mean())
 
 
 def _reach(c: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return a bound of the chance that any of the words with chances q comes c times or more in r draws: C(r, c)·Σ
+    """Bound the probability that any of the words with probabilities q occurs at least c times in r draws: C(r, c)·Σ
     q^c."""
     from scipy.special import gammaln
 
@@ -215,23 +213,24 @@ def _needed_classes(p0: float, others: np.ndarray, n: int) -> int:
 def _simulate_wins(
     p0: float, others: np.ndarray, n: int, repeats: int, rng, task: Task = UNWATCHED
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each repeat: 1/m where the original is one of the m most frequent classes, else 0; its count; the rest's."""
-    rest = max(0.0, 1.0 - p0 - float(others.sum()))
-    p = np.concatenate([[p0], others, [rest]])
+    """Return for each repeat 1/m if the original is one of the m most frequent classes, else 0; its count; and that of
+    the rest."""
+    p_rest = max(0.0, 1.0 - p0 - float(others.sum()))
+    p = np.concatenate([[p0], others, [p_rest]])
     p /= p.sum()
-    won, counts, left = np.empty(repeats), np.empty(repeats, np.int64), np.empty(repeats, np.int64)
+    won, counts, rest_counts = np.empty(repeats), np.empty(repeats, np.int64), np.empty(repeats, np.int64)
     step = max(1, 2_000_000 // len(p))
     for start in range(0, repeats, step):
         task.check()
         m = min(step, repeats - start)
         drawn = rng.multinomial(n, p, size=m)
-        own, named = drawn[:, :1], drawn[:, 1:-1]
-        ahead, ties = (named > own).any(axis=1), (named == own).sum(axis=1)
-        # Nothing of it drawn: some other word was.
+        own_counts, named = drawn[:, :1], drawn[:, 1:-1]
+        ahead, ties = (named > own_counts).any(axis=1), (named == own_counts).sum(axis=1)
+        # It was never sampled, so another word leads.
         part = slice(start, start + m)
-        won[part] = np.where(ahead | (own[:, 0] == 0), 0.0, 1.0 / (1 + ties))
-        counts[part], left[part] = own[:, 0], drawn[:, -1]
-    return won, counts, left
+        won[part] = np.where(ahead | (own_counts[:, 0] == 0), 0.0, 1.0 / (1 + ties))
+        counts[part], rest_counts[part] = own_counts[:, 0], drawn[:, -1]
+    return won, counts, rest_counts
 
 
 def query_curve(
@@ -246,27 +245,26 @@ def query_curve(
     every = [channels] if isinstance(channels, Channel) else list(channels)
     if not every or not len(epsilons):
         raise InputError("A curve needs at least one word and one ε.")
-    found = np.empty((len(epsilons), len(every)))
+    numbers = np.empty((len(epsilons), len(every)))
     for j, channel in enumerate(every):
         for i, epsilon in enumerate(epsilons):
             task.check()
-            found[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, task=task).n
-            task.report(j * len(epsilons) + i + 1, found.size)
-    # The lower of the two middle ones: with an infinite one a mean would be.
-    middle = np.sort(found, axis=1)[:, (len(every) - 1) // 2]
+            numbers[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, task=task).n
+            task.report(j * len(epsilons) + i + 1, numbers.size)
+    # The lower of the two middle values: a mean would be infinite if one of them is.
+    middle = np.sort(numbers, axis=1)[:, (len(every) - 1) // 2]
     return QueryCurve(
         tuple(map(float, epsilons)),
         tuple(middle.tolist()),
-        tuple(np.isinf(found).mean(axis=1).tolist()),
+        tuple(np.isinf(numbers).mean(axis=1).tolist()),
         len(every),
         next((channel.draws for channel in every if channel.draws is not None), None),
     )
 
 
 def drawn_channels(result: RewriteResult) -> list[Channel]:
-    """Return the channels of the distinct words of a text that were drawn.
-
-    Raises NoDistribution where another ε needs a new pass, or nothing was drawn.
+    """Return the channels of the distinct sampled words of a text. Raises NoDistribution if another ε needs a new pass,
+    or nothing was sampled.
     """
     steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.by_looking}
     if not steps:

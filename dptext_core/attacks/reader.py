@@ -1,28 +1,28 @@
-"""The reader: what was the text, given the release, the mechanism and the language?
+"""The contextual Bayes attacker: infer the text from the release, the mechanism and the language.
 
-The best guess of ``bayes`` looks at one released word. This attacker reads them all. For place i it believes in
-word w by
+The Bayes-optimal guess of ``bayes`` uses one released word. This attacker reads them all. For place i, its belief in
+word w is
 
     q_i(w) ∝ p(z_i | w) · b(w)^(1−γ) · π_i(w)^γ,
 
-with p the mechanism's probabilities, b the public frequency of words, and π_i what a public masked language model
-proposes for place i given what is kept and what is read at the other places so far: first the released words, then
-those that are believed likelier than not. It reads again until the reading rests (mean field). γ = 0 is the best
-guess; γ was chosen on public text (``tools/fit_reader.py``). Several releases of one text are read together: their
-ln p add up.
+with p the mechanism's probabilities, b the public frequency of words, and π_i the proposal of a public masked language
+model for place i. The model reads the kept words and the current words at the other places: first the released ones,
+then those with a belief above one half. This is repeated until it converges (mean field). γ = 0 is the best guess from
+each word alone; γ was chosen on public text (``tools/fit_reader.py``). Several releases of one text are read together:
+their ln p add up.
 
-Where p has no value for every word at once (it depends on the words around, or is estimated from draws), the chance the
-other way, p(w | z_i), proposes CANDIDATES words, and these are weighed by p(z_i | w) at the current reading. That is an
-approximation, so that a better attacker may exist.
+If p is not available for every word at once (it depends on the context, or is estimated from draws), the reverse
+probability p(w | z_i) proposes CANDIDATES words. These are weighted by p(z_i | w) in the current context. That is an
+approximation, so a better attacker may exist.
 
-All of this is computed from what was released, so that it spends no ε. How often it is right is told by the original:
-for its owner's eyes.
+All of this is computed from the release, so it spends no ε. Its success is measured with the original, for the owner
+alone.
 
 References
 ----------
 Bishop, Pattern Recognition and Machine Learning (2006), section 10.1: mean field. The use of one masked word's
 proposal as the conditional distribution of that word follows the mask inference attack of SanText (Yue et al. 2021).
-Both are joined here with the mechanism's exact chances, which is not in these papers.
+Here, both are combined with the mechanism's exact probabilities, which is not in these papers.
 """
 
 from __future__ import annotations
@@ -50,14 +50,15 @@ from .base import TextAttacker, as_rewrites, made_by, register, rewrites_seen
 from .prior import Prior, public_prior
 from .reader_evidence import SHARP, Evidence, ReleasedText, evidence_of
 
-#: How much the language counts, against the frequency of words. Of 30 sentences of SST-2's training part, CusText and
-#: 1-Diffractor at three ε each, γ from 0.7 to 1 finds 44 to 46% of the words, γ = 0 35% (``tools/fit_reader.py``).
+#: The weight of the language model relative to word frequencies. On 30 sentences of SST-2's training part, with CusText
+#: and 1-Diffractor at three ε each, γ from 0.7 to 1 recovers 44 to 46% of the words, γ = 0 35%
+#: (``tools/fit_reader.py``).
 GAMMA = 0.9
-#: The belief from which on a word is read in the place of the released one.
+#: The smallest belief at which a word replaces the released one in the context.
 BELIEVED = 0.5
-#: Likely words that are told of each place.
+#: Number of reported likely words for each place.
 SHOWN = 5
-#: Places whose beliefs are worked out at once; released words whose likelihoods are held.
+#: Number of places whose beliefs are computed at once; and of released words whose likelihoods are stored.
 _BLOCK = 64
 #: Seconds to wait for the model, and one more for each mask.
 _PATIENCE = 60.0
@@ -65,11 +66,9 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class WordReading(Private):
-    """What is read at one place.
-
-    step: its place in the steps. guesses: the likeliest words with their probabilities, likeliest first. rank: place of
-    the original among all words (1: it is read), None where the vocabulary does not have it. alone: the best guess
-    from the released word by itself, empty where nobody asked for it.
+    """The inferred word at one place. step: the index of its step. guesses: the most likely words with their
+    probabilities, in descending order. rank: of the original among all words (1: it is inferred), None if it is not in
+    the vocabulary. alone: the best guess from the released word alone, empty if not requested.
     """
 
     step: int
@@ -81,18 +80,16 @@ class WordReading(Private):
 
     @property
     def word(self) -> str:
-        """The word that is read here."""
+        """Return the inferred word."""
         return self.guesses[0][0]
 
 
 @dataclass(frozen=True)
 class ReleaseReading(Private):
-    """A release as it is read.
-
-    words: one for each hidden word; others are read, and not counted. chance: how often always
-    guessing the most frequent word is right. answers: releases that were read together. readings: how often the text
-    was read. rests: whether it came to rest. exact: whether p(z | w) is exact for every word; else a better attacker
-    may exist.
+    """The inferred text of a release. words: one for each hidden word; others are inferred, and not counted. chance:
+    how often always guessing the most frequent word is right. answers: the number of releases read together. readings:
+    the number of passes over the text. rests: whether they converged. exact: whether p(z | w) is exact for every word;
+    else a better attacker may exist.
     """
 
     words: tuple[WordReading, ...] = field(repr=False)
@@ -113,26 +110,26 @@ class ReleaseReading(Private):
 
     @property
     def success(self) -> float:
-        """The share of the places where the original is read."""
+        """Return the share of the places where the original is inferred."""
         return self._share([w.rank == 1 for w in self.words])
 
     @property
     def among(self) -> float:
-        """The share of the places where the original is among ten words."""
+        """Return the share of the places where the original is among ten words."""
         return self._share([w.rank is not None and w.rank <= 10 for w in self.words])
 
     @property
     def alone(self) -> float:
-        """The share that the best guess names, which looks at each released word by itself."""
+        """Return the share that the Bayes-optimal guess recovers from each released word alone."""
         return self._share([w.alone.casefold() == w.original.casefold() for w in self.words])
 
     @property
     def unchanged(self) -> float:
-        """The share of the places where the original stands in the release."""
+        """Return the share of the places where the release has the original word."""
         return self._share([w.released.casefold() == w.original.casefold() for w in self.words])
 
     def rows(self) -> list[tuple[str, str]]:
-        """Each released word, with what is read in its place."""
+        """Return each released word with the inferred one."""
         return [(w.released, ", ".join(f"{word} {percent(p)}" for word, p in w.guesses)) for w in self.words]
 
     def sentence(self) -> str:
@@ -141,10 +138,10 @@ class ReleaseReading(Private):
         if not n:
             return "No sampling depended on the original words, so there is nothing to recover."
         places = "the one replaced word" if n == 1 else f"the {n} replaced words"
-        seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
+        source = "" if self.answers == 1 else f" in {self.answers} releases of the text"
         message = (
             f"An attacker who knows the mechanism and reads the context recovers {percent(self.success)} of "
-            f"{places}{seen}. The optimal guess from each released word alone recovers {percent(self.alone)}, and "
+            f"{places}{source}. The optimal guess from each released word alone recovers {percent(self.alone)}, and "
             f"guessing that nothing was changed {percent(self.unchanged)}. Always guessing the most frequent word is "
             f"right {percent(self.chance)} of the time."
         )
@@ -153,11 +150,11 @@ class ReleaseReading(Private):
         return message
 
 
-# --- the reading
+# --- inference
 
 
 def check(mechanism: Mechanism) -> None:
-    """Raise NoDistribution, with the reason, where there are no chances to read by."""
+    """Raise NoDistribution, with the reason, if there are no probabilities to use."""
     require_alignment(mechanism, "replaces no single words")
     if "distribution" not in mechanism.can:
         raise NoDistribution(
@@ -176,37 +173,37 @@ def read_releases(
     only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> ReleaseReading:
-    """Read what a mechanism released of one text.
+    """Infer the original words from the releases of one text.
 
     Parameters
     ----------
     mechanism
-        The one that made the releases, with its options and its ε.
+        The mechanism of the releases, with its options and its ε.
     releases
-        A rewrite, or several of the same text with fresh noise each, which are read together.
+        A rewrite, or several of the same text with fresh noise, which are read together.
     gamma
-        The weight of the language in [0, 1]: 0 is the best guess word by word, for which no model is loaded.
+        The weight of the language model in [0, 1]: 0 is the best guess word by word, for which no model is loaded.
     prior
-        How frequent words are: :func:`~dptext_core.attacks.public_prior` without it.
+        Word frequencies; by default, :func:`~dptext_core.attacks.public_prior`.
     model
         The masked language model that proposes words.
     only
-        The steps that are read, where not all of them are; at the others the released words stand.
+        The steps to infer, by default all; the others keep their released words.
     task
-        Told of the places that are done; may stop the work.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------
     Reading
-        What is read, and how often it is right where a word was drawn by looking at it.
+        The inferred words, and how often they are right for words sampled from their originals.
 
     Raises
     ------
     NoDistribution
-        Where the mechanism writes a new text, or states no chances.
+        The mechanism writes a new text, or states no probabilities.
     InputError
-        For a γ outside [0, 1], releases of another mechanism or of other texts, and several releases with words added
-        or left out by chance.
+        γ is outside [0, 1], the releases are by another mechanism or of other texts, or there are several releases with
+        randomly added or deleted words.
     ModelUnavailable
         Where the model is not there.
     """
@@ -229,7 +226,8 @@ def read_releases(
 
 
 def _rewrites_of(mechanism: Mechanism, releases: RewriteResult | Sequence[RewriteResult]) -> Sequence[RewriteResult]:
-    """Return the releases as rewrites of this mechanism. Raise InputError where there is none, or one of another."""
+    """Return the releases as rewrites by this mechanism. Raise InputError without one, or for one by another
+    mechanism."""
     every = as_rewrites(releases)
     if not every:
         raise InputError("There is no release to read. Give at least one.")
@@ -245,7 +243,7 @@ def _prior_of(mechanism: Mechanism, prior: Prior | None) -> Prior:
 
 
 def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult) -> dict[int, Step]:
-    """Return the steps of a release by the places of the first one."""
+    """Return the steps of a release at the places of the first one."""
     if other is first:
         return text.steps
     if other.original != first.original:
@@ -259,40 +257,40 @@ def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult)
 
 
 class Sweeps:
-    """One reading of a text after the other."""
+    """Repeated passes over a text."""
 
     def __init__(
         self, mechanism: Mechanism, text: ReleasedText, evidence: Evidence, prior: Prior, gamma: float, model: str
     ):
         self.mechanism, self.text, self.evidence, self.prior = mechanism, text, evidence, prior
         self.gamma, self.model = gamma, model
-        # Without the language it is the best guess, to the last digit.
+        # Without the language model, it equals the best guess to the last digit.
         self.sharp = SHARP if gamma else bayes.EXACT
         with np.errstate(divide="ignore"):
             self.log_prior = np.log(prior.p)
         self.place = {w.casefold(): k for k, w in enumerate(prior.words)}
 
     def read(self, task: Task) -> tuple[list[WordReading], int, bool]:
-        """Return the reading, the number of passes over the text, and whether it converged."""
+        """Return the inferred words, the number of passes over the text, and whether they converged."""
         now = self._released()
         most = self.evidence.most if self.gamma else 1
-        found, rests = list[WordReading](), not self.gamma
+        readings, rests = list[WordReading](), not self.gamma
         for k in range(most):
-            found, believed = self._once(now, task.child(k, k + 1, most))
+            readings, believed = self._once(now, task.child(k, k + 1, most))
             if rests := rests or believed == now:
                 break
             now = believed
-        return found, k + 1, rests
+        return readings, k + 1, rests
 
     def alone(self, task: Task) -> dict[int, str]:
-        """Return the best guess at each place, which looks at the released word by itself."""
+        """Return the best guess at each place from the released word alone."""
         now, out = self._released(), dict[int, str]()
         places = list(self.text.steps)
-        for n, (i, found) in enumerate(
+        for n, (i, weights) in enumerate(
             zip(places, self.evidence.alone(places, self.log_prior, now, task), strict=True), 1
         ):
             task.check()
-            out[i] = self.prior.words[int(np.argmax(found))]
+            out[i] = self.prior.words[int(np.argmax(weights))]
             task.report(n, len(places))
         return out
 
@@ -300,17 +298,17 @@ class Sweeps:
         return {i: s.replacement for i, s in self.text.steps.items()}
 
     def _once(self, now: Mapping[int, str], task: Task) -> tuple[list[WordReading], dict[int, str]]:
-        """Every place, given what is read now; and what is read then."""
+        """Return the beliefs at every place given the current words, and the new words."""
         words, believed, places = list[WordReading](), dict[int, str](), list(self.text.steps)
         for start in range(0, len(places), _BLOCK):
             block = places[start : start + _BLOCK]
             bases = self._bases(now, block, task)
-            found = self.evidence.of_places(block, list(bases), now, task)
-            for i, base, weights in zip(block, bases, found, strict=True):
+            log_weights = self.evidence.of_places(block, list(bases), now, task)
+            for i, base, weights in zip(block, bases, log_weights, strict=True):
                 task.check()
                 weights = self.evidence.sharpened(i, weights, base, self.sharp)
                 if not np.isfinite(weights).any():
-                    weights = base  # an unknown word, which was drawn without being looked at
+                    weights = base  # an unknown word, whose replacement is independent of it
                 p = np.exp(weights - logsumexp(weights))
                 words.append(self._word(i, p))
                 sure = words[-1].guesses[0]
@@ -319,7 +317,7 @@ class Sweeps:
         return words, believed
 
     def _bases(self, now: Mapping[int, str], places: Sequence[int], task: Task) -> np.ndarray:
-        """ln of b^(1−γ)·π^γ at places, float64 (n, V)."""
+        """Return ln of b^(1−γ)·π^γ at places, float64 (n, V)."""
         if not self.gamma:
             return np.repeat(self.log_prior[None], len(places), axis=0)
         lm_engine = engine(self.model, language=self.mechanism.language)
@@ -336,16 +334,16 @@ class Sweeps:
     def _word(self, i: int, p: np.ndarray) -> WordReading:
         step = self.text.steps[i]
         order = np.argsort(-p, kind="stable")[:SHOWN]
-        own = self.place.get(step.original.casefold())
-        # Words that are as likely come in the order in which they are shown.
-        rank = None if own is None else 1 + int((p > p[own]).sum()) + int((p[:own] == p[own]).sum())
+        true_row = self.place.get(step.original.casefold())
+        # Equally likely words are in display order.
+        rank = None if true_row is None else 1 + int((p > p[true_row]).sum()) + int((p[:true_row] == p[true_row]).sum())
         guesses = tuple((self.prior.words[k], float(p[k])) for k in order if p[k] > 0)
         return WordReading(i, step.original, step.replacement, guesses, rank)
 
 
 @register
 class Reader(TextAttacker):
-    """The attack on a whole text."""
+    """The contextual Bayes attacker on a whole text."""
 
     name = "reader"
     title = "Reader"
@@ -366,7 +364,8 @@ class Reader(TextAttacker):
         answers: int = 1,
         task: Task | None = None,
     ) -> ReleaseReading:
-        """answers: how many rewrites of the text are read together; those after the first are made for this."""
+        """Attack one rewrite. answers: how many rewrites of the text are read together; those after the first are
+        created for this."""
         task = task or UNWATCHED
         self.check(mechanism)
         return read_releases(mechanism, rewrites_seen(mechanism, result, answers, task=task), task=task)

@@ -1,4 +1,4 @@
-"""The evidence of a release on its original words: the likelihood of what was released."""
+"""The evidence of a release about its original words: the likelihood of the released words."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from ..models.masked_lm import MaskedLM
 
 
-#: How often a text is read at most. Readings that have not come to rest by then go in circles.
+#: Maximum number of passes over a text. Passes that have not converged by then cycle.
 READINGS = 4
-#: Words that are weighed at a place where the chances of all words are not to be had at once.
+#: Number of words that are compared at a place if the probabilities of all words are not available at once.
 CANDIDATES = 8
-#: Words of a place whose chances are worked out exactly where a table serves the others.
+#: Number of words of a place with exact probabilities if a table serves the others.
 SHARP = 8
 _HELD = 256
-#: Distributions that a mechanism works out at once.
+#: Number of distributions that a mechanism computes at once.
 _TOGETHER = 64
 
 
 class ReleasedText:
-    """A release with the places where words were drawn, which have the numbers of their steps."""
+    """A release with the places of sampled words, which are numbered like their steps."""
 
     def __init__(self, result: RewriteResult, inserted: bool = False, flagged: bool = False):
-        """Collect the evidence. inserted, flagged: whether words that were added by chance, or flagged, are places."""
+        """Collect the places. inserted, flagged: whether randomly added words, or flagged words, are places."""
         self.text, self._language = result.text, result.language
         rules, actions = result.trace.rules, ("replace", "insert") if inserted else ("replace",)
         steps = enumerate(result.steps)
@@ -49,17 +49,17 @@ class ReleasedText:
         self._words = {i: s.replacement for i, s in enumerate(result.steps) if s.action != "delete"}
 
     def read_as(self, steps: dict[int, Step], words: Sequence[str]) -> None:
-        """Take these words for those of the text, and these steps, by their numbers, for its places."""
+        """Use these words as those of the text, and these steps, by their numbers, as its places."""
         self.steps, self._words = steps, dict(enumerate(words))
 
     def masked(self, lm: MaskedLM, now: Mapping[int, str], places: Sequence[int]) -> list[MaskRequest]:
-        """One request for each place: what is read, with that place masked."""
+        """Return one request for each place: the current text with that place masked."""
         pieces = [lm.word_pieces(now.get(i, word)) for i, word in self._words.items()]
         at = {i: k for k, i in enumerate(self._words)}
         return [MaskRequest(None, pieces, at[i]) for i in places]
 
     def written(self, now: Mapping[int, str]) -> tuple[str, dict[int, tuple[int, int]]]:
-        """Return the text with other words at places, and where these stand in it. Capitals stay where they are."""
+        """Return the text with other words at places, and the offsets of these. Capitals keep their positions."""
         out, spans, at, length = [], {}, 0, 0
         for i, step in self.steps.items():
             start, end = step.out
@@ -71,37 +71,37 @@ class ReleasedText:
 
 
 class Evidence(ABC):
-    """ln p(z | w) of the words of the prior, by place; all places are steps."""
+    """The log-likelihoods ln p(z | w) of the words of the prior, by place; all places are steps."""
 
     exact: bool
-    #: How often a text is read at most, where each reading takes long.
+    #: Maximum number of passes over a text if each is slow.
     most: int = READINGS
 
     @abstractmethod
     def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        """log_base (V,) with ln p(z_i | w) of every word added, float64 (V,); −∞ for what is not possible. now: what
-        is read at each place so far."""
+        """Return log_base (V,) plus ln p(z_i | w) of every word, float64 (V,); −∞ for impossible words. now: the
+        current word at each place."""
 
     def of_places(
         self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
-        """:meth:`weights` of each of these places."""
+        """Return :meth:`weights` of each of these places."""
         for i, log_base in zip(places, log_bases, strict=True):
             yield self.weights(i, log_base, now, task)
 
     def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
-        """Return the same where :meth:`weights` has chances from a table: its k likeliest words exactly."""
+        """Return :meth:`weights` with exact values for the k most likely words, if it uses a table."""
         return weights
 
     def alone(
         self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
-        """Return what the best guess goes by at each place, which does not read the words around, float64 (V,)."""
+        """Return the weights of the best guess at each place, which ignores the context, float64 (V,)."""
         return self.of_places(places, [log_prior] * len(places), now, task)
 
 
 class _OfEveryWord(Evidence):
-    """Words that are drawn by themselves, by chances with a formula."""
+    """Words that are sampled one by one, from probabilities with a formula."""
 
     exact = True
 
@@ -140,19 +140,20 @@ class _OfEveryWord(Evidence):
 
 
 class _OfSomeWords(Evidence):
-    """Where ln p(z | w) is not to be had of every word: the likeliest by the chance the other way are asked."""
+    """Evidence if ln p(z | w) is not available for every word: the most likely words in the reverse direction are
+    evaluated."""
 
     exact = False
 
     @abstractmethod
     def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
-        """About ln p(z_i | w) of every word at each place, float64 (V,)."""
+        """Return approximate ln p(z_i | w) of every word at each place, float64 (V,)."""
 
     @abstractmethod
     def _asked(
         self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
-        """ln p(z_i | w) of some words at each place, float64 (n,)."""
+        """Return ln p(z_i | w) of some words at each place, float64 (n,)."""
 
     def alone(
         self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
@@ -168,21 +169,21 @@ class _OfSomeWords(Evidence):
     ) -> Iterator[np.ndarray]:
         likely, asked = [], []
         for i, log_base, proposed in zip(places, log_bases, self._proposed(places, now, task), strict=True):
-            found = log_base + proposed
-            rows = np.argpartition(-found, min(CANDIDATES, len(found)) - 1)[:CANDIDATES]
-            asked.append((i, np.sort(rows[np.isfinite(found[rows])])))
-            likely.append(found)
-        for log_base, found, (_, rows), chances in zip(
+            weights = log_base + proposed
+            rows = np.argpartition(-weights, min(CANDIDATES, len(weights)) - 1)[:CANDIDATES]
+            asked.append((i, np.sort(rows[np.isfinite(weights[rows])])))
+            likely.append(weights)
+        for log_base, weights, (_, rows), chances in zip(
             log_bases, likely, asked, self._asked(asked, now, task), strict=True
         ):
-            out = np.full(len(found), -np.inf)
+            out = np.full(len(weights), -np.inf)
             out[rows] = log_base[rows] + chances
-            # Where none of them is possible, what proposed them stands.
-            yield out if np.isfinite(out).any() else found
+            # If none of them is possible, the proposals are used.
+            yield out if np.isfinite(out).any() else weights
 
 
 class _OfDraws(_OfSomeWords):
-    """Words that are drawn by themselves, by chances that are estimated from draws."""
+    """Words that are sampled one by one, from probabilities that are estimated from draws."""
 
     def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
         by_word = mechanism.by_word
@@ -192,8 +193,9 @@ class _OfDraws(_OfSomeWords):
         self._held: dict[tuple[str, float], np.ndarray] = {}
 
     def _counted(self, log_p: np.ndarray, draws: int) -> np.ndarray:
-        """Estimated chances, with one draw more that is shared by all words: what did not come out is not impossible.
-        Much more for each, and all words that never came out would together outweigh the one that nearly always did."""
+        """Return estimated probabilities with one extra draw shared by all words, since an unseen word is not
+        impossible. With much more for each, all unseen words together would outweigh one that is almost always
+        released."""
         return np.log(np.exp(log_p) * draws + 1 / len(self._place)) - np.log(draws)
 
     def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
@@ -229,7 +231,7 @@ class _OfDraws(_OfSomeWords):
 
 
 class _InContext(_OfSomeWords):
-    """Words that are drawn by the words around them: as if the text were what is read so far."""
+    """Words whose distributions depend on the context, evaluated for the current text."""
 
     most = 2
 
@@ -242,8 +244,8 @@ class _InContext(_OfSomeWords):
         self._places: tuple[Sequence[str], np.ndarray, np.ndarray, dict[str, np.ndarray]] | None = None
 
     def _stated(self, texts: Sequence[tuple[int, Mapping[int, str]]], task: Task) -> Iterator[TokenDistribution | None]:
-        """Yield what each place would be drawn from, had the text been the one beside it; None where nothing would be
-        drawn there. So many places are asked for at once as are worked out in a moment."""
+        """Yield the distribution of each place for its given text; None if nothing would be sampled there. Places are
+        requested in batches that are fast to compute."""
         planned: dict[str, Prepared] = {}
         for start in range(0, len(texts), _TOGETHER):
             asked = []
@@ -252,12 +254,12 @@ class _InContext(_OfSomeWords):
                 prepared = planned.get(text) or planned.setdefault(text, self._mechanism.plan(text))
                 tokens = prepared.document.tokens
                 asked.append((prepared, next((k for k, t in enumerate(tokens) if t.start == spans[i][0]), None)))
-            found = iter(self._chances.at([(p, k) for p, k in asked if k is not None], task.quiet))
-            yield from [None if k is None else next(found) for _, k in asked]
+            distributions = iter(self._chances.at([(p, k) for p, k in asked if k is not None], task.quiet))
+            yield from [None if k is None else next(distributions) for _, k in asked]
 
     def _where(self, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Of the words of the prior the first place among candidates, and whether there is one; and all places of each
-        candidate, ignoring case."""
+        """Return for each word of the prior its first index among candidates, and whether there is one; and all indices
+        of each candidate, ignoring case."""
         if self._places is None or self._places[0] is not candidates:
             places: dict[str, list[int]] = {}
             for k, word in enumerate(candidates):
@@ -275,7 +277,7 @@ class _InContext(_OfSomeWords):
             yield np.sum([self._of_words(next(stated)) for _ in self._releases], axis=0)
 
     def _of_words(self, d: TokenDistribution | None) -> np.ndarray:
-        """ln of the chance of each word of the prior; the smallest there is for what cannot be drawn."""
+        """Return the log-probability of each word of the prior; the smallest one for impossible words."""
         if d is None:
             return np.zeros(len(self._words))
         at, there, _ = self._where(d.candidates)
@@ -290,26 +292,26 @@ class _InContext(_OfSomeWords):
             yield np.array([self._ln(next(stated), i) for _ in rows])
 
     def _ln(self, d: TokenDistribution | None, i: int) -> float:
-        """ln of the chance of what was released at place i."""
+        """Return the log-probability of the released word at place i."""
         if d is None:
             return -np.inf
         places = self._where(d.candidates)[2]
-        found = [places.get(release[i].replacement.casefold()) for release in self._releases]
-        return float(sum(-np.inf if at is None else np.logaddexp.reduce(d.log_probs[at]) for at in found))
+        indices = [places.get(release[i].replacement.casefold()) for release in self._releases]
+        return float(sum(-np.inf if at is None else np.logaddexp.reduce(d.log_probs[at]) for at in indices))
 
 
 class _BesideFlagged(Evidence):
-    """The evidence of a mechanism, with flagged places: what stands there was drawn without looking at the original."""
+    """The evidence of a mechanism with flagged places, whose outputs are independent of the original."""
 
-    def __init__(self, rest: Evidence, flagged: Collection[int], exact: bool):
-        self._rest, self._flagged = rest, flagged
-        self.exact, self.most = exact, rest.most
+    def __init__(self, inner: Evidence, flagged: Collection[int], exact: bool):
+        self._rest, self._flagged = inner, flagged
+        self.exact, self.most = exact, inner.most
 
     def _beside(
-        self, places: Sequence[int], log_bases: Sequence[np.ndarray], found: Iterator[np.ndarray]
+        self, places: Sequence[int], log_bases: Sequence[np.ndarray], inner_rows: Iterator[np.ndarray]
     ) -> Iterator[np.ndarray]:
         for i, log_base in zip(places, log_bases, strict=True):
-            yield log_base if i in self._flagged else next(found)
+            yield log_base if i in self._flagged else next(inner_rows)
 
     def _others(self, places: Sequence[int]) -> list[int]:
         return [k for k, i in enumerate(places) if i not in self._flagged]
@@ -321,8 +323,8 @@ class _BesideFlagged(Evidence):
         self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
         at = self._others(places)
-        found = self._rest.of_places([places[k] for k in at], [log_bases[k] for k in at], now, task)
-        return self._beside(places, log_bases, found)
+        inner_rows = self._rest.of_places([places[k] for k in at], [log_bases[k] for k in at], now, task)
+        return self._beside(places, log_bases, inner_rows)
 
     def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
         return weights if i in self._flagged else self._rest.sharpened(i, weights, log_base, k)
@@ -330,19 +332,19 @@ class _BesideFlagged(Evidence):
     def alone(
         self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
-        found = self._rest.alone([places[k] for k in self._others(places)], log_prior, now, task)
-        return self._beside(places, [log_prior] * len(places), found)
+        inner_rows = self._rest.alone([places[k] for k in self._others(places)], log_prior, now, task)
+        return self._beside(places, [log_prior] * len(places), inner_rows)
 
 
 def evidence_of(
     mechanism: Mechanism, text: ReleasedText, releases: Sequence[Mapping[int, Step]], words: Sequence[str]
 ) -> Evidence:
-    """Return the evidence that releases of one text give a reader who knows the mechanism."""
+    """Return the evidence in releases of one text for a reader who knows the mechanism."""
     flagged = {i for i, s in text.steps.items() if s.reason == FLAGGED}
-    found = _of_mechanism(mechanism, text, releases, words)
+    evidence = _of_mechanism(mechanism, text, releases, words)
     if not flagged:
-        return found
-    return _BesideFlagged(found, flagged, found.exact or len(flagged) == len(text.steps))
+        return evidence
+    return _BesideFlagged(evidence, flagged, evidence.exact or len(flagged) == len(text.steps))
 
 
 def _of_mechanism(

@@ -1,10 +1,9 @@
-"""How often the best guess names each word of a text, before it is drawn.
+"""The probability that the Bayes-optimal guess recovers each word of a text, before sampling.
 
-For a word w that is Σ_z p(z|w)·[w is the best guess given z]: the best guess has the largest π(x)·p(z|x) of all words x
-(see ``bayes``), and of equal ones the first. Weighed by the prior over all words it is the success of that attacker.
-
-Every figure is exact. Where a word has few outputs, and its chances are score tables, so is where on the axis of ε the
-best guess changes: :class:`Lead` then has the figure at every ε.
+For a word w it is Σ_z p(z|w)·[w is the best guess given z]. The best guess has the largest π(x)·p(z|x) of all words x
+(see ``bayes``), and the first of equal ones. Weighted by the prior over all words, it is the success of that attacker.
+Every figure is exact. If a word has few outputs, and its probabilities are score tables, the ε at which the best guess
+changes are exact too: :class:`Lead` then has the figure at every ε.
 """
 
 from __future__ import annotations
@@ -25,24 +24,23 @@ from ..support.task import UNWATCHED, Task
 from .bayes import Guesser, checked_prior, closed_form
 from .prior import Prior
 
-#: Different outputs of all words of a text up to which each is asked who its best guess is. Beyond, every word of the
-#: vocabulary is passed through.
+#: Maximum number of different outputs of a text's words for which the best guess is computed per output. Above it,
+#: every word of the vocabulary is evaluated.
 OUTPUTS = 4000
-#: Scores of the words that share an output with one word, up to which their lead is followed along ε.
+#: Maximum number of scores, of the words that share an output with one word, for which leads along ε are computed.
 SCORES = 500_000
-#: Into how many pieces the axis of ε is cut first.
+#: Number of initial intervals of the ε axis.
 PIECES = 64
-#: In ln p: what is nearer is equal. In shares of ε: how finely a change is found, and from which width on two changes
-#: of a near tie are not looked for.
+#: In ln p: smaller differences count as equal. As a share of ε: the precision of a change, and the width below which
+#: two changes of a near tie are ignored.
 TIE, FINE, CLOSE = 1e-12, 1e-8, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Lead(Private):
-    """Along ε: for which of its outputs a word is the best guess.
-
-    scores, log_base: float64 (K,), the outputs have chances ∝ exp(ε·score + base). won: for each output the ε from
-    which on it is the best guess, from which on it is not, and so on, ascending.
+    """The outputs for which a word is the best guess, along ε. scores, log_base: float64 (K,), the outputs have
+    probabilities ∝ exp(ε·score + base). won: for each output, the ε at which the word becomes the best guess, ceases to
+    be, and so on, ascending.
     """
 
     scores: np.ndarray
@@ -59,10 +57,9 @@ class Lead(Private):
 
 @dataclass(frozen=True, eq=False)
 class WordSuccess(Private):
-    """How often the best guess names each word of a text, before anything is drawn.
-
-    epsilon: at which ε. success: by token. leads: the same by token along ε, where it is known there; else None.
-    chance, guess: how often, and which, one guess for all words is right without the output.
+    """How often the Bayes-optimal guess recovers each word of a text, before sampling. epsilon: the ε of ``success``.
+    success: by token. leads: by token along ε, None if unknown. chance, guess: the success of one guess for all words
+    without the output, and that guess.
     """
 
     epsilon: float
@@ -82,7 +79,7 @@ class WordSuccess(Private):
 
 
 def check(mechanism: Mechanism) -> None:
-    """Raise NoDistribution, with the reason, where no exact figure exists."""
+    """Raise NoDistribution, with the reason, if no exact figure exists."""
     closed_form(mechanism)
     if isinstance(mechanism.config.epsilon, tuple):
         raise NoDistribution("Each word has a separate ε here, but the optimal guesses are computed for one ε.")
@@ -112,11 +109,11 @@ def word_success(
     ----------
     mechanism : Mechanism
     prepared : Prepared
-        The text as the mechanism has prepared it.
+        The text, prepared by the mechanism.
     low, high : float, optional
-        Ends of an axis of ε along which it is worked out too, where that is exact.
+        Ends of an ε axis along which it is also computed, if that is exact.
     prior : Prior, optional
-        How frequent words are in public; by default as the bundled lists count them.
+        Public word frequencies; by default, those of the bundled lists.
     task : Task
         Receives the progress, and may cancel the work.
 
@@ -135,18 +132,18 @@ def word_success(
     tokens, rows = _rows(mechanism, prepared)
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior.p)
-    found, leads = None, None
+    success, leads = None, None
     if is_quick(mechanism, prepared):
         channels = by_word.channels(rows)
         if low is not None and high is not None:
             leads = _word_leads(by_word, rows, channels, log_prior, low, high, task)
         if leads is None:
-            found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
+            success = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
         else:
-            found = [lead.success(epsilon) for lead in leads]
-    if found is None:
-        found = _of_words(by_word, rows, prior, (epsilon,), task)[0].tolist()
-    each = dict(zip(rows.tolist(), found, strict=True))
+            success = [lead.success(epsilon) for lead in leads]
+    if success is None:
+        success = _of_words(by_word, rows, prior, (epsilon,), task)[0].tolist()
+    each = dict(zip(rows.tolist(), success, strict=True))
     along = None if leads is None else dict(zip(rows.tolist(), leads, strict=True))
     return WordSuccess(
         epsilon,
@@ -158,14 +155,14 @@ def word_success(
 
 
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
-    """Return the row of each drawn token in the vocabulary of the mechanism."""
+    """Return the row of each sampled token in the vocabulary of the mechanism."""
     by_word = closed_form(mechanism)
-    found = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
-    return {i: row for i, row in found.items() if row is not None}
+    rows = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
+    return {i: row for i, row in rows.items() if row is not None}
 
 
 def _rows(mechanism: Mechanism, prepared: Prepared) -> tuple[dict[int, int], np.ndarray]:
-    """Return the row of each drawn token, and the different ones."""
+    """Return the row of each sampled token, and the different rows."""
     tokens = token_rows(mechanism, prepared)
     return tokens, np.unique(np.array(list(tokens.values()), np.int64))
 
@@ -203,16 +200,17 @@ def quick_success(
         log_prior = np.log(checked_prior(mechanism, None).p)
 
     def success(epsilon: float) -> np.ndarray:
-        found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
-        if found is None:
-            found = _of_words(by_word, rows, checked_prior(mechanism, None), (epsilon,), task.quiet)[0].tolist()
-        return np.array(found)
+        by_output = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
+        if by_output is None:
+            by_output = _of_words(by_word, rows, checked_prior(mechanism, None), (epsilon,), task.quiet)[0].tolist()
+        return np.array(by_output)
 
     return success
 
 
 def _of_words(by_word: WordByWord, rows: np.ndarray, prior: Prior, epsilons: Sequence[float], task: Task) -> np.ndarray:
-    """By a pass over all words, which finds the best guess for every output: float64 (epsilons, rows)."""
+    """Return the success from a pass over all words, which finds the best guess for every output: float64 (epsilons,
+    rows)."""
     guessers, every = [Guesser() for _ in epsilons], np.flatnonzero(prior.p > 0)
     for start in range(0, len(every), 128):
         task.check()
@@ -238,7 +236,7 @@ def _of_outputs(
     epsilon: float,
     task: Task,
 ) -> list[float] | None:
-    """By asking each output of these words for its best guess; None where the answers would not be exact."""
+    """Return the success from the best guess for each output of these words; None if it would not be exact."""
     guesses: dict[str, int] = {}
     for word in dict.fromkeys(w for c in channels for w in c.candidates):
         task.check()
@@ -266,7 +264,7 @@ def _word_leads(
     high: float,
     task: Task,
 ) -> list[Lead] | None:
-    """Return the lead of each word; None where that would cost too much, or chances are no score tables."""
+    """Return the lead of each word; None if that is too expensive, or probabilities are not score tables."""
     tables = [c for c in channels if isinstance(c, ScoreTable)]
     if len(tables) < len(channels) or sum(len(t.scores) for t in tables) > OUTPUTS:
         return None
@@ -292,40 +290,41 @@ def _word_leads(
 
 
 def _lead(
-    own: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, task: Task
+    row: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, task: Task
 ) -> Lead:
     """Return the lead of the word ``own`` of several that share outputs; rows: their order, log_prior: ln π of each."""
-    table = tables[own]
+    table = tables[row]
     base = [np.zeros(len(t.scores)) if t.log_base is None else t.log_base for t in tables]
-    if not np.isfinite(log_prior[own]):
-        return Lead(table.scores, base[own], ((),) * len(table.scores))
+    if not np.isfinite(log_prior[row]):
+        return Lead(table.scores, base[row], ((),) * len(table.scores))
     size = max(len(t.scores) for t in tables)
-    # One more place, which is impossible, for outputs that a table does not have.
+    # One more, impossible entry for outputs that a table does not have.
     scores, bases = np.full((len(tables), size + 1), -np.inf), np.zeros((len(tables), size + 1))
     for i, t in enumerate(tables):
         scores[i, : len(t.scores)], bases[i, : len(t.scores)] = t.scores, base[i]
     lists = {id(t.candidates): {w: j for j, w in enumerate(t.candidates)} for t in tables}
     at = np.array([[lists[id(t.candidates)].get(w, size) for w in table.candidates] for t in tables])
-    # Of equal ones the first is guessed.
-    weights = log_prior + TIE * np.sign(rows[own] - rows)
+    # In a tie, the first one is guessed.
+    weights = log_prior + TIE * np.sign(rows[row] - rows)
     spreads = np.array([np.ptp(t.scores[np.isfinite(t.scores)]) for t in tables])
 
     def log_p(points: np.ndarray, who: np.ndarray) -> np.ndarray:
-        """ln π(x)·p(z|x) at several ε (m,), for some words and each output (m, n, K)."""
+        """Return ln π(x)·p(z|x) at several ε (m,), for some words and each output (m, n, K)."""
         x = points[:, None, None] * scores[who] + bases[who]
         top = x.max(axis=2, keepdims=True)
         log_z = np.log(np.exp(x - top).sum(axis=2, keepdims=True)) + top
         return np.take_along_axis(x, at[None, who], axis=2) - log_z + weights[who][:, None]
 
-    # No curve is steeper than its scores are apart: who cannot come first within any of these pieces never does.
+    # No curve is steeper than the range of its scores: a word that cannot lead within any of these intervals never
+    # does.
     pieces = np.linspace(low, high, PIECES + 1)
     reach = spreads[:, None] * (pieces[1] - pieces[0]) / 2
     comes = np.zeros((len(tables), len(table.scores)), bool)
     for middle in (pieces[:-1] + pieces[1:]) / 2:
         task.check()
-        found = log_p(np.array([middle]), np.arange(len(tables)))[0]
-        comes |= found + reach >= (found - reach).max(axis=0)
-    comes[own] = False
+        log_ps = log_p(np.array([middle]), np.arange(len(tables)))[0]
+        comes |= log_ps + reach >= (log_ps - reach).max(axis=0)
+    comes[row] = False
     others = np.flatnonzero(comes.any(axis=1))
     never = np.where(comes[others], 0.0, -np.inf)
 
@@ -334,27 +333,26 @@ def _lead(
         out = []
         for part in np.array_split(points, 1 + len(points) * (1 + len(others)) * size // 2_000_000):
             task.check()
-            mine = log_p(part, np.array([own]))[:, 0]
-            rest = (log_p(part, others) + never).max(axis=1, initial=-np.inf)
+            mine = log_p(part, np.array([row]))[:, 0]
+            best_other = (log_p(part, others) + never).max(axis=1, initial=-np.inf)
             with np.errstate(invalid="ignore"):
-                out.append(np.where(np.isfinite(mine), mine - rest, -np.inf))
+                out.append(np.where(np.isfinite(mine), mine - best_other, -np.inf))
         return np.concatenate(out)
 
-    slope = spreads[own] + max(spreads[others], default=0.0)
-    return Lead(table.scores, base[own], _changes(ahead, len(table.scores), slope, low, high))
+    slope = spreads[row] + max(spreads[others], default=0.0)
+    return Lead(table.scores, base[row], _changes(ahead, len(table.scores), slope, low, high))
 
 
 def _changes(
     ahead: Callable[[np.ndarray], np.ndarray], n: int, slope: float, low: float, high: float
 ) -> tuple[tuple[float, ...], ...]:
-    """Of n functions of ε, none steeper than ``slope``: from where on each is above 0, from where on not, and so on.
-
-    A piece in whose middle a function is farther from 0 than it can climb needs no second look; others are halved.
+    """Return the ε at which each of n functions, none steeper than ``slope``, crosses 0. An interval is skipped if the
+    function in its middle is too far from 0 to reach it; others are halved.
     """
     edges = np.linspace(low, high, PIECES + 1)
     which = np.repeat(np.arange(n), PIECES)
     a, b = np.tile(edges[:-1], n), np.tile(edges[1:], n)
-    found: list[list[tuple[float, bool]]] = [[] for _ in range(n)]
+    changes: list[list[tuple[float, bool]]] = [[] for _ in range(n)]
     while len(a):
         middle = (a + b) / 2
         points, place = np.unique(middle, return_inverse=True)
@@ -365,11 +363,11 @@ def _changes(
             sides = ahead(points)[place, np.tile(which[near], 2)].reshape(2, -1)
             settled[near] = ((sides > 0) == (value[near] > 0)).all(axis=0)
         for k, start, above in zip(which[settled], a[settled], value[settled] > 0, strict=True):
-            found[k].append((float(start), bool(above)))
+            changes[k].append((float(start), bool(above)))
         a, middle, b, which = a[~settled], middle[~settled], b[~settled], which[~settled]
         a, b, which = np.concatenate([a, middle]), np.concatenate([middle, b]), np.tile(which, 2)
     out = []
-    for pieces in found:
+    for pieces in changes:
         ends: list[float] = []
         for start, above in sorted(pieces):
             if above != bool(len(ends) % 2):

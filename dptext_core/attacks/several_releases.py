@@ -1,9 +1,9 @@
-"""What the optimal reader of several releases of one text believes, and the most that the guarantee allows anyone.
+"""The optimal reader's belief after several releases of one text, and the limit that the guarantee sets for anyone.
 
 Releases of one text with fresh noise are independent given the text, so the likelihoods of each alternative multiply,
 and the losses that the guarantee allows add up.
 
-:func:`certified_ceiling` needs no attack. For k alternatives that are equally likely before, a guess G of any reader of
+:func:`certified_ceiling` needs no attack. For k alternatives with equal prior probabilities, a guess G of any reader of
 an (ε, δ)-DP release has P(G = i | i) ≤ e^ε·P(G = i | j) + δ for every pair. Summed over i and j, it is right at most
 (1 + δ·(k − 1)·e^−ε) / (1 + (k − 1)·e^−ε) of the time. Optimal composition gives an ε for every δ, and the least of
 these bounds counts.
@@ -35,9 +35,9 @@ from .base import as_rewrites
 from .belief import BeliefQuestion
 from .expected_belief import DRAWS, ExpectedSuccess, success_by_releases
 
-#: How many releases a reader sees, where nothing else is said.
+#: Default numbers of releases that a reader sees.
 RELEASES = (1, 2, 4, 8)
-#: Texts that estimate the expected success where every likelihood takes a pass of a model.
+#: Number of texts for the expected success if every likelihood needs a model pass.
 DRAWS_SLOW = 12
 #: Values of δ at which the guarantee is stated as (ε, δ)-DP; the best one counts.
 _DELTAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7)
@@ -45,14 +45,14 @@ _DELTAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7)
 
 @dataclass(frozen=True, eq=False)
 class SeveralReleases(Private):
-    """What the optimal reader believes about one fact after 1, 2 or more releases of the same text.
+    """The optimal reader's belief about one fact after 1, 2 or more releases of the same text.
 
     Attributes
     ----------
     alternatives : tuple of str
-        What may stand in the place of the fact, the original first; k of them.
+        The k possible values of the fact, the original first.
     prior : ndarray
-        float64 (k,), what the reader believes before reading.
+        float64 (k,), the reader's belief before reading.
     releases : tuple of int
         How many releases the reader sees, one row for each.
     posterior : ndarray
@@ -62,7 +62,7 @@ class SeveralReleases(Private):
     covered : ndarray
         bool (k,): whether the guarantee compares the alternative with the original.
     expected : tuple of ExpectedSuccess
-        How often the reader is right before anything is released, one for each row; empty where it was not asked for.
+        How often the reader is right before anything is released, one for each row; empty if not requested.
     certified : tuple of float
         For each row, how often any reader can be right about any fact with k alternatives, by the total guarantee.
     """
@@ -79,7 +79,7 @@ class SeveralReleases(Private):
     _shown: ClassVar[tuple[str, ...]] = ("alternatives", "releases")
 
     def sentence(self) -> str:
-        """Return in plain words how often the reader is right; empty where that was not asked for."""
+        """Return in plain words how often the reader is right; empty if not requested."""
         if not self.expected:
             return ""
         shares = [
@@ -90,7 +90,7 @@ class SeveralReleases(Private):
         return f"The optimal reader is right {', '.join(shares)} of the text, and {before} without any."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON. It states the private fact: for the owner's eyes only."""
+        """Return everything as plain values for JSON. It contains the private fact, so it is for the owner alone."""
         return {
             "alternatives": list(self.alternatives),
             "prior": self.prior.tolist(),
@@ -112,21 +112,21 @@ def several_releases(
     stream: NoiseStream | None = None,
     task: Task | None = None,
 ) -> SeveralReleases:
-    """Return what the optimal reader believes after the first 1, 2 or more of several releases of one text.
+    """Return the optimal reader's belief after the first 1, 2 or more of several releases of one text.
 
     Parameters
     ----------
     question : BeliefQuestion
         The fact and its alternatives.
     seen : sequence of RewriteResult
-        Releases of the text, each with noise of its own and all at one ε.
+        Releases of the text with independent noise, all at one ε.
     releases : sequence of int, optional
         How many of them the reader sees; at most as many as there are.
     draws : int, optional
-        Texts that estimate the expected success where it is not enumerated. Default: 64, or 12 where every likelihood
-        takes a pass of a model. 0: no expected success.
+        Number of texts for the expected success if it is not enumerated. Default: 64, or 12 if every likelihood needs a
+        model pass. 0: no expected success.
     stream : NoiseStream, optional
-        The noise of the estimate; without it fresh noise.
+        The noise of the estimate; by default, fresh noise.
     task : Task, optional
         Reports progress, and may cancel.
 
@@ -162,17 +162,18 @@ def several_releases(
 def certified_ceiling(guarantee: Guarantee, k: int, releases: int = 1) -> float:
     """Return how often anyone can be right about any fact with k alternatives, by the total guarantee alone.
 
-    It holds between texts that the guarantee compares, the alternatives being equally likely before. A metric guarantee
-    counts the largest distance of two words at every place; 1 where it states none, or nothing is guaranteed.
+    It holds between texts that the guarantee compares, for alternatives with equal prior probabilities. A metric
+    guarantee counts the largest distance of two words at every place. Returns 1 without such a distance, or without a
+    guarantee.
 
     Parameters
     ----------
     guarantee : Guarantee
         Of one release.
     k : int
-        The number of alternatives, the truth among them.
+        The number of alternatives, including the original.
     releases : int
-        How many releases of the text there are, each with fresh noise.
+        The number of releases of the text, each with fresh noise.
     """
     k, releases = check_whole_number("k", k, least=1), check_whole_number("releases", releases, least=1)
     if guarantee.notion is Notion.NONE:

@@ -1,4 +1,4 @@
-"""Classifiers that tell two groups of rewrites apart, by words, form or meaning."""
+"""Classifiers that distinguish two groups of rewrites by words, form or meaning."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def words(text: str) -> list[str]:
-    """Words and marks as they are written, and the pairs of them."""
+    """Return words and marks as written, and pairs of them."""
     one = _WORD.findall(text)
     return [*one, *(f"{a} {b}" for a, b in pairwise(one))]
 
 
 def form(text: str) -> list[float]:
-    """Return counts that do not depend on which words stand there: characters, words, capitals, marks, blanks, lines,
-    and blanks at the end."""
+    """Return counts that ignore which words occur: characters, words, capitals, marks, blanks, lines, and blanks at the
+    end."""
     return [
         len(text),
         len(text.split()),
@@ -38,7 +38,7 @@ def form(text: str) -> list[float]:
 
 
 def _train_and_score(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
-    """Scores of ``others``, larger for label 1, by logistic regression."""
+    """Return scores of ``others`` by logistic regression, larger for label 1."""
     extras.require("sklearn")
     from sklearn.linear_model import LogisticRegression
 
@@ -67,7 +67,7 @@ def _by_meaning(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[
     return _train_and_score(np.stack(train), labels, np.stack(test))
 
 
-#: Scores of rewrites, larger where they look like the first text, learnt from others: name → title, and what computes.
+#: Classifier scores of rewrites, larger for the first text: name → title and function.
 CLASSIFIERS: Mapping[str, tuple[str, Callable[..., NDArray[np.float64]] | None]] = {
     "words": ("bag of words", _by_words),
     "form": ("counts of characters", _by_form),

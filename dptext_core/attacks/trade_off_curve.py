@@ -39,11 +39,11 @@ from .which_text import guaranteed_losses
 FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 #: The rate that sentences name.
 NAMED = 0.05
-#: Outcomes that are enumerated at most.
+#: Maximum number of enumerated outcomes.
 _ENUMERATED = 1 << 16
-#: Steps of the grid at most, and the largest useful one.
+#: Maximum number of grid steps, and the largest useful step.
 _STEPS, _COARSEST = 1 << 19, 1e-4
-#: Losses of one place beyond this count as certainty in the upper curve.
+#: Larger losses of one place count as certainty in the upper curve.
 _CLIP = 40.0
 #: Log-ratios below this are rounding errors.
 _NOISE = 1e-12
@@ -66,10 +66,10 @@ class TradeOffCurve(Private):
     epsilons : tuple of float or None
         The ε of each row.
     places : int
-        How many places the log-likelihood ratio depends on.
+        The number of places that affect the log-likelihood ratio.
     loss : ndarray
-        float64, one value or (m,): the largest log-ratio of the two texts that the guarantee allows; ∞ where it does
-        not compare them.
+        float64, one value or (m,): the largest log-ratio of the two texts that the guarantee allows; ∞ if it does not
+        compare them.
     delta : ndarray
         The shape of ``loss``: δ of the guarantee.
     """
@@ -88,17 +88,18 @@ class TradeOffCurve(Private):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the curve is exact up to rounding errors."""
+        """Return whether the curve is exact up to rounding errors."""
         return bool(np.array_equal(self.lower, self.upper))
 
     @property
     def success(self) -> np.ndarray:
-        """Bounds on how often the optimal reader names the right text, both equally likely before; like advantage."""
+        """Return bounds on how often the optimal reader is right if both texts are equally likely; shaped like
+        advantage."""
         return (1 + self.advantage) / 2
 
     @property
     def success_ceiling(self) -> np.ndarray:
-        """The most that the guarantee allows of that; one value for each ε, else a single one."""
+        """Return the largest success that the guarantee allows; one value for each ε, else a single one."""
         return np.minimum((1 + self.delta * np.exp(-self.loss)) / (1 + np.exp(-self.loss)), 1.0)
 
     def sentence(self) -> str:
@@ -203,22 +204,22 @@ def trade_off_curve(
         raise ConfigError("epsilons must be a list of numbers. Give at least one ε.")
     variants = [mechanism] if wanted is None else [mechanism.replace(epsilon=e) for e in wanted]
     places = _sampled_places(mechanism, prepared, require_likelihood(mechanism).frames(prepared, task))
-    found, sizes = [], [0]
+    pairs, sizes = [], [0]
     for i, v in enumerate(variants):
         part = task.child(i, i + 1, len(variants))
         losses = [] if places is None else _losses(v, prepared, places, part)
         sizes.append(len(losses))
         curves = (_APART, _APART) if places is None else _curves(losses)
         stated = _stated_loss(v, prepared)
-        found.append((*(c.at(rates) for c in curves), [c.advantage for c in curves], _ceiling(rates, *stated), *stated))
-    values = [np.array(column) for column in zip(*found, strict=True)]
+        pairs.append((*(c.at(rates) for c in curves), [c.advantage for c in curves], _ceiling(rates, *stated), *stated))
+    values = [np.array(column) for column in zip(*pairs, strict=True)]
     lower, upper, advantage, ceiling, loss, delta = values if wanted is not None else [np.asarray(v[0]) for v in values]
     named = None if wanted is None else tuple(wanted)
     return TradeOffCurve(rates, lower, upper, advantage, ceiling, named, max(sizes), loss, delta)
 
 
 def _checked(mechanism: Mechanism, text_a: str | Prepared, text_b: str | Prepared, task: Task) -> list[Prepared]:
-    """Return the prepared texts. Raise InputError or NoDistribution where there is no curve."""
+    """Return the prepared texts. Raise InputError or NoDistribution if there is no curve."""
     chances = require_likelihood(mechanism)
     if chances.states_pieces or chances.in_turn:
         raise NoDistribution(
@@ -237,7 +238,7 @@ def _checked(mechanism: Mechanism, text_a: str | Prepared, text_b: str | Prepare
 def _sampled_places(
     mechanism: Mechanism, prepared: Sequence[Prepared], frames: Sequence[Frame]
 ) -> tuple[int, ...] | None:
-    """Return one place of every draw that both texts make; None where each release shows which text it is of."""
+    """Return one place of every draw that both texts make; None if each release identifies its text."""
     one, other = frames
     if len(one.steps) != len(other.steps):
         return None
@@ -266,7 +267,7 @@ def _losses(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return ln P of each outcome of each place that matters, under both texts."""
     words: dict[int, tuple[Sequence[str], list[str]]] = {}
-    found = []
+    tables = []
     alike = [] if m.by_word is None else [p.document for p in prepared]
     for k, i in enumerate(places):
         task.report(k, len(places))
@@ -278,14 +279,14 @@ def _losses(
         a, b = _outcomes(pair, words)
         both = np.isfinite(a) & np.isfinite(b)
         if not both.all() or np.abs(a[both] - b[both]).max(initial=0.0) > _NOISE:
-            found.append((a, b))
-    return found
+            tables.append((a, b))
+    return tables
 
 
 def _outcomes(
     pair: Sequence[TokenDistribution], words: dict[int, tuple[Sequence[str], list[str]]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ln P of each released word, case aside, under both texts; without those that neither releases."""
+    """Return ln P of each released word, ignoring case, under both texts; without those that neither releases."""
     index: dict[str, int] = {}
     at = []
     for d in pair:
@@ -322,7 +323,7 @@ class _Curve:
 
     @property
     def advantage(self) -> float:
-        """The largest difference between detections and false alarms."""
+        """Return the largest difference between detections and false alarms."""
         return float((self.detections - self.false_alarms).max())
 
 
@@ -330,7 +331,7 @@ _APART = _Curve(np.zeros(1), np.ones(1))
 
 
 def _curves(places: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[_Curve, _Curve]:
-    """Return a lower and an upper curve, which are the same where all outcomes are enumerated."""
+    """Return a lower and an upper curve, which are equal if all outcomes are enumerated."""
     if math.prod(len(a) for a, _ in places) <= _ENUMERATED:
         a = b = np.zeros(1)
         for one, other in places:
@@ -382,7 +383,7 @@ def _kernel(a: np.ndarray, b: np.ndarray, step: float, up: bool) -> tuple[np.nda
     divided by, and the probability of an outcome that counts as certainty."""
     losses, log_p = _finite(a, b)
     certain = float(np.exp(a[np.isneginf(b)]).sum())
-    if up:  # beyond the clip, in either direction, hardly anything: count it as certainty
+    if up:  # almost nothing is beyond the clip in either direction: count it as certainty
         beyond = np.abs(losses) > _CLIP
         certain += float(np.exp(log_p[beyond]).sum())
         losses, log_p = losses[~beyond], log_p[~beyond]

@@ -1,26 +1,26 @@
-"""Two texts, and which of them was rewritten: what classifiers tell apart, and the ε that it proves.
+"""Distinguish two texts by their rewrites with classifiers, and bound the ε that this proves.
 
-Both texts are public. Each is rewritten often; classifiers learn from one half of the rewrites which text they are of,
-and the other half, which none of them has seen, says how often the one that did best is right. It needs nothing of a
-mechanism but its rewrites, so that it reaches those that write a new text, and plugins:
+Both texts are public, and each is rewritten many times. Classifiers learn from one half of the rewrites which text is
+the original. The other half, which is held out, measures how often the best one is right. This needs only rewrites, so
+it also applies to mechanisms that write a new text, and to plugins:
 
 * words: logistic regression on a bag of words and of pairs of them (TF-IDF);
 * form: the same on counts of characters, words, capitals, marks, blanks and lines;
 * meaning: the same on sentence vectors (all-MiniLM-L6-v2);
-* likelihood: ln of the ratio of a rewrite's chances under the two texts, where the mechanism has a formula. No test is
-  better (Neyman and Pearson 1933), as far as the formula is true.
+* likelihood: the log-likelihood ratio of a rewrite under the two texts, if the mechanism has a formula. No test is
+  better (Neyman and Pearson 1933) if the formula is correct.
 
-A test says "the first text" of a share TPR of the rewrites of the first text and FPR of those of the other. Under
+A test says "the first text" for a share TPR of the rewrites of the first text and FPR of those of the other. Under
 (ε, δ)-DP TPR ≤ e^ε·FPR + δ and 1 − FPR ≤ e^ε·(1 − TPR) + δ, so that
 
     ε ≥ ln max((TPR⁻ − δ)/FPR⁺, (1 − FPR⁺ − δ)/(1 − TPR⁻))
 
 with the Clopper-Pearson bounds TPR⁻ and FPR⁺, each at half of 1 − confidence. Classifier and threshold are chosen on
-the first half alone, by scores of rewrites that were left out of the learning (cross-validation), and one test is then
-made: that is the correction for the choice. The advantage, TPR − FPR, is the gain over a coin.
+the first half alone, by cross-validated scores. Only one test then uses the second half, which corrects for the choice.
+The advantage, TPR − FPR, is the gain over a coin.
 
-This bound is measured: more draws, or a better classifier, may find more. It says nothing of other texts, and it is no
-promise.
+This bound is measured: more draws, or a better classifier, may find more. It does not apply to other texts, and is not
+a guarantee.
 
 References
 ----------
@@ -52,15 +52,15 @@ from .classifier_scores import ClassifierScore, _at_its_best, _epsilon, _provabl
 from .text_classifiers import CLASSIFIERS
 from .trade_off_curve import TradeOffCurve, trade_off_curve
 
-#: Rewrites of each text where nothing else is said; of mechanisms that write with a language model, which take long.
+#: Default number of rewrites of each text; and for mechanisms that write with a language model, which are slow.
 DRAWS, DRAWS_OF_WRITERS = 200, 40
-#: The fewest that a test can be learnt from and made with; the most.
+#: Minimum number of rewrites for training and testing; and the maximum.
 FEWEST, MOST = 20, 20_000
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two public texts. distance: how far they are apart, one of ``DISTANCES``."""
+    """Two public texts. distance: how much they differ, one of ``DISTANCES``."""
 
     distance: str
     one: str
@@ -90,15 +90,15 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class DistinguishabilityFinding(Private):
-    """How well two texts are told apart by their rewrites, and the ε that this proves.
+    """How well two texts are distinguished by their rewrites, and the ε that this proves.
 
-    texts: the two. draws: rewrites of each. tested: those of each that no classifier has seen. classifiers: all of
-    them, each at its own threshold. best: the one that did best on the first half. advantage: of the best, with its
-    interval (low, high) at ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence;
-    proven_by: the title of the classifier whose test gave it. most: the largest that so many draws can show. promised:
-    what the promise lets the two lose, ∞ where it does not compare them; delta: its δ. distance: how far the texts are
-    apart, where that was said. missing: classifiers that could not be asked, with the reason. curve: what the optimal
-    reader of one release detects, where :func:`with_curve` added it.
+    texts: the two. draws: number of rewrites of each. tested: the held-out ones of each. classifiers: all of them, each
+    at its own threshold. best: the best one on the first half. advantage: of the best, with its interval (low, high) at
+    ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence. proven_by: the title of
+    the classifier behind it. most: the largest bound that this many draws can show. promised: the loss that the
+    guarantee allows, ∞ if it does not compare them. delta: its δ. distance: how much the texts differ, if stated.
+    missing: unusable classifiers, with the reason. curve: the detections of the optimal reader of one release, if
+    :func:`with_curve` added it.
     """
 
     texts: tuple[str, str]
@@ -121,7 +121,7 @@ class DistinguishabilityFinding(Private):
 
     @property
     def advantage(self) -> float:
-        """TPR − FPR of the best classifier."""
+        """Return TPR − FPR of the best classifier."""
         return self.best.advantage
 
     @property
@@ -140,7 +140,7 @@ class DistinguishabilityFinding(Private):
         return self.epsilon > self.promised
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, without the texts."""
+        """Return all figures, without the texts."""
         return {
             "distance": self.distance,
             "draws": self.draws,
@@ -158,7 +158,7 @@ class DistinguishabilityFinding(Private):
         } | ({} if self.curve is None else {"curve": self.curve.to_dict()})
 
     def rows(self) -> list[tuple[str, str]]:
-        """Each classifier with its advantage."""
+        """Return each classifier with its advantage."""
         return [
             (c.title, f"{c.advantage:+.2f} (answers “the first” for {percent(c.tpr)} and {percent(c.fpr)})")
             for c in self.classifiers
@@ -193,17 +193,17 @@ class DistinguishabilityFinding(Private):
 
 
 def with_curve(
-    found: DistinguishabilityFinding, mechanism: Mechanism, task: Task = UNWATCHED
+    finding: DistinguishabilityFinding, mechanism: Mechanism, task: Task = UNWATCHED
 ) -> DistinguishabilityFinding:
-    """Add the exact trade-off curve of the two texts, where the mechanism has one."""
+    """Add the exact trade-off curve of the two texts, if the mechanism has one."""
     try:
-        return replace(found, curve=trade_off_curve(mechanism, *found.texts, task=task.quiet))
+        return replace(finding, curve=trade_off_curve(mechanism, *finding.texts, task=task.quiet))
     except NoDistribution:
-        return found
+        return finding
 
 
 def success(advantage: float) -> float:
-    """Return how often the text is identified; an advantage below that of a coin is chance."""
+    """Return how often the text is identified; a negative advantage counts as chance."""
     return (1 + max(0.0, advantage)) / 2
 
 
@@ -228,25 +228,25 @@ def measure(
     stream: NoiseStream | None = None,
     task: Task = UNWATCHED,
 ) -> DistinguishabilityFinding:
-    """Rewrite two texts often, and see how well they are told apart.
+    """Measure how well two texts are distinguished by many rewrites of each.
 
     Parameters
     ----------
     mechanism
         Any, with its options and its ε.
     pair
-        Two different texts; everything that is said holds between them alone.
+        Two different texts; all results apply to these two alone.
     draws
-        Rewrites of each text, 20 to 20,000; half of them teach, half of them test. None: 200, and 40 where a language
-        model writes.
+        Number of rewrites of each text, 20 to 20,000; half of them train, half of them test. None: 200, or 40 if a
+        language model writes.
     classifiers
-        Names of ``CLASSIFIERS``. What has no formula for its chances is not asked for them.
+        Names from ``CLASSIFIERS``. The likelihood is skipped for mechanisms without a formula.
     confidence
-        Of the bound and of the interval, each by itself; at least 0.5 and below 1.
+        Confidence of the bound and of the interval, separately; at least 0.5 and below 1.
     stream
-        The noise; without it fresh noise.
+        The noise; by default, fresh noise.
     task
-        Told of the rewrites that are made; may stop the work.
+        Receives the progress, and may cancel the work.
 
     Returns
     -------
@@ -256,12 +256,12 @@ def measure(
     Raises
     ------
     InputError
-        For what is no pair of texts, equal ones, too many draws, an unknown classifier, and rewrites that share their
-        noise.
+        The pair is no pair of texts, or its texts are equal; there are too many draws; a classifier is unknown; or
+        rewrites share their noise.
     ConfigError
-        For too few draws, or a confidence that is no number.
+        There are too few draws, or the confidence is not a number.
     ModelUnavailable
-        Where the model of the sentence vectors is asked for and is not there.
+        The model of the sentence vectors is requested but missing.
     """
     one, other = _checked_pair(pair)
     n = _checked_number(draws, mechanism)
@@ -272,8 +272,8 @@ def measure(
         raise InputError(f"Choose classifiers from {', '.join(CLASSIFIERS)}.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
     results = _rewrites(mechanism, prepared, n, stream or NoiseStream(), task)
-    found = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)
-    return replace(found, texts=(one, other), distance=pair.distance if isinstance(pair, Pair) else "")
+    finding = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)
+    return replace(finding, texts=(one, other), distance=pair.distance if isinstance(pair, Pair) else "")
 
 
 def _compare_rewrites(
@@ -291,14 +291,14 @@ def _compare_rewrites(
     if not scores:
         raise NoDistribution(" ".join(dict.fromkeys(missing.values())))
     tail, delta = (1 - confidence) / 2, max(mechanism.guarantee(p).total_delta for p in prepared)
-    found = {name: _at_its_best(s, name) for name, s in scores.items()}
-    best = max(found.values(), key=lambda c: c.seen)
+    scored = {name: _at_its_best(s, name) for name, s in scores.items()}
+    best = max(scored.values(), key=lambda c: c.seen)
     epsilon, proven_by = _epsilon_bound(scores, tested, tail, delta)
     return DistinguishabilityFinding(
         texts=(prepared[0].text, prepared[1].text),
         draws=n,
         tested=tested,
-        classifiers=tuple(found.values()),
+        classifiers=tuple(scored.values()),
         best=best,
         interval=_interval(best, tested, tail),
         epsilon=epsilon,
@@ -335,7 +335,7 @@ def _checked_number(draws: int | None, mechanism: Mechanism) -> int:
 def _rewrites(
     mechanism: Mechanism, prepared: Sequence[Prepared], n: int, stream: NoiseStream, task: Task
 ) -> list[list[RewriteResult]]:
-    """Return n rewrites of each text. Raise InputError where they share their noise."""
+    """Return n rewrites of each text. Raise InputError if they share their noise."""
     results: list[list[RewriteResult]] = []
     for k, p in enumerate(prepared):
         results.append(mechanism.rewrites(p, n, stream=stream.at(k), task=task.child(0.4 * k, 0.4 * (k + 1))))
@@ -355,7 +355,7 @@ def _interval(best: ClassifierScore, tested: int, tail: float) -> tuple[float, f
 
 def _epsilon_bound(scores: Mapping[str, _Scores], tested: int, tail: float, delta: float) -> tuple[float, str]:
     """Return the lower bound of ε, and the title of the classifier that proves it."""
-    # The test that would prove most on the first half is made once, on the second.
+    # The test with the largest bound on the first half is run once, on the second.
     _, name, threshold = max(_provable(s, name, tail, delta) for name, s in scores.items())
     hits = [int((s >= threshold).sum()) for s in scores[name].test]
     epsilon = float(_epsilon(np.array(hits[0]), np.array(hits[1]), tested, tail, delta))
@@ -363,7 +363,7 @@ def _epsilon_bound(scores: Mapping[str, _Scores], tested: int, tail: float, delt
 
 
 def guaranteed_loss(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
-    """Return the largest loss that is promised between two texts; ∞ where nothing is."""
+    """Return the largest loss that the guarantee allows between two texts; ∞ without a guarantee."""
     if any(mechanism.guarantee(p).notion == "none" for p in prepared):
         return math.inf
     return which_text.guaranteed_loss(mechanism, *prepared)
@@ -371,7 +371,7 @@ def guaranteed_loss(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float
 
 @register
 class TwoTextsAttacker(TextAttacker):
-    """The attack on a text and another one."""
+    """The attack that distinguishes a text from another one."""
 
     name = "two-texts"
     title = "Two texts"
@@ -381,7 +381,7 @@ class TwoTextsAttacker(TextAttacker):
     takes = ("word", "candidates", "draws")
 
     def check(self, mechanism: Mechanism) -> None:
-        """Every mechanism has rewrites."""
+        """Accept every mechanism, since all have rewrites."""
 
     def attack(
         self,
@@ -394,8 +394,8 @@ class TwoTextsAttacker(TextAttacker):
         draws: int | None = None,
         task: Task | None = None,
     ) -> DistinguishabilityFinding:
-        """word: the one that the other text has another in the place of, a word near it; the rarest content word
-        without it. candidates: the other text, in a list of one. draws: rewrites of each text."""
+        """Attack one text. word: the word that the other text replaces by a similar one; by default, the rarest content
+        word. candidates: the other text, in a list of one. draws: rewrites of each text."""
         if word is not None and candidates is not None:
             raise InputError("Give either the word to exchange or the other text, not both.")
         if candidates is None:

@@ -1,15 +1,15 @@
-"""Which of a few texts was it? The exact posterior over whole originals.
+"""The exact posterior over whole originals: which of a few texts was rewritten?
 
-The attacker has a public list of texts, the original among them, knows the mechanism and its ε, and sees one rewrite or
-several of the same text. Each text of the list was as likely before. By P(text | rewrites) ∝ Π P(rewrite | text) the
-posterior is exact where the mechanism states how likely a rewrite is under another text (``Mechanism.likelihood``),
-and no one with the same knowledge guesses better. Where a mechanism draws pieces, the attacker sees the pieces, which
-is a little more than the text that they make: a guess from the text alone is right no more often.
+The attacker has a public list of texts that contains the original, knows the mechanism and its ε, and sees one rewrite
+or several of the same text. All texts of the list are equally likely before. By P(text | rewrites) ∝ Π P(rewrite |
+text), the posterior is exact if the mechanism states the likelihood of a rewrite for another text
+(``Mechanism.likelihood``). No one with the same knowledge guesses better. If a mechanism samples word pieces, the
+attacker sees these, which is slightly more than their text: a guess from the text alone is not right more often.
 
-What the promise says of any such attacker (:func:`limit`): where no release tells text i from text j by more than
-e^ℓ(i, j), a guess G has P(G = i | i) ≤ e^ℓ(i, j)·P(G = i | j) + δ. Summed over j and i, the success Σ P(G = i | i)/n is
-at most (1 + δ·Σ e^−ℓ(i, j)/n) / min c(i), with c(i) = 1 + Σ e^−ℓ(i, j) over j ≠ i. Where δ is 0, that bounds each
-posterior too. For k rewrites ℓ and δ count k times.
+The guarantee limits any such attacker (:func:`limit`). If no release distinguishes texts i and j by more than e^ℓ(i,
+j), a guess G has P(G = i | i) ≤ e^ℓ(i, j)·P(G = i | j) + δ. Summed over j and i, the success Σ P(G = i | i)/n is at
+most (1 + δ·Σ e^−ℓ(i, j)/n) / min c(i), with c(i) = 1 + Σ e^−ℓ(i, j) over j ≠ i. If δ is 0, that bounds each posterior
+too. For k rewrites, ℓ and δ count k times.
 """
 
 from __future__ import annotations
@@ -40,21 +40,20 @@ from .alternatives import share_stem
 from .base import TextAttacker, register, rewrites_seen
 from .nearest import space_of
 
-#: Texts of the list that is made where none is given, the original among them; of a list that is given, at most.
+#: Number of texts in a generated list, including the original; and the maximum of a given list.
 TEXTS, MOST = 8, 100
-#: Fresh rewrites that measure the guesses, over all texts together; where no pass of a model is needed.
+#: Number of fresh rewrites that measure the guesses, over all texts together; and if no model pass is needed.
 DRAWS, DRAWS_OF_WORDS = 48, 400
-#: Neighbours of a word that are looked through for others to put in its place.
+#: Number of neighbours of a word that are searched for replacements.
 _NEAR = 60
-#: Posteriors that differ by no more than this share are a tie.
+#: Posteriors with a smaller relative difference are a tie.
 _TIE = 1e-9
 
 
 @dataclass(frozen=True)
 class Lineup(Private):
-    """The texts that it could have been. true: the place of the original. word: the word that the attacker does not
-    know, where the texts differ by it alone, else empty. labels: each text in short: what stands in the word's place,
-    else the text."""
+    """The possible texts. true: the index of the original. word: the unknown word, if the texts differ only there, else
+    empty. labels: a short name of each text: the word at that place, else the text."""
 
     texts: tuple[str, ...]
     true: int
@@ -73,8 +72,8 @@ class Lineup(Private):
 
 @dataclass(frozen=True)
 class Limit:
-    """How often a guess among the texts can be right at most. value: 1.0 where nothing excludes certainty. said: whence
-    it comes, or why there is none, a sentence."""
+    """The largest possible success of a guess among the texts. value: 1.0 if certainty is possible. said: the source of
+    the limit, or why there is none, a sentence."""
 
     value: float
     said: str
@@ -86,12 +85,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class GuessAccuracy:
-    """How often the best guess was right, each text being the original equally often.
-
-    answers: rewrites that each guess was made from. trials: guesses. rewrites: how many were made for them, as many of
-    each text. value: the share that was right, a tie of m
-    counted 1/m; interval: where it lies (95%, Clopper and Pearson). stated: what the posteriors themselves said of it,
-    on average. own, own_trials: the same share where the user's own text was the original.
+    """How often the optimal guess was right if each text is the original equally often. answers: number of rewrites per
+    guess. trials: number of guesses. rewrites: number of rewrites for them, equally many of each text. value: the share
+    of right guesses, a tie of m counted 1/m. interval: 95%, Clopper and Pearson. stated: the mean of the posteriors'
+    own estimates. own, own_trials: the same share if the user's own text was the original.
     """
 
     answers: int
@@ -117,11 +114,9 @@ class GuessAccuracy:
 
 @dataclass(frozen=True)
 class WhichText(Private):
-    """What an attacker believes who sees rewrites and knows which texts it could have been.
-
-    p: the posterior of each text of the lineup. answers: how many rewrites were seen. limit: what the promise says of
-    any such guess. measured: how often such a guess is right on fresh rewrites, empty where that was not asked for.
-    draws: None, nothing of the posterior is sampled.
+    """The belief of an attacker who sees rewrites and knows the possible texts. p: the posterior of each text of the
+    lineup. answers: the number of rewrites seen. limit: the bound on any such guess from the guarantee. measured: how
+    often such a guess is right on fresh rewrites, empty if not requested. draws: None, the posterior is not sampled.
     """
 
     lineup: Lineup
@@ -135,7 +130,7 @@ class WhichText(Private):
 
     @property
     def success(self) -> float:
-        """The chance that the best guess is right, as the attacker sees it."""
+        """Return the probability that the optimal guess is right, as the attacker sees it."""
         return max(self.p)
 
     @property
@@ -144,13 +139,13 @@ class WhichText(Private):
 
     @property
     def order(self) -> list[int]:
-        """The texts, likeliest first; of those that are as likely, the original last."""
-        own = self.lineup.true
-        return sorted(range(len(self.p)), key=lambda i: (-self.p[i], i == own))
+        """Return the texts, the most likely first; in a tie, the original last."""
+        true = self.lineup.true
+        return sorted(range(len(self.p)), key=lambda i: (-self.p[i], i == true))
 
     @property
     def rank(self) -> int:
-        """The place of the original, 1 for the likeliest."""
+        """Return the rank of the original, 1 for the most likely text."""
         return 1 + self.order.index(self.lineup.true)
 
     def sentence(self) -> str:
@@ -178,27 +173,25 @@ class WhichText(Private):
         return [(self.lineup.labels[i], percent(self.p[i])) for i in self.order[:n]]
 
 
-# --- the texts that it could have been
+# --- the possible texts
 
 
 def content_words(mechanism: Mechanism, text: str) -> list[str]:
-    """Words of the text that others can stand in for: known to the word space, no stop words; rarest first."""
+    """Return the replaceable words of the text: known to the word space, no stop words; rarest first."""
     document = mechanism.plan(text).document
     space = space_of(mechanism)
     stop = stop_words(stop_list(mechanism.config), mechanism.language)
-    found: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for token in document.tokens:
         word = token.text
         if token.kind == "word" and len(word) > 2 and word not in stop and (row := space.index(word)) is not None:
-            found.setdefault(word.casefold(), row)
-    return sorted(found, key=lambda w: -found[w])
+            ranks.setdefault(word.casefold(), row)
+    return sorted(ranks, key=lambda w: -ranks[w])
 
 
 def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TEXTS) -> Lineup:
-    """Return the text and n − 1 others, in each of which one word is exchanged for one that is near it in the word
-    space.
-
-    word: the one that is exchanged; the rarest content word without it. Raises InputError where there is none.
+    """Return the text and n − 1 others, each with one word replaced by a near one in the word space. word: the replaced
+    word; by default, the rarest content word. Raises InputError if there is none.
     """
     n = check_whole_number("n, the number of texts,", n, least=2)
     words = content_words(mechanism, text)
@@ -260,10 +253,9 @@ def attack(
     mechanism: Mechanism, results: Sequence[RewriteResult], texts: Lineup, *, draws: int = 0, task: Task = UNWATCHED
 ) -> WhichText:
     """Return the posterior over the texts from rewrites of the same original, and how often such a guess is right.
-
-    draws: how many fresh rewrites measure the latter, over all texts together; 0: it is not measured. Raises
-    NoDistribution for mechanisms without a formula, InputError for rewrites of another mechanism, or that none of the
-    texts gives.
+    draws: the number of fresh rewrites that measure the latter, over all texts together; 0: it is not measured. Raises
+    NoDistribution for mechanisms without a formula, InputError for rewrites by another mechanism, or that no text can
+    produce.
     """
     check(mechanism)
     if draws < 0:
@@ -276,14 +268,14 @@ def attack(
     if not np.isfinite(log_p).any():
         raise InputError("None of these texts can have produced this rewrite. Add the original to them.")
     p = np.exp(log_p - logsumexp(log_p))
-    found: tuple[GuessAccuracy, ...] = ()
+    measured: tuple[GuessAccuracy, ...] = ()
     if draws:
-        found = measure(mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1))
-    return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), found)
+        measured = measure(mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1))
+    return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), measured)
 
 
 def check(mechanism: Mechanism) -> None:
-    """Raise NoDistribution, with the reason, where no posterior over whole texts can be worked out."""
+    """Raise NoDistribution, with the reason, if there is no posterior over whole texts."""
     require_likelihood(mechanism)
 
 
@@ -297,21 +289,21 @@ def measure(
     prepared: Sequence[Prepared] | None = None,
     task: Task = UNWATCHED,
 ) -> tuple[GuessAccuracy, ...]:
-    """Measure how often the best guess is right if each text is the original equally often.
+    """Measure how often the optimal guess is right if each text is the original equally often.
 
     Parameters
     ----------
     mechanism : Mechanism
     texts : Lineup
-        What the original may be.
+        The possible originals.
     draws : int
-        Fresh rewrites over all texts together, as many of each.
+        Number of fresh rewrites over all texts together, equally many of each.
     each : sequence of int
-        How many rewrites of one original are seen; a number that is larger than what one text has is left out.
+        Numbers of rewrites of one original that are seen; larger numbers than one text has are skipped.
     seed : int, optional
-        Repeats the rewrites.
+        Makes the rewrites repeatable.
     prepared : sequence of Prepared, optional
-        The texts as the mechanism has prepared them.
+        The texts, prepared by the mechanism.
     task : Task
         Receives the progress, and may cancel the work.
 
@@ -325,19 +317,20 @@ def measure(
     n = len(prepared)
     per = max(1, max(each) if len(each) == 1 else 1, math.ceil(draws / n))
     written: list[RewriteResult] = []
-    # Writing all of them takes about as long as weighing them under one text.
+    # Rewriting all of them takes about as long as computing their likelihoods under one text.
     middle = 1 / (n + 1)
     for true, p in enumerate(prepared):
-        own = None if seed is None else seed * 1_000_003 + true
+        own_seed = None if seed is None else seed * 1_000_003 + true
         part = task.child(middle * true / n, middle * (true + 1) / n)
-        written += mechanism.rewrites(p, per, own, task=part)
+        written += mechanism.rewrites(p, per, own_seed, task=part)
     log_p = require_likelihood(mechanism).log(prepared, written, task=task.child(middle, 1))
     table = log_p.reshape(n, n, per).swapaxes(0, 1)
     return tuple(_guess_accuracy(table, k, texts.true) for k in each if k <= per)
 
 
-def _guess_accuracy(table: np.ndarray, k: int, own: int) -> GuessAccuracy:
-    """table: ln of the chances, float64 (original, text, rewrite). k: rewrites of each guess."""
+def _guess_accuracy(table: np.ndarray, k: int, true: int) -> GuessAccuracy:
+    """Return the success of guesses. table: log-probabilities, float64 (original, text, rewrite). k: number of rewrites
+    per guess."""
     n, _, per = table.shape
     trials = per // k
     joined = table[:, :, : trials * k].reshape(n, n, trials, k).sum(axis=3)
@@ -353,14 +346,14 @@ def _guess_accuracy(table: np.ndarray, k: int, own: int) -> GuessAccuracy:
         value=value,
         interval=clopper_pearson(value * total, total),
         stated=float(p.max(axis=1).mean()),
-        own=float(right[own].mean()),
+        own=float(right[true].mean()),
         own_trials=trials,
         chance=1 / n,
         rewrites=n * per,
     )
 
 
-# --- what the promise says of it
+# --- the limit from the guarantee
 
 
 def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) -> Limit:
@@ -397,17 +390,16 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
 
 
 def guaranteed_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
-    """Return the largest ln of the ratio of any release's chances under two texts that is promised, and for noise on a
-    vector of the whole text follows from it; ∞ where nothing is stated of them."""
+    """Return the largest log-ratio of any release under two texts that the guarantee allows, or that follows from the
+    noise on a vector of the whole text; ∞ without a statement."""
     return float(guaranteed_losses(mechanism, (a, b))[0, 1])
 
 
 def guaranteed_losses(
     mechanism: Mechanism, prepared: Sequence[Prepared], promises: Sequence[Guarantee] | None = None
 ) -> np.ndarray:
-    """Return :func:`promised_loss` of every pair of texts, float64 (n, n), 0 on the diagonal.
-
-    promises: their guarantees, where the caller has them.
+    """Return :func:`guaranteed_loss` of every pair of texts, float64 (n, n), 0 on the diagonal. promises: their
+    guarantees, if the caller has them.
     """
     promises = promises or [mechanism.guarantee(p) for p in prepared]
     losses = np.zeros((len(prepared), len(prepared)))
@@ -430,7 +422,7 @@ def _guaranteed_loss(
         return math.inf
     if mechanism.by_word is None:
         return math.inf if promises[i].notion == "metric" else max(promises[i].total, promises[j].total)
-    # Words that are drawn by themselves: only those that differ lose anything.
+    # For words that are sampled one by one, only different words lose anything.
     total, every = 0.0, mechanism.config.epsilon
     for k in drawn_tokens(mechanism, a):
         words = [p.document.tokens[k].text.lower() for p in (a, b)]
@@ -441,13 +433,13 @@ def _guaranteed_loss(
 
 
 def _round_up(p: float) -> str:
-    """Return a share for reading, never smaller than it is."""
+    """Format a share, rounded up."""
     return f"{math.ceil(p * 1000) / 10:g}%"
 
 
 @register
 class WhichTextAttacker(TextAttacker):
-    """The attack on a whole text."""
+    """The attack that identifies the original among possible texts."""
 
     name = "which-text"
     title = "Optimal reader"
@@ -470,9 +462,9 @@ class WhichTextAttacker(TextAttacker):
         draws: int | None = None,
         task: Task | None = None,
     ) -> WhichText:
-        """word: the one that the attacker does not know. candidates: a list of texts in the place of the one that is
-        made by exchanging it. answers: how many rewrites the attacker sees. draws: fresh rewrites that measure how
-        often such a guess is right; 0: none."""
+        """Attack one text. word: the word that the attacker does not know. candidates: a list of texts instead of the
+        generated one. answers: how many rewrites the attacker sees. draws: number of fresh rewrites that measure such
+        guesses; 0: none."""
         task = task or UNWATCHED
         self.check(mechanism)
         if word is not None and candidates is not None:
@@ -484,8 +476,8 @@ class WhichTextAttacker(TextAttacker):
         )
         if draws is None:
             draws = default_rewrites(mechanism)
-        seen = rewrites_seen(mechanism, result, answers, task=task)
-        return attack(mechanism, seen, texts, draws=draws, task=task)
+        rewrites = rewrites_seen(mechanism, result, answers, task=task)
+        return attack(mechanism, rewrites, texts, draws=draws, task=task)
 
 
 def default_rewrites(mechanism: Mechanism) -> int:

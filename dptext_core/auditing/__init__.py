@@ -1,26 +1,26 @@
-"""Audit: what a mechanism promises against what can be measured of it.
+"""Audits: compare the guarantee of a mechanism with measurements.
 
-The audit sees what every user sees (``m.guarantee``, ``m.audit_support``, ``m.distribution``, ``m.rewrite``,
-``m.rewrites``), so that it finds a mistake inside a mechanism as it finds one in its promise. It is a list of looks
-(``checks``), each of which comes to a typed check, and the verdict follows from the checks alone: refuted where one is,
-inconclusive where one that is needed could not be made, else it holds on what was tried. First of all:
+An audit uses only what every user can call (``m.guarantee``, ``m.audit_support``, ``m.distribution``, ``m.rewrite``,
+``m.rewrites``). So it finds errors inside a mechanism and errors in its guarantee alike. It is a list of checks
+(``checks``) with typed results, and the verdict follows from these alone. It is refuted if any check is, inconclusive
+if a necessary check was impossible, and otherwise holds for the inputs tried. The first checks are:
 
-* texts (``text_integrity``): released texts are what their pieces and their skeletons say, byte for byte;
-* metadata (``metadata_leakage``): metadata of a text is the same for texts that the promise makes alike.
+* texts (``text_integrity``): released texts match their parts and skeletons, byte for byte;
+* metadata (``metadata_leakage``): the metadata is the same for texts that the guarantee compares.
 
 Then:
 
-* proven (``exact``): of closed forms the largest log-ratio over all pairs of inputs that the promise makes alike and
-  over all outputs, from float64 log-probabilities; exact for the inputs given, in the metric that the guarantee names
-  (``distance``). Over contexts of a language model it is a lower bound on the worst case. What is stated to be
-  possible must lie within the depth of the sampler;
+* proven (``exact``): for closed forms, the largest log-ratio over all compared pairs of inputs and all outputs, from
+  float64 log-probabilities. It is exact for the given inputs, in the metric of the guarantee (``distance``). Over
+  contexts of a language model it is a lower bound of the worst case. Possible outputs must be within the sampler's
+  depth;
 * stated (``guarantee_fields``): every field of the guarantee, recomputed from stated distributions or from rewrites;
-* tested (``goodness_of_fit``): rewrites of whole texts, in every way in which they can be had, against what is stated.
+* tested (``goodness_of_fit``): rewrites of whole texts, through every entry point, against the stated distributions.
 
 Noise without a closed form has no proven part: its loss is bounded from rewrites (``sampled``), with the stated
-confidence. Per unit of distance where the promise is metric. An output that is possible under one input and impossible
-under the other is an infinite loss. Rounding: a loss counts as above the claim from 1e-9 of it on (and 1e-9
-absolutely).
+confidence. Losses are per unit of distance if the guarantee is metric. An output that is possible under one input and
+impossible under the other is an infinite loss. Rounding: a loss exceeds the claim if it is larger by 1e-9, both
+relatively and absolutely.
 """
 
 from .goodness_of_fit import SAMPLER_LEVEL

@@ -1,10 +1,9 @@
-"""Texts that are rewritten in one call, as many as the rest of the program gives: each place of the batch, and whether
-two texts share their noise.
+"""Test the texts of one call: each position of the batch, and whether two texts share their noise.
 
-The rest of the program rewrites rows by lists of BATCH texts (``records``). Here such lists are rewritten with a small
-ε. In each place of the list words may stay only as often as stated. And what is drawn for one text must tell nothing of
-what is drawn for another, in this call or in the next: of each two of these rewrites, words at the same place may be
-the same candidate, and lie alike in their distributions, only as often as two independent draws do.
+The rest of the program rewrites rows in lists of BATCH texts (``records``). Here such lists are rewritten with a small
+ε. At each position of the list, words may be unchanged only as often as stated. The samples for one text must also be
+independent of those for another, in this call or in the next. So for each two of these rewrites, words at the same
+place may have the same candidate, or similar quantiles, only as often as independent draws.
 """
 
 from __future__ import annotations
@@ -38,17 +37,16 @@ from .release_statistics import (
 from .report import NOR, Check, Witness, format_share
 
 NAME = "texts in one call"
-#: Lists that are rewritten, words of each text, and how many different texts a list has; of mechanisms whose draws need
-#: a model, fewer words.
+#: Number of lists, of words per text, and of different texts per list; fewer words if draws need a model.
 CALLS, WORDS, MODEL_WORDS, DIFFERENT = 3, 12, 5, 3
-#: Lists where only whole texts can be guessed.
+#: Number of lists if only whole texts can be guessed.
 GUESSED = 6
-#: Two draws lie alike where their uniforms are within this of each other, around the circle.
+#: Two draws are similar if the circular distance of their uniforms is at most this.
 NEAR = 0.02
 
 
 def in_batches(subject: Subject) -> Check | None:
-    """Each place of a list of BATCH texts, and each two of its texts."""
+    """Test each position of a list of BATCH texts, and each two of its texts."""
     m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
     if has_alignment(m) or "distribution" in m.can:
@@ -58,7 +56,7 @@ def in_batches(subject: Subject) -> Check | None:
 
 
 def texts_of(words: Sequence[str], n: int) -> list[str]:
-    """Texts of n words each."""
+    """Return texts of n words each."""
     return [" ".join(words[k : k + n]) for k in range(0, len(words) - n + 1, n)]
 
 
@@ -69,18 +67,18 @@ def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
 def _rewrite_batch(
     subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int, other: bool = False
 ) -> list[RewriteResult]:
-    """Return a list of texts, rewritten as ``rewrite_records`` does: by ``rewrite_each`` where texts share draws, else
-    by ``rewrite``. other: by the other one of these."""
-    own = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
-    return (subject.rewriter.each if other != m.shares_draws else subject.rewriter.listed)(m, texts, own)
+    """Return rewrites of a list as in ``rewrite_records``: by ``rewrite_each`` if texts share draws, else by
+    ``rewrite``. other: by the other method."""
+    noise = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
+    return (subject.rewriter.each if other != m.shares_draws else subject.rewriter.listed)(m, texts, noise)
 
 
 def _two_ways(m: Mechanism) -> bool:
-    """Whether the two ways to rewrite a list may differ: where they are one function, and a rewrite takes a model's
-    pass, they need not be looked at twice."""
+    """Return whether the two ways to rewrite a list may differ. If they are one function and a rewrite needs a model
+    pass, one test suffices."""
     cls = type(m)
-    own = (cls.rewrite, cls.rewrite_each, cls.rewrite_one_by_one)
-    return m.by_word is not None or own != (Mechanism.rewrite, Mechanism.rewrite_each, Mechanism.rewrite_one_by_one)
+    ways = (cls.rewrite, cls.rewrite_each, cls.rewrite_one_by_one)
+    return m.by_word is not None or ways != (Mechanism.rewrite, Mechanism.rewrite_each, Mechanism.rewrite_one_by_one)
 
 
 def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -125,41 +123,41 @@ class _Row:
     seen: list[ObservedDraw]
 
 
-def _refuted_check(reason: str, text: str, told: str = "") -> Check:
-    witness = Witness.of_rule(told or f"Observed for “{text}”.", text, kind="release")
+def _refuted_check(reason: str, text: str, details: str = "") -> Check:
+    witness = Witness.of_rule(details or f"Observed for “{text}”.", text, kind="release")
     return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
 
 
 def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, calls: int) -> Check:
     epsilon = float(m.config.epsilon)
-    # --- each place of the list
+    # --- each position of the list
     places = [[s for r in rows if r.place == i for s in r.seen] for i in range(BATCH)]
-    groups = {_place(i): seen for i, seen in enumerate(places)} | {"all places": [s for p in places for s in p]}
+    groups = {_place(i): observed for i, observed in enumerate(places)} | {"all places": [s for p in places for s in p]}
     pairs = _pairs(rows, m, stream)
     tests = len(groups) + sum(len(p) for p, _ in pairs)
     looked = f"{len(rows)} texts in lists of {BATCH}, as data sets are rewritten, at ε = {epsilon:.3g}"
-    for name, seen in groups.items():
-        if not seen:
+    for name, observed in groups.items():
+        if not observed:
             continue
-        hits, chances = sum(s.hit for s in seen), np.array([s.chance for s in seen])
+        hits, chances = sum(s.hit for s in observed), np.array([s.chance for s in observed])
         if too_many(hits, chances) * tests < LEVEL:
             one = next(r for r in rows if any(s.hit for s in r.seen) and name in ("all places", _place(r.place)))
             message = (
-                f"In lists of {BATCH} texts, {name}: {hits} of {len(seen)} words were unchanged, but the stated "
+                f"In lists of {BATCH} texts, {name}: {hits} of {len(observed)} words were unchanged, but the stated "
                 f"probabilities add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
                 f"“{one.result.text}”."
             )
             witness = Witness.of_rule(message, one.result.original)
             reason = "texts rewritten in one call are unchanged more often than stated."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
-    for found, said in pairs:
-        worst = min(found, key=lambda k: found[k], default=None)
-        if worst is not None and found[worst] * tests < LEVEL:
+    for p_value, description in pairs:
+        worst = min(p_value, key=lambda k: p_value[k], default=None)
+        if worst is not None and p_value[worst] * tests < LEVEL:
             a, b = (rows[k] for k in worst)
             where = "one call" if a.call == b.call else "two calls"
             message = (
-                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {said} (probability "
-                f"{found[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
+                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {description} (probability "
+                f"{p_value[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
             )
             witness = Witness.of_rule(message, a.result.original, b.result.original)
             reason = "two texts share their noise, so one reveals something about the other."
@@ -185,8 +183,10 @@ def _place(i: int) -> str:
 
 
 def _draw_table(rows: list[_Row], stream: NoiseStream) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Of each rewrite and place: the drawn candidate, where it lay in its distribution and the distribution's number,
-    (n, w) each; and the chance of each other rewrite to draw the same, (n, n, w). None where nothing was drawn."""
+    """Return the candidate, its quantile and the number of its distribution for each rewrite and place, (n, w) each.
+
+    Also returns the probability that each other rewrite has the same candidate, (n, n, w). None if nothing was sampled.
+    """
     known = [{s.place: s for s in r.seen} for r in rows]
     at_all = sorted({p for k in known for p in k})
     n, w = len(rows), len(at_all)
@@ -223,15 +223,15 @@ def _draw_table(rows: list[_Row], stream: NoiseStream) -> tuple[np.ndarray, np.n
 
 
 def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[dict[tuple[int, int], float], str]]:
-    """Return the chance of how often each two rewrites drew the same candidate at the same place, and how often their
-    draws lay alike in their distributions; the same over all rewrites so many places apart, named by the last two."""
+    """Return p-values for equal candidates and similar quantiles at the same place of each two rewrites. Also over all
+    rewrites at the same distance, named by the last two."""
     table = _draw_table(rows, stream)
     if table is None:
         return []
     drawn, lies, number, expected = table
     n = len(rows)
     valid = (drawn[:, None] >= 0) & (drawn[None] >= 0)
-    if m.shares_draws:  # a word is drawn once for all texts of a call: other words are looked at
+    if m.shares_draws:  # a word is sampled once for all texts of a call: other words are compared
         calls = np.array([r.call for r in rows])
         same_word = number[:, None] == number[None]
         valid &= ~(same_word & (calls[:, None] == calls[None])[:, :, None])
@@ -244,22 +244,22 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
     total = np.abs(lies[:, None] + lies[None] - 1) % 1
     mirrored = (np.minimum(total, 1 - total) <= NEAR) & exact
     out = []
-    for found, chance, said in (
+    for p_value, chance, description in (
         (hits, expected, "words at the same place are the same candidate too often"),
         (near, alike, "draws at the same place have similar quantiles too often"),
         (mirrored, alike, "draws at the same place have mirrored quantiles too often"),
     ):
         upper = np.triu_indices(n, 1)
-        p = too_many(found.sum(axis=2)[upper], chance[upper])
+        p = too_many(p_value.sum(axis=2)[upper], chance[upper])
         tests = {(int(a), int(b)): float(v) for a, b, v in zip(*upper, p, strict=True)}
-        out.append((tests, said))
+        out.append((tests, description))
         lags = {}
-        # Texts that share draws on purpose have one coincidence many times.
+        # Texts that share draws on purpose repeat one coincidence many times.
         for lag in range(1, n) if not m.shares_draws else ():
             at = np.arange(n - lag)
-            value = too_many(int(found[at, at + lag].sum()), chance[at, at + lag].ravel())
+            value = too_many(int(p_value[at, at + lag].sum()), chance[at, at + lag].ravel())
             lags[n - lag - 1, n - 1] = float(value)
-        out.append((lags, f"{said}, over all pairs of texts at this distance"))
+        out.append((lags, f"{description}, over all pairs of texts at this distance"))
     return out
 
 

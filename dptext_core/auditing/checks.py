@@ -1,8 +1,8 @@
-"""What every look of an audit is: a function of one subject that answers with a typed :class:`Check`.
+"""The interface of an audit's checks: each is a function of one subject that returns a typed :class:`Check`.
 
-The verdict is a function of the checks alone (``verdict``). A new look is a function ``(subject) -> Check | None`` in a
-file of its own and an entry in ``verdict.FIRST`` (needs no distributions, may be had for nothing) or ``verdict.LATER``;
-None where it has nothing to look at in such a mechanism.
+The verdict is a function of the checks alone (``verdict``). A new check is a function ``(subject) -> Check | None`` in
+a separate file and an entry in ``verdict.FIRST`` (needs no distributions and is cheap) or ``verdict.LATER``. It returns
+None if it does not apply to the mechanism.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .rules import OURS, Breach, flat
 
 
 class Seeds:
-    """A seed for each call, other ones for each name, where the audit has one; else None each time."""
+    """A different seed for each call and name if the audit has a seed; else None each time."""
 
     def __init__(self, stream: NoiseStream, name: str = ""):
-        own = zlib.crc32(name.encode()) % 1_000_003
-        self._next = None if stream.seed is None else (stream.seed + own) * 1_000_003
+        name_hash = zlib.crc32(name.encode()) % 1_000_003
+        self._next = None if stream.seed is None else (stream.seed + name_hash) * 1_000_003
 
     def __call__(self) -> int | None:
         if self._next is not None:
@@ -36,10 +36,10 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Subject:
-    """What an audit looks at. inputs: as they were given, or the default ones; probes: the distributions of their drawn
-    words, () where only whole outputs can be looked at, and in ``FIRST``. guarantee: of the first text. claim: an ε of
-    the caller's in the place of the promise. draws: rewrites of each text that the caller asked for, None for none.
-    thorough: whether what takes minutes is looked at too. rewriter: makes the rewrites of all looks."""
+    """The subject of an audit. inputs: as given, or the default ones. probes: the distributions of their sampled words;
+    () in ``FIRST``, or if only whole outputs can be tested. guarantee: of the first text. claim: the caller's ε instead
+    of the guarantee. draws: the requested number of rewrites per text, or None. thorough: whether to run checks that
+    take minutes. rewriter: creates the rewrites of all checks."""
 
     m: Mechanism
     guarantee: Guarantee
@@ -54,12 +54,12 @@ class Subject:
     rewriter: Rewriter = field(default_factory=Rewriter)
 
     def seeds(self, name: str) -> Seeds:
-        """Seeds of the look of this name."""
+        """Return the seeds of the check with this name."""
         return Seeds(self.stream, name)
 
     @property
     def claimed(self) -> float:
-        """ε that one draw may lose; inf where nothing is promised."""
+        """Return the ε that one draw may lose; inf without a guarantee."""
         if self.claim is not None:
             return self.claim
         return float("inf") if self.guarantee.notion == "none" else self.guarantee.epsilon
@@ -69,23 +69,23 @@ Look = Callable[[Subject], Check | None]
 
 
 def name_of(look: Look) -> str:
-    """Return the name of a look's checks: that of its file, or of the function where a file has several."""
+    """Return the name of a check: that of its file, or of the function if a file has several."""
     return getattr(look, "__name__", "look").replace("_", " ")
 
 
 def failed(name: str, error: Exception) -> Check:
-    """Return the check of a look at which the mechanism failed, where it did not before."""
-    said = flat(str(error))
+    """Return the result of a check during which the mechanism raised an error for the first time."""
+    message = flat(str(error))
     reason = (
-        f"a rewrite failed ({name}; {type(error).__name__}: “{said[:160]}{'…' * (len(said) > 160)}”), so it is "
+        f"a rewrite failed ({name}; {type(error).__name__}: “{message[:160]}{'…' * (len(message) > 160)}”), so it is "
         "unknown whether errors reveal the private text."
     )
-    return Check(name, "not looked at", "", reason)
+    return Check(name, "not tested", "", reason)
 
 
 def look_at(looks: Iterable[Look], subject: Subject, failures: bool = False) -> tuple[Check, ...]:
-    """Return the checks, each with its seconds, up to the first one that refutes. failures: whether a look at which the
-    mechanism fails is one that could not be made; else its error is raised."""
+    """Return the results of checks, with their seconds, up to the first one that refutes. failures: whether a check
+    during which the mechanism fails counts as not tested; else its error is raised."""
     out: list[Check] = []
     for look in looks:
         subject.meter.task.check()
@@ -96,7 +96,7 @@ def look_at(looks: Iterable[Look], subject: Subject, failures: bool = False) -> 
             check = Check(name_of(look), "refuted", "", breach.reason, breach.witness)
         except OURS:
             raise
-        except Exception as error:  # the mechanism's, which may tell of a text
+        except Exception as error:  # the mechanism's error, which may reveal a text
             if not failures:
                 raise
             check = failed(name_of(look), error)

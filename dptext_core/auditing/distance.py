@@ -13,33 +13,31 @@ from ..mechanisms.capabilities import by_word
 from ..privacy.guarantee import Guarantee
 from ..privacy.kinds import MetricKind
 
-#: Vectors are held in float32, distances are computed in float64.
+#: Vectors are stored in float32; distances are computed in float64.
 TOLERANCE = 1e-5
 
 
 def named_distances(m: Mechanism, guarantee: Guarantee, words: Sequence[str]) -> np.ndarray | None:
-    """Return distances of words (n,) in the guarantee's metric, float64 (n, n); None where its kind is unknown here.
-
-    NaN for words that the vocabulary does not have.
+    """Return distances of words (n,) in the guarantee's metric, float64 (n, n); None if its kind is unknown here. NaN
+    for words outside the vocabulary.
     """
     metric, stated = guarantee.metric, guarantee.metric.parameters
     if metric.kind == MetricKind.LIST_PLACES:
-        by_length = stated.get("shortest") is not None  # each list has a γ of its own
-        found = _places(by_word(m).vocabulary.lists, words, guarantee.largest if by_length else None)
+        by_length = stated.get("shortest") is not None  # each list has a separate γ
+        distances = _places(by_word(m).vocabulary.lists, words, guarantee.largest if by_length else None)
     elif metric.kind == MetricKind.EUCLIDEAN:
-        found = _euclidean(_space(m, stated["space"]), words)
+        distances = _euclidean(_space(m, stated["space"]), words)
     elif metric.kind == MetricKind.MAHALANOBIS:
-        found = _euclidean(_space(m, stated["space"]), words, float(stated["lam"]))
+        distances = _euclidean(_space(m, stated["space"]), words, float(stated["lam"]))
     else:
         return None
     if metric.is_limited and guarantee.largest is not None:
-        found = np.minimum(found, guarantee.largest)
-    return found
+        distances = np.minimum(distances, guarantee.largest)
+    return distances
 
 
 def _space(m: Mechanism, name: str) -> Any:
-    """Return the space of this name; where no such space is known here (one made in memory), the mechanism's
-    vocabulary."""
+    """Return the space with this name; if it is unknown here (created in memory), the mechanism's vocabulary."""
     from ..words import word_space
 
     try:
@@ -66,7 +64,8 @@ def _euclidean(space: Any, words: Sequence[str], lam: float | None = None) -> np
 
 
 def _places(lists: Sequence[Any], words: Sequence[str], gamma: float | None = None) -> np.ndarray:
-    """gamma: that of the longest list; on each γ is proportional to ln(999·(its length − 1)), as in TEM's proof."""
+    """Return distances in positions on lists. gamma: that of the longest list; on each list, γ is proportional to
+    ln(999·(its length − 1)), as in TEM's proof."""
     out = np.zeros((len(words), len(words)))
     longest = max(len(one.words) for one in lists)
     for one in lists:

@@ -1,13 +1,13 @@
-"""All ways to a rewrite, and what each must be equal to: with the same noise, ``rewrite`` of the text alone.
+"""Compare every entry point with :meth:`rewrite` of the text alone, with the same noise.
 
-An audit measures rewrites of one or two entry points. That says something of the others only where they give the same
-releases: of a text that was prepared or planned, at another ε too, of a list, a sweep or a list of ε, in another
-thread, by a copy, after a round trip through a file. Each entry point is called with a seed and, with the same numbers,
-without one (``noise_source.unseeded``): what must be equal is the text, its pieces, what each piece spends, the
-guarantee and the stated distributions.
+An audit measures rewrites of one or two entry points. Results apply to the others only if they give the same releases:
+for a prepared or planned text, at another ε, in a list, in a sweep, with a list of ε, in another thread, by a copy, and
+after a round trip through a file. Each entry point is called with a seed and, with the same numbers, without one
+(``noise_source.unseeded``). The text, its parts, the ε of each part, the guarantee and the stated distributions must be
+equal.
 
-The equality has no false alarms where nothing is computed by a model. Where batches round otherwise, one draw in many
-thousands may differ: there an entry point counts as another only where most of some texts differ.
+Without a model, this test has no false alarms. If batches round differently, one draw in many thousands may differ. An
+entry point then counts as different only if most rewrites of some texts differ.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ from .rules import flat
 from .tapped import Tape, TappedStream
 
 NAME = "entry points"
-#: Drawn units of a rewrite whose distributions are compared.
+#: Number of sampled units of a rewrite whose distributions are compared.
 DISTRIBUTIONS = 3
-#: Rewrites at the same time, and how often each.
+#: Number of simultaneous rewrites, and of repetitions of each.
 THREADS, REPEATS = 3, 2
-#: At which reads of its noise another thread overtakes a rewrite, and the seconds that it has for it.
+#: The reads of its noise at which another thread overtakes a rewrite, and the seconds that it gets.
 OVERTAKEN, PATIENCE = (0, 1, 2), 0.5
-#: How often a text is repeated where a word is often the same: at two ε, or in two rewrites.
+#: Repetitions of a text if words are often equal: at two ε, or in two rewrites.
 LONG = 8
-#: Rewrites of a text with fresh noise each, and how many texts as many by themselves must give: then these are all the
-#: same with a chance below 2^−20.
+#: Number of rewrites of a text with fresh noise, and of different texts that as many separate rewrites must give. Then
+#: all of these are equal with probability below 2^−20.
 FRESH, DIFFERENT = 24, 20
-#: Words of the text that is rewritten, of mechanisms that draw words one by one and of others.
+#: Number of words of the text, for mechanisms that sample words one by one and for others.
 WORDS, MODEL_WORDS = 4, 3
-#: How many texts are tried, and of how many rewrites by a model most must differ.
+#: Number of texts, and of model rewrites of which most must differ.
 TRIES, MOST = 4, 3
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A rewrite of an entry point and what it must be equal to. only: the tokens that are compared, all by default.
-    options: whether the guarantee and the options are compared too."""
+    """A rewrite of an entry point and the expected one. only: the compared tokens, all by default. options: whether to
+    compare the guarantee and the options too."""
 
     own: RewriteResult
     wanted: RewriteResult
@@ -70,7 +70,7 @@ class Pair:
 
 
 class RewriteCache:
-    """Rewrites of a text alone, each made once."""
+    """Rewrites of a text alone, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, RewriteResult] = {}
@@ -86,13 +86,12 @@ EntryPoint = Callable[[Mechanism, str, NoiseStream, RewriteCache], Iterator[Pair
 
 
 def at_epsilon(m: Mechanism, epsilon: Any) -> Mechanism:
-    """Return the mechanism at another ε, as a user makes it."""
+    """Return the mechanism at another ε, as a user would create it."""
     return m.replace(epsilon=epsilon)
 
 
 def other_epsilons(m: Mechanism) -> list[float]:
-    """Return an ε below that of the mechanism and one above it, as far as it takes them; one where a rewrite is
-    costly."""
+    """Return an ε below and one above that of the mechanism, as far as allowed; only one if a rewrite is expensive."""
     epsilon = float(m.config.epsilon)
     out = []
     for other in (epsilon / 5, min(epsilon * 5, m.max_epsilon)):
@@ -109,24 +108,24 @@ def _rewrite_one(m: Mechanism, text: Any, stream: NoiseStream) -> RewriteResult:
     return m.rewrite(text, stream=stream)
 
 
-# --- what is rewritten
+# --- one text
 
 
 def a_seed(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Yield a seed in the place of its stream."""
+    """Yield a rewrite with a seed instead of its stream."""
     if stream.seed is not None:
         yield Pair(m.rewrite(text, seed=stream.seed), wanted(m, text, stream))
 
 
 def a_prepared_text(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Yield a text that was prepared, the first time and the second."""
+    """Yield the first and second rewrite of a prepared text."""
     prepared = m.prepare(text)
     for _ in range(2 if is_cheap(m) else 1):
         yield Pair(_rewrite_one(m, prepared, stream), wanted(m, text, stream))
 
 
 def a_planned_text(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Yield a text that was planned."""
+    """Yield a rewrite of a planned text."""
     yield Pair(_rewrite_one(m, m.plan(text), stream), wanted(m, text, stream))
     if is_cheap(m):
         yield Pair(_rewrite_one(m, m.plan(m.prepare(text)), stream), wanted(m, text, stream))
@@ -135,7 +134,7 @@ def a_planned_text(m: Mechanism, text: str, stream: NoiseStream, wanted: Rewrite
 def a_text_prepared_at_another_epsilon(
     m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache
 ) -> Iterator[Pair]:
-    """Yield a text that was prepared, planned or rewritten at another ε before."""
+    """Yield a rewrite of a text that was prepared, planned or rewritten at another ε before."""
     for epsilon in other_epsilons(m):
         other = at_epsilon(m, epsilon)
         yield Pair(_rewrite_one(m, other.prepare(text), stream), wanted(m, text, stream))
@@ -146,11 +145,11 @@ def a_text_prepared_at_another_epsilon(
         yield Pair(_rewrite_one(m, used, stream), wanted(m, text, stream))
 
 
-# --- many at once
+# --- several texts or rewrites
 
 
 def a_list(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Yield a text in a list: the first has the noise that it has alone, each other one that of its number."""
+    """Yield rewrites of texts in a list: the first has the same noise as alone, the others that of their number."""
     if m.shares_draws:
         return
     other = " ".join(reversed(text.split()))
@@ -161,7 +160,7 @@ def a_list(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -
 
 
 def numbered_texts(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Yield some texts out of many, each with the noise of its own number: what a data set is rewritten by."""
+    """Yield rewrites of a selection of texts, each with the noise of its number, as for data sets."""
     if m.shares_draws:
         return
     numbers = [3, 40]
@@ -174,29 +173,29 @@ def numbered_texts(m: Mechanism, text: str, stream: NoiseStream, wanted: Rewrite
 
 
 def fresh_rewrites(m: Mechanism, text: str, stream: NoiseStream, _: RewriteCache) -> Iterator[Pair]:
-    """Rewrites with fresh noise each, which need not be that of single rewrites: of the text and of a prepared one,
-    with a seed and without."""
+    """Yield rewrites with fresh noise, which may differ from single rewrites: of the text and of a prepared one, with
+    and without a seed."""
     seeded = m.rewrites(text, 2, seed=stream.seed) if stream.seed is not None else m.rewrites(text, 2, stream=stream)
-    for own, other in zip(m.rewrites(m.prepare(text), 2, stream=unseeded(stream)), seeded, strict=True):
-        yield Pair(own, other, options=False)
+    for rewrite, other in zip(m.rewrites(m.prepare(text), 2, stream=unseeded(stream)), seeded, strict=True):
+        yield Pair(rewrite, other, options=False)
 
 
 def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Each point of a sweep."""
+    """Yield each point of a sweep."""
     epsilons = [*other_epsilons(m), float(m.config.epsilon)]
     for result, epsilon in zip(m.sweep(text, epsilons, stream=stream).results, epsilons, strict=True):
         yield Pair(result, wanted(at_epsilon(m, epsilon), text, stream))
 
 
 def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """One ε a token: the same for all, and different ones where no draw depends on another."""
+    """Yield rewrites with one ε per token: equal ones, and different ones if no draw depends on another."""
     if not takes_epsilon_list(m.config):
         return
     if is_cheap(m):
         text = " ".join([text] * LONG)
-    own, n = float(m.config.epsilon), len(m.document(text).words)
+    own_epsilon, n = float(m.config.epsilon), len(m.document(text).words)
     try:
-        same = at_epsilon(m, (own,) * n)
+        same = at_epsilon(m, (own_epsilon,) * n)
     except (ConfigError, NoDistribution):  # it takes one ε
         return
     yield Pair(_rewrite_one(same, text, stream), wanted(m, text, stream), options=False)
@@ -204,11 +203,11 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Rew
     if not apart or m.guarantee(text).unit.counts_distinct_words:
         return
     for other in other_epsilons(m):
-        # From a place amid the drawn words on: in no other order of the list would it be the same.
+        # The change is between the sampled words, so any other order of the list would give another result.
         drawn = drawn_tokens(m, m.prepare(text))
         at = drawn[len(drawn) // 3] if len(drawn) > 2 else n // 2
-        result = _rewrite_one(at_epsilon(m, (other,) * at + (own,) * (n - at)), text, stream)
-        for only, epsilon in ((tuple(range(at)), other), (tuple(range(at, n)), own)):
+        result = _rewrite_one(at_epsilon(m, (other,) * at + (own_epsilon,) * (n - at)), text, stream)
+        for only, epsilon in ((tuple(range(at)), other), (tuple(range(at, n)), own_epsilon)):
             yield Pair(result, wanted(at_epsilon(m, epsilon), text, stream), only, options=False)
 
 
@@ -216,7 +215,7 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Rew
 
 
 def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Another thread, and several at the same time with different texts."""
+    """Yield rewrites by another thread, and by several simultaneous threads with different texts."""
     with ThreadPoolExecutor(1) as pool:
         yield Pair(pool.submit(_rewrite_one, m, text, stream).result(), wanted(m, text, stream))
     words, threads = text.split(), THREADS if is_cheap(m) else 2
@@ -237,10 +236,10 @@ def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: Rewrite
 
 
 def _rewrite_interrupted(m: Mechanism, text: str, other: str, stream: NoiseStream, read: int) -> RewriteResult:
-    """Return a rewrite that is overtaken by one of another text in another thread, when it reads its noise.
+    """Return a rewrite that another thread's rewrite of another text interrupts while it reads its noise.
 
-    Threads that are left to themselves seldom meet in the middle of a short rewrite. Where a lock is held, the other
-    thread waits for it, and is not waited for.
+    Otherwise, threads rarely overlap within a short rewrite. If a lock is held, the other thread waits for it, and this
+    one does not wait for the other thread.
     """
     reads = 0
     running = list[Future]()
@@ -261,8 +260,8 @@ def _rewrite_interrupted(m: Mechanism, text: str, other: str, stream: NoiseStrea
 
 
 def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Another instance: of its options, of its setting, and out of files that hold these. At another ε too, since a
-    copy may fall back to the default."""
+    """Yield rewrites by other instances: from its options, its setting, and files that contain these. Also at another
+    ε, since a copy may fall back to the default."""
     for epsilon in other_epsilons(m)[:1] if is_cheap(m) else ():
         if is_importable(type(m)):
             other = at_epsilon(m, epsilon)
@@ -281,13 +280,13 @@ def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -
 
 
 def a_result_from_a_file(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
-    """Yield a result that was handed over by another process."""
+    """Yield a result that another process returned."""
     result = wanted(m, text, stream)
     if is_importable(type(m)) and is_importable(type(result)) and is_importable(type(result.trace)):
         yield Pair(pickle.loads(pickle.dumps(result)), result)
 
 
-#: Every way to a rewrite, by its name.
+#: Every entry point, by its name.
 ENTRY_POINTS: dict[str, EntryPoint] = {
     point.__name__.replace("_", " "): point
     for point in (
@@ -308,7 +307,7 @@ ENTRY_POINTS: dict[str, EntryPoint] = {
 
 
 def is_registered(m: Mechanism) -> bool:
-    """Whether its name makes it again."""
+    """Return whether the registry can recreate it by its name."""
     try:
         return mechanism_class(m.name) is type(m)
     except ConfigError:
@@ -316,11 +315,11 @@ def is_registered(m: Mechanism) -> bool:
 
 
 def is_importable(cls: type) -> bool:
-    """Whether another process finds the class under its name, so that its objects can be handed over."""
-    found: Any = sys.modules.get(cls.__module__)
+    """Return whether another process can import the class by its name, so that its objects can be sent there."""
+    module: Any = sys.modules.get(cls.__module__)
     for part in cls.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is cls
+        module = getattr(module, part, None)
+    return module is cls
 
 
 def anew_of(m: Mechanism) -> Mechanism:
@@ -331,36 +330,36 @@ def anew_of(m: Mechanism) -> Mechanism:
         return m
 
 
-# --- what must be equal
+# --- comparisons
 
 
 def difference(pair: Pair) -> str:
     """Return what differs between two rewrites, a noun phrase; "" for nothing."""
-    own, wanted = pair.own, pair.wanted
+    rewrite, wanted = pair.own, pair.wanted
     if pair.only is not None:
         at = set(pair.only)
-        a, b = ([(s.replacement, s.epsilon) for s in r.steps if s.index in at] for r in (own, wanted))
+        a, b = ([(s.replacement, s.epsilon) for s in r.steps if s.index in at] for r in (rewrite, wanted))
         return "the words at some tokens" if a != b else ""
-    if own.text != wanted.text:
+    if rewrite.text != wanted.text:
         return "the released text"
-    pieces, others = ([(u.text, u.action, u.out, u.epsilon) for u in r.units] for r in (own, wanted))
+    pieces, others = ([(u.text, u.action, u.out, u.epsilon) for u in r.units] for r in (rewrite, wanted))
     if pieces != others:
         return "the pieces of the release"
-    if pair.options and own.config != wanted.config:
+    if pair.options and rewrite.config != wanted.config:
         return "the options of the result"
-    if pair.options and own.guarantee != wanted.guarantee:
+    if pair.options and rewrite.guarantee != wanted.guarantee:
         return "the guarantee of the result"
-    if own.can != wanted.can:
+    if rewrite.can != wanted.can:
         return "the capabilities of the result"
-    drawn = [i for i, u in enumerate(own.units) if u.drawn] if "distribution" in own.can else []
+    drawn = [i for i, u in enumerate(rewrite.units) if u.drawn] if "distribution" in rewrite.can else []
     for i in drawn[:DISTRIBUTIONS]:
-        if not _same_distribution(own.distribution(i), wanted.distribution(i)):
+        if not _same_distribution(rewrite.distribution(i), wanted.distribution(i)):
             return "the stated distribution of a draw"
     return ""
 
 
 def _same_distribution(a: Any, b: Any) -> bool:
-    """Whether two distributions are the same; estimates are not compared."""
+    """Return whether two distributions are the same; estimates are not compared."""
     if a.draws is not None or b.draws is not None:
         return (a.draws is None) == (b.draws is None)
     if len(a) != len(b) or not np.array_equal(np.isfinite(a.log_probs), np.isfinite(b.log_probs)):
@@ -370,7 +369,8 @@ def _same_distribution(a: Any, b: Any) -> bool:
 
 
 def stated_difference(m: Mechanism, result: RewriteResult) -> str:
-    """Where words are drawn one by one: what a result states of its draws, against what the mechanism states."""
+    """Return what differs between the distributions of a result and of the mechanism, if words are sampled one by
+    one."""
     if m.by_word is None or "distribution" not in result.can:
         return ""
     drawn = [(k, s.index) for k, s in enumerate(result.steps) if s.drawn and s.action == "replace"]
@@ -385,7 +385,8 @@ def stated_difference(m: Mechanism, result: RewriteResult) -> str:
 
 
 def repeated_difference(m: Mechanism, result: RewriteResult) -> str:
-    """Whether rewrites of one text with fresh noise each are all the same, though rewrites by themselves are not."""
+    """Return a difference if all rewrites of one text with fresh noise are equal, although separate rewrites are
+    not."""
     if not is_cheap(m):
         return ""
     low = at_epsilon(m, min([float(m.config.epsilon), *other_epsilons(m)]))
@@ -397,7 +398,7 @@ def repeated_difference(m: Mechanism, result: RewriteResult) -> str:
 
 
 def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> str:
-    """Where a result polishes itself: its polish of the same release without the original must be the same."""
+    """Return a difference between the post-processing of a result and that of the same release without the original."""
     if type(result).polished is RewriteResult.polished:
         return ""
     hidden = dataclasses.replace(result, original="x" * len(result.original), trace=_Public(result.trace))
@@ -408,12 +409,12 @@ def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHE
         other = hidden.polished(m, task=task).text
     except DPTextError:
         raise
-    except Exception as error:  # it asked for what is private
+    except Exception as error:  # it requested private data
         return f"the clean-up, which fails without the original ({type(error).__name__})"
     return "the clean-up, which reads the original" if result.polished(m, task=task).text != other else ""
 
 
-#: What is compared of one result, by its name.
+#: The comparisons for one result, by name.
 _OF_A_RESULT: dict[str, Callable[[Mechanism, RewriteResult], str]] = {
     "the distribution of a result": stated_difference,
     "repeated rewrites": repeated_difference,
@@ -422,7 +423,7 @@ _OF_A_RESULT: dict[str, Callable[[Mechanism, RewriteResult], str]] = {
 
 
 class _Public(Trace):
-    """What of a trace does not tell of the original."""
+    """The parts of a trace that do not depend on the original."""
 
     def __init__(self, trace: Trace):
         self.can, self.rules = trace.can, trace.rules  # type: ignore[misc]
@@ -433,7 +434,7 @@ class _Public(Trace):
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that an entry point does otherwise. point: its name; what: a noun phrase."""
+    """A difference at an entry point. point: its name; what: a noun phrase."""
 
     point: str
     what: str
@@ -443,49 +444,49 @@ class Difference:
 def differences(
     m: Mechanism, text: str, seed: int, only: Sequence[str] = (), *, seeded: bool = True
 ) -> Iterator[Difference]:
-    """Yield what the entry points do otherwise than ``rewrite`` of the text, each at most once. only: names of entry
-    points; seeded: whether each is called with a seed too, and not only with the same numbers without one."""
-    wanted, own = RewriteCache(), NoiseStream(seed)
-    if wanted(m, text, own).text != wanted(m, text, unseeded(own)).text:
+    """Yield differences between the entry points and ``rewrite`` of the text, at most one for each. only: names of
+    entry points. seeded: whether each is also called with a seed, not only with the same numbers without one."""
+    wanted, base = RewriteCache(), NoiseStream(seed)
+    if wanted(m, text, base).text != wanted(m, text, unseeded(base)).text:
         yield Difference("a seed", "the released text with a seed and without", text)
     for name, point in ENTRY_POINTS.items():
         if only and name not in only:
             continue
-        for stream in (unseeded(own), own) if seeded or name == "a seed" else (unseeded(own),):
+        for stream in (unseeded(base), base) if seeded or name == "a seed" else (unseeded(base),):
             what = next((d for pair in point(m, text, stream, wanted) if (d := difference(pair))), "")
             if what:
                 yield Difference(name, what, text)
                 break
-    result = wanted(m, text, own)
-    for name, found in _OF_A_RESULT.items():
-        if (not only or name in only) and (what := found(m, result)):
+    result = wanted(m, text, base)
+    for name, compare in _OF_A_RESULT.items():
+        if (not only or name in only) and (what := compare(m, result)):
             yield Difference(name, what, text)
 
 
 def through_entry_points(subject: Subject) -> Check | None:
-    """Whether all entry points give the same releases."""
+    """Test that all entry points give the same releases."""
     m, stream, meter = new_instance(subject.m), subject.stream.at(NAME), subject.meter
     each = WORDS if m.by_word is not None else MODEL_WORDS
     given = [p.word for p in subject.probes]
     words = drawn_words(m, given, TRIES * each, stream.at("words"), meter) if has_alignment(m) else []
-    # Where a plan says that nothing is drawn, that is looked at too.
+    # This also tests a plan in which nothing is sampled.
     if not (words := words or public_words(m, TRIES * each, stream.at("words"))):
         return None
-    # Marks, a capital and an unknown word, too: what stands around a draw.
+    # Marks, a capital and an unknown word too, as the context of a draw.
     texts = [" ".join((words * TRIES)[k * each : (k + 1) * each]) for k in range(TRIES)]
     texts = [f"{t.title() if k % 2 else t}, Xyzzyq 12!" for k, t in enumerate(texts)]
-    found = list(differences(m, texts[0], 1, seeded=False))
-    if found and m.by_word is None:
-        points = [f.point for f in found]
+    differing = list(differences(m, texts[0], 1, seeded=False))
+    if differing and m.by_word is None:
+        points = [f.point for f in differing]
         again = [d for k, t in enumerate(texts[1:]) for d in differences(m, t, 2 + k, points, seeded=False)]
-        found = [f for f in found if 1 + sum(d.point == f.point for d in again) >= MOST]
+        differing = [f for f in differing if 1 + sum(d.point == f.point for d in again) >= MOST]
     looked = f"{len(ENTRY_POINTS)} ways to rewrite, each compared with rewriting the text alone with the same noise."
-    if not found:
+    if not differing:
         return Check(NAME, "tested", looked, blind="an entry point that differs for some texts only")
-    first = found[0]
+    first = differing[0]
     message = f"For “{flat(first.text)}” with the same noise, {first.point} differs: {first.what}."
     reason = (
-        f"not all entry points release the same text with the same noise ({', '.join(d.point for d in found)}), so "
+        f"not all entry points release the same text with the same noise ({', '.join(d.point for d in differing)}), so "
         "results for one entry point do not apply to another."
     )
     return Check(NAME, "refuted", looked, reason, Witness.of_rule(message, first.text, kind="release"))

@@ -1,4 +1,4 @@
-"""Closed forms: the largest loss over all pairs of inputs and all outputs, exactly."""
+"""The exact largest loss of closed forms, over all pairs of inputs and all outputs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .inputs import Meter, Probe
 from .report import Witness
 
 TOLERANCE = 1e-9
-_NEVER = -1e300  # stands for −∞, so that two of them differ by 0
+_NEVER = -1e300  # replaces −∞, so that two of them differ by 0
 
 
 def aligned_outputs(probes: Sequence[Probe]) -> tuple[np.ndarray, Sequence[str]]:
-    """Log-probabilities over the union of the candidates, float64 (n, outputs), and the candidates."""
+    """Return log-probabilities over the union of the candidates, float64 (n, outputs), and the candidates."""
     first = probes[0].d.candidates
     if all(p.d.candidates is first or p.d.candidates == first for p in probes):
         return np.stack([p.d.log_probs for p in probes]), first
@@ -35,7 +35,7 @@ def aligned_outputs(probes: Sequence[Probe]) -> tuple[np.ndarray, Sequence[str]]
 
 
 def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -> tuple[float, Witness | None]:
-    """Return the largest loss per unit over all pairs that are compared, and where it is."""
+    """Return the largest loss per unit over all compared pairs, and its location."""
     groups = _cliques(distances)
     best, witness = -1.0, None
     for k, group in enumerate(groups if groups is not None else [np.flatnonzero(np.isfinite(distances).any(axis=1))]):
@@ -59,13 +59,12 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
 
 
 def loss_beyond(probes: Sequence[Probe], delta: float, meter: Meter) -> tuple[float, Witness | None]:
-    """Return the least ε at which no two of the inputs differ by more than ``delta``, and the two that differ
-    longest."""
+    """Return the least ε at which no two of the inputs differ by more than ``delta``, and the pair that needs it."""
     log_p, outputs = aligned_outputs(probes)
     p = np.exp(log_p)
 
     def excess(pairs: np.ndarray, epsilon: float) -> np.ndarray:
-        """Hockey-stick divergence of pairs of rows (n, 2), float64 (n,)."""
+        """Return the hockey-stick divergence of pairs of rows (n, 2), float64 (n,)."""
         factor = math.exp(min(epsilon, 700.0))
         return np.concatenate([np.maximum(p[a] - factor * p[b], 0.0).sum(axis=1) for a, b in _blocks(pairs)])
 
@@ -82,7 +81,7 @@ def loss_beyond(probes: Sequence[Probe], delta: float, meter: Meter) -> tuple[fl
         meter.at(0.4 + 0.4 * (1 - (high - low) / 700.0))
         middle = (low + high) / 2
         over = excess(active, middle) > delta * (1 + TOLERANCE)
-        # Pairs within δ at the middle are within it above, where the answer lies if others are not.
+        # Pairs within δ at the middle are also within it above, where the answer is if other pairs are not.
         low, high, active = (middle, high, active[over]) if over.any() else (low, middle, active)
     a, b = (int(i) for i in active[0])
     y = int(np.argmax(p[a] - math.exp(min(low, 700.0)) * p[b]))
@@ -96,12 +95,12 @@ def _blocks(pairs: np.ndarray, size: int = 64) -> Iterator[tuple[np.ndarray, np.
 
 
 def _cliques(distances: np.ndarray) -> list[np.ndarray] | None:
-    """Return the groups of inputs that are all 1 apart, where that is all there is; else None."""
+    """Return groups of inputs with distance 1 if there are no other distances; else None."""
     finite = np.isfinite(distances)
     if (distances[finite] != 1.0).any():
         return None
     joined = finite | np.eye(len(finite), dtype=bool)
-    # Alike is transitive where equal rows are the groups.
+    # If equal rows are the groups, the relation is transitive.
     _, label = np.unique(np.packbits(joined, axis=1), axis=0, return_inverse=True)
     label = label.ravel()
     if not np.array_equal(joined, label[:, None] == label[None]):
@@ -111,7 +110,7 @@ def _cliques(distances: np.ndarray) -> list[np.ndarray] | None:
 
 
 def _spread(log_p: np.ndarray) -> tuple[float, int, int, int]:
-    """Where all rows are alike: the largest difference in any column, with its rows and column."""
+    """Return the largest difference in any column, with its rows and column, if all rows are compared."""
     high, low = log_p.max(axis=0), log_p.min(axis=0)
     with np.errstate(invalid="ignore"):
         gap = np.where(high > -np.inf, high - low, 0.0)
@@ -125,7 +124,7 @@ def _pairwise(log_p: np.ndarray, distances: np.ndarray, meter: Meter) -> tuple[f
     from scipy.spatial.distance import squareform
 
     n = len(log_p)
-    clean = np.maximum(log_p, _NEVER, out=log_p)  # a difference to it is _NEVER itself, in float64
+    clean = np.maximum(log_p, _NEVER, out=log_p)  # in float64, a difference to it equals _NEVER
     apart = np.array([0.0]) if n < 2 else squareform(np.where(np.eye(n, dtype=bool), 0.0, distances), checks=False)
     loss = _chebyshev(clean, meter)
     loss[loss > -_NEVER / 2] = np.inf
@@ -135,10 +134,10 @@ def _pairwise(log_p: np.ndarray, distances: np.ndarray, meter: Meter) -> tuple[f
     rows, columns = np.triu_indices(n, 1)
 
     def where(k: int) -> tuple[float, int, int, int]:
-        """Return the chance of the likelier output, its row, the other row, its column."""
+        """Return the log-probability of the more likely output, its row, the other row, its column."""
         a, b = int(rows[k]), int(columns[k])
         gap = np.abs(clean[a] - clean[b])
-        # Of outputs that are impossible under one of the two: the likeliest.
+        # Among outputs that are impossible under one of the two, the most likely one.
         y = int(np.argmax(np.where(gap == gap.max(), np.maximum(clean[a], clean[b]), _NEVER)))
         return (clean[a, y], a, b, y) if clean[a, y] > clean[b, y] else (clean[b, y], b, a, y)
 
@@ -148,7 +147,8 @@ def _pairwise(log_p: np.ndarray, distances: np.ndarray, meter: Meter) -> tuple[f
 
 
 def _chebyshev(x: np.ndarray, meter: Meter, width: int = 256) -> np.ndarray:
-    """max_y |x_a(y) − x_b(y)| for all pairs of rows, condensed: in blocks of columns that fit the cache."""
+    """Return max_y |x_a(y) − x_b(y)| for all pairs of rows, condensed; computed in blocks of columns that fit the
+    cache."""
     from scipy.spatial.distance import pdist
 
     starts = range(0, x.shape[1], width)
@@ -175,8 +175,7 @@ def witness_of(a: Probe, b: Probe, outputs: tuple[str, ...], log_a: float, log_b
 
 
 def too_deep(probes: Sequence[Probe]) -> Witness | None:
-    """Return an output that is stated to be possible, and lies deeper than the sampler or, where that ends there,
-    float64."""
+    """Return a stated possible output beyond the depth of the sampler or of float64."""
     for p in probes:
         if p.d.draws is not None:
             continue

@@ -1,5 +1,4 @@
-"""How well the words that rewrites released fit the stated distributions, from their counts: chi-square, exact binomial
-and Fisher tests, and correlations."""
+"""Goodness of fit of released words: chi-square, exact binomial and Fisher tests of counts, and correlations."""
 
 from __future__ import annotations
 
@@ -24,16 +23,16 @@ from .report import Witness, format_probability
 from .rules import flat
 from .sampled import misfit, two_samples
 
-#: Rewrites that tell whether places are independent.
+#: Minimum number of rewrites for a test of independent places.
 ENOUGH = 300
-#: The worst fit is looked at again where its chance, corrected for the number of comparisons, is below this.
+#: The worst fit is tested again if its p-value, corrected for the number of comparisons, is below this.
 AGAIN = 1e-2
 
 
 class _Forms(NamedTuple):
-    """What all texts of a check share: words without their capitals, and for each list of outputs, by its identity,
-    what :meth:`StatedText.strip_word` and ``render_outputs`` make of it, beside the list, so that no other one takes
-    its place."""
+    """Caches shared by all texts of a check: words without capitals, and rendered lists of outputs.
+
+    Lists are keyed by identity and stored with the value, so that no other list can reuse the identity."""
 
     words: dict[str, str]
     bare: dict[int, tuple[np.ndarray, dict[str, int], Sequence[str]]]
@@ -42,8 +41,10 @@ class _Forms(NamedTuple):
 
 @dataclass
 class StatedText:
-    """A text with what is stated of it. stated: the distribution of each drawn token. per_draw: it differs by draw.
-    ways: in which it is rewritten, and how often."""
+    """A text with its stated distributions.
+
+    stated: the distribution of each sampled token. per_draw: whether it differs by draw. ways: the entry points, and
+    the number of rewrites for each."""
 
     m: Mechanism
     text: str
@@ -57,36 +58,37 @@ class StatedText:
 
     @property
     def once(self) -> bool:
-        """Whether equal words are drawn once."""
+        """Return whether equal words are sampled once."""
         return self.guarantee.unit.counts_distinct_words
 
     @cached_property
     def first(self) -> dict[int, int]:
-        """For each drawn token the first one with the same word."""
+        """Return for each sampled token the first one with the same word."""
         at: dict[str, int] = {}
         return {i: at.setdefault(self.document.tokens[i].text.casefold(), i) for i in sorted(self.stated)}
 
     @cached_property
     def shared(self) -> dict[int, int]:
-        """For each drawn token the first one with the same word that is stated to take the same draw."""
+        """Return for each sampled token the first one with the same word and a shared draw."""
         chances, places = self.m.likelihood, tuple(self.stated)
         stated = {i: i for i in places} if chances is None else chances.shared_draws(self.prepared, places)
         return {i: j if self.first[i] == self.first[j] else i for i, j in stated.items()}
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """What is stated to stay."""
+        """Return the skeleton of the tokens that should be kept."""
         return self.document.skeleton([i in self.stated for i in range(len(self.document.tokens))])
 
     def bare_word(self, word: str) -> str:
-        """Return a word without what the rule of capital letters may have done to it."""
+        """Return a word without the effect of the capitalisation rule."""
         known = self.forms.words
-        if (found := known.get(word)) is None:
-            found = known[word] = self.m.language.case(word, True).casefold()
-        return found
+        if (bare := known.get(word)) is None:
+            bare = known[word] = self.m.language.case(word, True).casefold()
+        return bare
 
     def bare(self, candidates: Sequence[str]) -> tuple[np.ndarray, dict[str, int]]:
-        """For each output a number, the same for those that differ in case only; and the number of each bare word."""
+        """Return a number for each output, equal for outputs that differ only in case; and the number of each bare
+        word."""
         known = self.forms.bare
         if id(candidates) not in known:
             at: dict[str, int] = {}
@@ -95,12 +97,12 @@ class StatedText:
         return known[id(candidates)][:2]
 
     def stays(self, d: TokenDistribution, word: str) -> float:
-        """Return the stated chance of an output that differs from the word in case at most."""
+        """Return the stated probability of an output that equals the word, ignoring case."""
         numbers, at = self.bare(d.candidates)
         return float(d.probs[numbers == at.get(self.bare_word(word), -1)].sum())
 
     def capital(self, i: int, deleted: frozenset[int]) -> bool | None:
-        """Whether a word released at token i has a capital by the public rule; None where words stay as they are."""
+        """Return whether the public rule capitalises a word released at token i; None if there is no rule."""
         rule = capitals(self.m.config)
         if rule == "original":
             return self.document.tokens[i].text[:1].isupper()
@@ -109,7 +111,7 @@ class StatedText:
 
 @dataclass
 class Fit:
-    """One comparison: its chance, and what it is about. key: which one it is among those of its text and way."""
+    """One comparison with its p-value. key: identifies it among those of its text and entry point."""
 
     p: float
     text: StatedText
@@ -124,9 +126,10 @@ class Fit:
 
 @dataclass
 class Counts:
-    """What n rewrites of a text in one way released. words: for each place (and capital, and whether inserted) how
-    often what. deleted, added: of each place. equal, both: of pairs of equal words. places: where each draw lay in its
-    distribution, one row a rewrite."""
+    """Counts of the releases of n rewrites of a text through one entry point.
+
+    words: counts for each place (and capital, and whether inserted). deleted, added: for each place. equal, both: for
+    pairs of equal words. places: the quantile of each draw, one row per rewrite."""
 
     n: int = 0
     words: dict[tuple[int, bool | None, bool], dict[str, int]] = field(default_factory=dict)
@@ -135,15 +138,15 @@ class Counts:
     equal: dict[tuple[int, int], int] = field(default_factory=dict)
     both: dict[tuple[int, int], int] = field(default_factory=dict)
     places: list[np.ndarray] = field(default_factory=list)
-    kept: int = 0
+    unchanged: int = 0
     expected: float = 0.0
     samples: int = 0
 
 
 @dataclass(frozen=True)
 class RenderedOutputs:
-    """How the outputs of a distribution are written when they are released. first: each writing → the first output that
-    is written so. alike: for each output, that first one."""
+    """The spellings of a distribution's outputs when released. first: spelling → the first output with it. alike: for
+    each output, that first one."""
 
     first: dict[str, int]
     alike: np.ndarray
@@ -160,15 +163,15 @@ def render_outputs(text: StatedText, d: TokenDistribution, capital: bool | None)
 
 
 def middles_of(text: StatedText, n: int) -> dict[int, tuple[int, np.ndarray]]:
-    """For each closed form: its column, and the middle of each output's part of [0, 1], float64 (V,). Empty for n
-    rewrites that are too few to tell whether places are independent."""
-    found: dict[int, tuple[int, np.ndarray]] = {}
+    """Return each closed form's column, and the middle of each output's interval in [0, 1], float64 (V,). Empty if n
+    rewrites are too few for a test of independent places."""
+    columns: dict[int, tuple[int, np.ndarray]] = {}
     if text.per_draw or n < ENOUGH:
-        return found
+        return columns
     for column, (i, d) in enumerate(text.stated.items()):
         if d.draws is None and len(d) > 1:
-            found[i] = column, np.cumsum(d.probs) - d.probs / 2
-    return found
+            columns[i] = column, np.cumsum(d.probs) - d.probs / 2
+    return columns
 
 
 def fits_of(
@@ -176,11 +179,11 @@ def fits_of(
 ) -> list[Fit]:
     tokens = text.document.tokens
     if text.per_draw:
-        # The chances depend on earlier draws, so that this tail is near the truth and no bound.
+        # The probabilities depend on earlier draws, so this tail is approximate and no bound.
         mean = counts.expected / max(1, counts.samples)
-        return [_chance_of(text, way, ("stays",), None, "the word itself", counts.kept, counts.samples, mean)]
+        return [_chance_of(text, way, ("stays",), None, "the word itself", counts.unchanged, counts.samples, mean)]
     fits: list[Fit] = []
-    kept, expected, samples = 0, 0.0, 0
+    unchanged, expected, samples = 0, 0.0, 0
     for (i, capital, insert), seen in counts.words.items():
         if text.once and text.first[i] != i:
             continue
@@ -204,9 +207,9 @@ def fits_of(
         if insert:
             fits.append(_chance_of(text, way, ("stays", *key), i, "the word before it", hits, n, stays))
         else:
-            kept, expected, samples = kept + hits, expected + n * stays, samples + n
+            unchanged, expected, samples = unchanged + hits, expected + n * stays, samples + n
     if samples:
-        fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
+        fits.append(_chance_of(text, way, ("stays",), None, "the word itself", unchanged, samples, expected / samples))
     words = require_alignment(text.m, "replaces no single words")
     for chance_, what, times in (
         (words.deleted, "left out", counts.deleted),
@@ -232,9 +235,8 @@ def fits_of(
 
 
 def _correlation_fits(text: StatedText, way: str, counts: Counts, middles: dict) -> list[Fit]:
-    """Whether two places of a text are drawn with noise of their own: the correlation of where their draws lay.
-
-    Only where draws spread over their outputs, so that the correlation of so many is nearly normal.
+    """Return fits for the independence of two places of a text: the correlation of their quantiles. Only for draws with
+    many outputs, so that the correlation is nearly normal.
     """
     if len(counts.places) < ENOUGH:
         return []
@@ -266,8 +268,8 @@ def _fit(
 def _chance_of(
     text: StatedText, way: str, key: tuple, place: int | None, what: str, hits: int, n: int, p: float
 ) -> Fit:
-    """hits of n draws against their mean chance: the tail of a binomial with it bounds that of draws with different
-    ones (Hoeffding 1956)."""
+    """Return the p-value of hits among n draws with this mean probability. The binomial tail bounds that of draws with
+    different probabilities (Hoeffding 1956)."""
     return Fit(_tail(hits, n, p), text, way, key, place, what, hits / max(1, n), _log(p), "stays")
 
 
@@ -276,20 +278,20 @@ def _log(p: float) -> float:
 
 
 def _tail(hits: int, n: int, p: float) -> float:
-    """Twice the smaller tail of hits among n with chance p."""
+    """Return twice the smaller tail of hits among n draws with probability p."""
     return min(1.0, 2 * float(smaller_tail(hits, n, min(max(p, 0.0), 1.0))))
 
 
 def _fisher_p(a: int, n: int, b: int, m: int) -> float:
-    """Fisher's exact test of a in n against b in m."""
+    """Return the p-value of Fisher's exact test of a in n against b in m."""
     from scipy.stats import fisher_exact
 
     return float(fisher_exact([[a, n - a], [b, m - b]]).pvalue)
 
 
 def smallest_leak(text: StatedText, n: int, comparisons: int) -> float | None:
-    """Return the smallest share of draws that stay although they should not, and that n rewrites show with a chance of
-    95% among so many comparisons."""
+    """Return the smallest share of wrongly unchanged words that n rewrites detect with probability 95% among so many
+    comparisons."""
     from scipy.special import bdtrc
 
     closed = [(i, d) for i, d in text.stated.items() if d.draws is None and not (text.once and text.first[i] != i)]
@@ -300,10 +302,10 @@ def smallest_leak(text: StatedText, n: int, comparisons: int) -> float | None:
     level = AGAIN / 2 / max(1, comparisons)
     at = np.arange(int(samples * p), int(samples * p + 40 + 12 * math.sqrt(samples * p)) + 1)
     at = at[at < samples]
-    seen = at[bdtrc(at, samples, p) <= level]
-    if not len(seen):
+    detectable = at[bdtrc(at, samples, p) <= level]
+    if not len(detectable):
         return None
-    return max(0.0, (chance_for(int(seen[0]) + 1, samples) - p) / (1 - p))
+    return max(0.0, (chance_for(int(detectable[0]) + 1, samples) - p) / (1 - p))
 
 
 def _percent(log_p: float) -> str:
@@ -312,8 +314,8 @@ def _percent(log_p: float) -> str:
 
 def describe_fit(fit: Fit, m: Mechanism) -> Witness:
     token = None if fit.place is None else fit.text.document.tokens[fit.place].text
-    own = fit.text.m.config.epsilon
-    where = f" at ε = {own:.3g}" if fit.text.m is not m else ""
+    epsilon = fit.text.m.config.epsilon
+    where = f" at ε = {epsilon:.3g}" if fit.text.m is not m else ""
     what = "the words" if token is None else f"“{token}”"
     log_share = _log(fit.share)
     text = f"“{flat(fit.text.text)}”"

@@ -1,8 +1,8 @@
-"""Whether what a release shows depends on flagged words, where the guarantee says that it does not.
+"""Test that a release does not depend on flagged words if the guarantee says so.
 
-Pairs of texts that differ in flagged words alone, in their length, first letter and gender, must have the same stated
-distributions, and releases that cannot be distinguished. Where the guarantee does not name words that decide a flag, a
-change of one sampled word must leave all flags as they are.
+Pairs of texts differ only in the length, first letter and gender of flagged words. They must have the same stated
+distributions, and releases that cannot be distinguished. If the guarantee does not name words that decide a flag, a
+change of one sampled word must not change any flag.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rules import Breach, dependence_breach
 from .sampled import two_samples
 
 NAME = "flagged words"
-#: Texts with places for flagged words, and what stands there: two names that most lists have, an age, a month.
+#: Texts with places for flagged words, and words for them: two names that most lists have, an age, a month.
 TEXTS = (
     "My doctor {0} {1} changed the dose on Monday, and {0} was sick.",
     "She saw {0} in {3} and paid {2} for the old letter.",
@@ -35,14 +35,14 @@ WORDS = (
     ("Ali", "Elizabeth", "99", "June"),
     ("Alexandra", "Anna", "18", "July"),
 )
-#: What is exchanged in the texts, of words that no list has.
+#: Replacements for other words in the texts, which are on no list.
 OTHERS = ("window", "garden", "music")
-#: Rewrites of each text under one noise, and of each where those differ.
+#: Number of rewrites of each text with the same noise, and of each if those differ.
 SAME_NOISE, FRESH = 8, 200
 
 
 def flagged_words(subject: Subject) -> Check | None:
-    """Texts that differ in flagged words alone."""
+    """Test texts that differ only in flagged words."""
     m, guarantee = subject.m, subject.guarantee
     same = {c.kind for c in guarantee.adjacency.conditions}
     if guarantee.notion is Notion.NONE or ConditionKind.SAME_FLAGS not in same:
@@ -59,7 +59,7 @@ def flagged_words(subject: Subject) -> Check | None:
         return Check(NAME, "refuted", f"{pairs} pairs of texts.", breach.reason, breach.witness, draws=rewrites)
     if not pairs:
         reason = "no two texts that differ only in flagged words have the same flags."
-        return Check(NAME, "not looked at", "", reason, needed=False)
+        return Check(NAME, "not tested", "", reason, needed=False)
     looked = (
         f"{pairs} pairs of texts that differ in flagged words alone: their stated distributions are equal, and "
         f"{rewrites:,} rewrites do not distinguish them."
@@ -76,13 +76,13 @@ def _pairs(m: Mechanism) -> Iterator[tuple[str, str]]:
 def _compare_stated(m: Mechanism, a: str, b: str) -> None:
     one, other = m.prepare(a), m.prepare(b)
     for i in range(len(one.document.words)):
-        found: list[TokenDistribution | None] = []
+        distributions: list[TokenDistribution | None] = []
         for prepared in (one, other):
             try:
-                found.append(m.distribution(prepared, i))
+                distributions.append(m.distribution(prepared, i))
             except NoDistribution:
-                found.append(None)
-        p, q = found
+                distributions.append(None)
+        p, q = distributions
         alike = (p is None) == (q is None)
         if p is not None and q is not None:
             alike = list(p.candidates) == list(q.candidates) and np.allclose(p.log_probs, q.log_probs, atol=1e-9)
@@ -92,7 +92,7 @@ def _compare_stated(m: Mechanism, a: str, b: str) -> None:
 
 
 def _compare_releases(subject: Subject, a: str, b: str) -> int:
-    """Return how many rewrites were compared. Raises Breach where they distinguish the texts."""
+    """Return how many rewrites were compared. Raises Breach if they distinguish the texts."""
     m, rewriter = subject.m, subject.rewriter
     noise = [subject.stream.at(NAME, k) for k in range(SAME_NOISE)]
     if all(rewriter.one(m, a, one).text == rewriter.one(m, b, one).text for one in noise):
@@ -112,24 +112,24 @@ def _compare_releases(subject: Subject, a: str, b: str) -> int:
 
 
 def _compare_flags(m: Mechanism) -> None:
-    """Raise Breach where another word of the text changes the flags, or what else two texts must share."""
+    """Raise Breach if another word of the text changes the flags, or anything else that two texts must share."""
     for text in TEXTS:
-        whole = text.format(*WORDS[0])
-        prepared = m.prepare(whole)
+        original = text.format(*WORDS[0])
+        prepared = m.prepare(original)
         drawn = () if m.alignment is None else m.alignment.drawn(prepared)
         for i in drawn:
             token = prepared.document.tokens[i]
             for word in OTHERS:
-                other = whole[: token.start] + m.language.case(word, token.text[0].isupper()) + whole[token.end :]
+                other = original[: token.start] + m.language.case(word, token.text[0].isupper()) + original[token.end :]
                 if token.text[0].islower() and _contexts(m, prepared, i) != _contexts(m, m.prepare(other), i):
-                    message = f"They are not the same in “{whole}” and in “{other}”."
+                    message = f"They are not the same in “{original}” and in “{other}”."
                     reason = (
                         "another word of the text affects the flags, but the guarantee does not list it as not "
                         "protected."
                     )
-                    raise Breach(whole, message, reason, other=other)
+                    raise Breach(original, message, reason, other=other)
 
 
 def _contexts(m: Mechanism, prepared: Prepared, but: int) -> list[Hashable]:
-    """Return what a draw of each other token is compared by, in which flags are."""
+    """Return the public context of each other token's draw, which includes the flags."""
     return [public_context(m, prepared, i) for i in range(len(prepared.document.words)) if i != but]

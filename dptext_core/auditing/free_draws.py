@@ -1,8 +1,7 @@
-"""Words that are replaced or left out without spending anything: what comes of them must not depend on what they are.
+"""Test words that are replaced or deleted without spending ε: their outputs must not depend on them.
 
-Mostly words that the vocabulary does not have. Their stated distributions are compared exactly. Rewrites are held
-against them by how often an output comes again, and by its first and last letter, its length and its place among the
-candidates.
+Most of them are unknown to the vocabulary. Their stated distributions are compared exactly. Rewrites are compared with
+these by how often an output repeats, by its first and last letter, its length and its index among the candidates.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from .sampled import misfit, two_samples
 from .statement import Statement, name
 from .text_integrity import other_options
 
-#: Words that no vocabulary has, of several lengths and first letters, and numbers that are equally long.
+#: Words outside every vocabulary, of several lengths and first letters, and numbers of the same length.
 UNKNOWN = (("qzxv", "grzybowskiewicz", "zzyzzx", "wkqtlm", "aqq", "mxyzptlkian"), ("4711", "6208", "1987"))
-#: Rewrites of each of them; the same with other options.
+#: Number of rewrites of each; and with other options.
 DRAWS, OTHERS = 80, 24
 _PLACES = 8
 _REASON = "a draw that should spend no ε depends on the private word."
@@ -38,7 +37,7 @@ _FEATURES: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class _Free:
-    """A word that spends nothing, and what came of it: one output a rewrite, "" where it was left out."""
+    """A word that spends no ε, and its outputs: one per rewrite, "" if it was deleted."""
 
     word: str
     d: TokenDistribution | None
@@ -46,7 +45,7 @@ class _Free:
 
 
 def check_free_draws(st: Statement) -> str:
-    """Raise Breach where a word that spends nothing is drawn by looking at it."""
+    """Raise Breach if the output of a word that spends no ε depends on that word."""
     m = st.m
     if m.alignment is None:
         return ""
@@ -55,15 +54,15 @@ def check_free_draws(st: Statement) -> str:
         ways += [(other, OTHERS) for _, other in other_options(m)]
     for way, draws in ways:
         for kind in UNKNOWN:
-            for found in _free(st, way, kind, draws):
-                _same_stated(found)
-                _same_drawn(found)
+            for group in _free(st, way, kind, draws):
+                _same_stated(group)
+                _same_drawn(group)
     return ""
 
 
 def _free(st: Statement, m: Mechanism, kind: Sequence[str], draws: int) -> list[list[_Free]]:
-    """Those of some words that spend nothing, in one text with a word that is known. Each list has words that must come
-    out alike: flagged ones are compared where their flags are the same."""
+    """Return words that spend no ε, in one text with a known word. Each list has words whose outputs must have the same
+    distribution: flagged ones are compared if their flags are the same."""
     text = " ".join([*st.words[: m is st.m], *kind])
     prepared = m.prepare(text)
     at = {i: t.text for i, t in enumerate(prepared.document.tokens) if t.text in kind}
@@ -97,8 +96,8 @@ def _stated_distribution(m: Mechanism, prepared: Prepared, i: int) -> TokenDistr
     return d if d.draws is None else None
 
 
-def _same_stated(found: Sequence[_Free]) -> None:
-    one, *others = found
+def _same_stated(words: Sequence[_Free]) -> None:
+    one, *others = words
     for other in others:
         if one.d is None or other.d is None:
             if (one.d is None) != (other.d is None):
@@ -114,18 +113,18 @@ def _differ(one: _Free, other: _Free, how: str) -> None:
     raise Breach(one.word, message, _REASON, other=other.word)
 
 
-def _same_drawn(found: Sequence[_Free]) -> None:
-    level = LEVEL / (len(found) * (len(_FEATURES) + 2) * 4)
+def _same_drawn(free: Sequence[_Free]) -> None:
+    level = LEVEL / (len(free) * (len(_FEATURES) + 2) * 4)
     index: dict[str, int] = {}
     labels: dict[str, np.ndarray] = {}
-    if (d := found[0].d) is not None:  # the same for all
+    if (d := free[0].d) is not None:  # the same for all
         words = [strip_word(w) for w in d.candidates]
         index = {w: i for i, w in reversed(list(enumerate(words)))}
         labels = {what: np.unique(list(map(f, words)), return_inverse=True)[1] for what, f in _FEATURES.items()}
         labels["place among the candidates"] = np.arange(len(words)) * _PLACES // len(words)
-    for k, one in enumerate(found):
-        others = [w for j, o in enumerate(found) if j != k for w in o.outputs]
-        other = found[k - 1]
+    for k, one in enumerate(free):
+        others = [w for j, o in enumerate(free) if j != k for w in o.outputs]
+        other = free[k - 1]
         if one.d is None:
             features: dict[str, Callable[[str], str]] = {**_FEATURES, "output": lambda word: word}
             for what, feature in features.items():
@@ -143,18 +142,18 @@ def _same_drawn(found: Sequence[_Free]) -> None:
 
 
 def _repeat_probability(at: Sequence[int], p: np.ndarray) -> float:
-    """Return the chance of so many outputs that were there before."""
-    seen: set[int] = set()
+    """Return the p-value of this many repeated outputs."""
+    outputs: set[int] = set()
     hits, chances = 0, []
     for i in at:
-        chances.append(min(1.0, float(p[list(seen)].sum())) if seen else 0.0)
-        hits += i in seen
-        seen.add(i)
+        chances.append(min(1.0, float(p[list(outputs)].sum())) if outputs else 0.0)
+        hits += i in outputs
+        outputs.add(i)
     return float(too_many(hits, np.array(chances)))
 
 
 def _misfit(label: np.ndarray, p: np.ndarray, at: Sequence[int]) -> float:
-    """Return the chance of draws ``at`` whose labels are so unlike those of p."""
+    """Return the p-value of the labels of the draws ``at`` under p."""
     mass = np.bincount(label, p)
     with np.errstate(divide="ignore"):
         return misfit(np.bincount(label[list(at)], minlength=len(mass)), np.log(mass))[0]

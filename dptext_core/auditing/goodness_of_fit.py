@@ -1,20 +1,20 @@
-"""What a rewrite releases, against what the mechanism states: whole texts, in every way in which one can be had.
+"""Test whole texts, from every entry point, against the stated distributions.
 
-Formulas say what should come out. Here rewrites are made, of texts with several words, repeated ones, marks and emoji
-around them, by :meth:`rewrite` of a text, of a prepared text and of a list, and by :meth:`rewrites`, and are held
-against the stated distributions:
+Texts have several words, repeated words, marks and emoji. They are rewritten by :meth:`rewrite` of a text, of a
+prepared text and of a list, and by :meth:`rewrites`. The tests are:
 
-* a word that is stated to be drawn is drawn, a word that is stated to be kept stays, and the guarantee of a result
-  promises no more than that of its text;
-* the released text is what the kept tokens, the gaps and the released words give (``skeleton``), and nothing else;
-* the words of each place, inserted ones too, have the stated distribution (chi-square and exact binomial tails); they
-  stay what they were, are left out or are followed by another as often as stated; equal words of a text are drawn
-  together or apart as the unit of the promise says; and different places have noise of their own, and so has each call;
-* where the promise counts words one by one, the stated distribution of a word does not depend on what stands around it.
+* A word that should be sampled is sampled, and a word that should be kept is unchanged. The guarantee of a result is no
+  stronger than that of its text.
+* The released text follows from the kept tokens, the gaps and the released words (``skeleton``) alone.
+* The words at each place, including inserted ones, have the stated distribution (chi-square and exact binomial tails).
+  They are unchanged, deleted or followed by an added word as often as stated.
+* Equal words of a text share a draw if the unit of the guarantee says so. Different places, and different calls, have
+  independent noise.
+* If the guarantee counts words one by one, the stated distribution of a word does not depend on its context.
 
-The worst fit, where its chance is below one in a hundred (corrected for the number of comparisons), is looked at again
-with fresh draws, six times as many, and refutes where those have a chance below SAMPLER_LEVEL. Leaks show best where a
-word hardly ever stays: the same mechanism is looked at with a small ε too.
+If the worst fit has a probability below one in a hundred (corrected for the number of comparisons), it is repeated with
+six times as many fresh draws. These refute if their probability is below SAMPLER_LEVEL. Leaks are most visible if
+almost every word is replaced, so the mechanism is also tested with a small ε.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ from .rewriting import FRESH as FRESH_DRAWS
 from .rewriting import LIST, PREPARED, TEXT, Rewriter
 from .rules import ELSE, Breach, flat
 
-#: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
+#: Number of rewrites of each text by ``rewrites``, and by each of the slower entry points.
 FRESH, OTHERS = 500, 24
-#: Texts and words of the caller's that are rewritten at most.
+#: Maximum number of the caller's texts and words that are rewritten.
 MOST_TEXTS, MOST_WORDS = 20, 200
-#: Rewrites at a small ε are so many times as many as at that of the mechanism.
+#: Factor for the number of rewrites at a small ε.
 LOW = 3
-#: The same where each of these, and rewrites of a mechanism where every draw, needs passes of a model.
+#: The same numbers if each rewrite, or each draw, needs model passes.
 FEW = 12
-#: Draws are refuted where they have a smaller chance than this, over all comparisons together.
+#: Draws refute if their p-value, over all comparisons together, is below this.
 SAMPLER_LEVEL = 1e-6
 MORE = 6
 WORDS = 5
@@ -68,10 +68,9 @@ WAYS = (TEXT, PREPARED, LIST, FRESH_DRAWS)
 
 @dataclass
 class ReleaseFindings:
-    """What the releases showed. p: the smallest chance of what was drawn, corrected. breach: a rule that was broken.
-
-    leak, leak_fresh: the smallest share of words staying too often that would have been seen, in each of the ways and
-    in fresh draws, at leak_epsilon. each: rewrites of every probed input.
+    """Results from the releases. p: the smallest corrected p-value. breach: a violated rule. leak, leak_fresh: the
+    smallest detectable share of wrongly unchanged words, for each entry point and in fresh draws, at leak_epsilon.
+    each: rewrites of every probed input.
     """
 
     draws: int = 0
@@ -93,7 +92,7 @@ def check_releases(
     meter: Meter,
     rewriter: Rewriter,
 ) -> ReleaseFindings:
-    """Rewrites of texts made of the probed words and of the probed texts, against what is stated of them."""
+    """Compare rewrites of texts with the probed words, and of the probed texts, with the stated distributions."""
     out = ReleaseFindings()
     try:
         _check(out, m, probes, count, Seeds(stream), meter, rewriter)
@@ -170,7 +169,7 @@ def _texts(
     ]
     words = list(dict.fromkeys(words))
     every = {"fresh draws": every_input(count)}
-    # A text that a model has to read is costly in all ways but the last.
+    # A text that a model must read is expensive in all entry points but the last.
     ways = dict.fromkeys(WAYS, FEW if m.by_word is None else OTHERS) | {"fresh draws": count}
     out = []
     if words:
@@ -190,7 +189,7 @@ def _texts(
 
 
 def every_input(count: int) -> int:
-    """How often each input is rewritten, where some texts are rewritten ``count`` times."""
+    """Return how often each input is rewritten if some texts are rewritten ``count`` times."""
     return max(50, count // 8)
 
 
@@ -211,25 +210,26 @@ def _prepare(
 
 
 def _differs_by_draw(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> bool:
-    """Whether what a word was drawn from depends on the words released before it: then each draw has its own."""
+    """Return whether the distribution of a word depends on the words released before it, so that each draw has its
+    own."""
     result = rewriter.one(text.m, text.prepared, seeds())
     for k, step in enumerate(result.steps):
         if step.action != "replace" or step.index not in text.stated:
             continue
-        own, given = result.distribution(k), text.stated[step.index]
-        if own.draws is None and (len(own) != len(given) or not _nearly_equal(own.log_probs, given.log_probs, 1e-6)):
+        d, given = result.distribution(k), text.stated[step.index]
+        if d.draws is None and (len(d) != len(given) or not _nearly_equal(d.log_probs, given.log_probs, 1e-6)):
             return True
     return False
 
 
 def _nearly_equal(a: np.ndarray, b: np.ndarray, error: float) -> bool:
-    """Whether two vectors of log-probabilities are the same but for rounding."""
+    """Return whether two vectors of log-probabilities are equal up to rounding."""
     finite = np.isfinite(a)
     return np.array_equal(finite, np.isfinite(b)) and bool(np.allclose(a[finite], b[finite], rtol=error, atol=error))
 
 
 def _same_name(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> None:
-    """Check that the name of the noise tells nothing of the text: with one seed it is the same for any other."""
+    """Check that the name of the noise does not depend on the text: with one seed, it is the same for every text."""
     seed = seeds() or 1
     other = rewriter.one(text.m, "the " + text.text, seed)
     if rewriter.one(text.m, text.text, seed).noise_id != other.noise_id:
@@ -240,38 +240,38 @@ def _same_name(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> None:
         raise Breach(text.text, message, "the name of the noise, which is released, depends on the text.")
 
 
-# --- rewrites, one way after the other
+# --- rewrites, one entry point after the other
 
 
 def _independent_rewrites(
     text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter
 ) -> Iterator[RewriteResult]:
-    """Rewrites whose noise is independent: of those of one call that share it, the first."""
+    """Return rewrites with independent noise: the first of those of one call that share noise."""
     m = text.m
-    seen: set[str] = set()
+    names: set[str] = set()
     most = 500
-    while len(seen) < n:
-        size = min(most, n - len(seen))
+    while len(names) < n:
+        size = min(most, n - len(names))
         if way == FRESH_DRAWS:
             results = rewriter.fresh(m, text.prepared, size, seeds())
         elif way == LIST:
             results = rewriter.listed(m, [text.text] * size, seeds())
         else:
             results = [rewriter.one(m, text.text if way == TEXT else text.prepared, seeds())]
-        fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
+        fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in names}
         if not fresh:
             message = f"Two calls of {way} have noise with the same name, so it is not fresh."
             raise Breach(text.text, message, "the noise is the same in every call, so it protects nothing.")
-        if len(fresh) < len(results) and most > 2:  # a word is drawn once for a whole list: one rewrite a call
+        if len(fresh) < len(results) and most > 2:  # a word is sampled once for a whole list: one rewrite per call
             most, n = 2, min(n, 2 * OTHERS)
-        seen |= fresh.keys()
+        names |= fresh.keys()
         for result in fresh.values():
             rewriter.task.check()
             yield result
 
 
 def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: ReleaseFindings) -> list[Fit]:
-    """n rewrites of one text in one way, and how they fit what is stated. Raises Breach."""
+    """Return the fits of n rewrites of one text through one entry point. Raises Breach."""
     tokens, first = text.document.tokens, text.first
     counts = Counts()
     inserted: dict[int, TokenDistribution] = {}
@@ -303,12 +303,12 @@ def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, 
             if at is None:
                 raise _impossible(text, way, i, d, step.replacement, capital)
             if text.per_draw:
-                counts.kept += text.bare_word(step.replacement) == text.bare_word(tokens[i].text)
+                counts.unchanged += text.bare_word(step.replacement) == text.bare_word(tokens[i].text)
                 counts.expected += text.stays(d, tokens[i].text)
                 counts.samples += 1
             else:
-                seen = counts.words.setdefault((i, capital, insert), {})
-                seen[step.replacement] = seen.get(step.replacement, 0) + 1
+                outputs = counts.words.setdefault((i, capital, insert), {})
+                outputs[step.replacement] = outputs.get(step.replacement, 0) + 1
                 if not insert and i in middles:
                     place[middles[i][0]] = middles[i][1][at]
             out.draws += 1
@@ -345,9 +345,8 @@ def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: 
 
 
 def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int, Step], shapes: dict[int, str]) -> None:
-    """Raise Breach for what of a release does not follow from its released words, kept tokens and gaps.
-
-    shapes: what became of the tokens that are stated to stay, the same in every rewrite.
+    """Raise Breach if a release does not follow from its released words, kept tokens and gaps. shapes: the releases of
+    the kept tokens, which are the same in every rewrite.
     """
     tokens = text.document.tokens
     reason = f"a rewrite of {way} {ELSE}"
@@ -357,7 +356,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
     may_add, may_delete = words.added > 0, words.deleted > 0
     for i, token in enumerate(tokens):
         if (step := steps.get(i)) is None:
-            break  # which follow_steps tells
+            break  # follow_steps reports this
         name = f"“{token.text}” {where}"
         if i in text.stated:
             if step.action == "keep":
@@ -380,7 +379,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
 
 
 def _guarantees_more(result: Guarantee, text: Guarantee) -> bool:
-    """Whether the guarantee of a result says less is spent, of another notion, or leaves something out."""
+    """Return whether a result's guarantee states less ε or another notion, or omits something."""
     less = result.total < text.total * (1 - 1e-9) or result.epsilon < text.epsilon * (1 - 1e-9)
     other = (result.notion, result.unit, result.adjacency, result.metric, result.group) != (
         text.notion,
@@ -392,12 +391,12 @@ def _guarantees_more(result: Guarantee, text: Guarantee) -> bool:
     return less or other or result.delta < text.delta or not set(text.exposed) <= set(result.exposed)
 
 
-# --- what stands around a word
+# --- the context of a word
 
 
 def _check_independence(text: StatedText, probes: Sequence[Probe], estimated: bool) -> None:
-    """Raise Breach where the promise counts words one by one, and a word's stated distribution depends on others that
-    are not public."""
+    """Raise Breach if the guarantee counts words one by one, but a word's stated distribution depends on other private
+    words."""
     if text.guarantee.notion not in ("metric", "group") or estimated:
         return
     known: dict[tuple[str, Hashable], tuple[TokenDistribution, str]] = {}

@@ -1,4 +1,4 @@
-"""The distances and groups that a guarantee states: whether they are distances and groups, and as large as it says."""
+"""Checks of the distances and groups that a guarantee states, and of their sizes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from .distance import TOLERANCE, named_distances
 from .rules import Breach
 from .statement import Statement, name
 
-#: By which factor a typical distance may lie beyond those of the middle two thirds of the words.
+#: The factor by which a typical distance may differ from those of the middle two thirds of the words.
 SLACK = 1.25
 
 
-def _field_breach(field: str, told: str, text: str, other: str | None = None) -> Breach:
-    return Breach(text, told, f"the field {field} of the guarantee does not match the mechanism.", other=other)
+def _field_breach(field: str, details: str, text: str, other: str | None = None) -> Breach:
+    return Breach(text, details, f"the field {field} of the guarantee does not match the mechanism.", other=other)
 
 
 def check_metric(st: Statement) -> str:
-    """Return the distance is one: 0 to itself, the same both ways, no detour shorter, and the same whatever else is
-    asked."""
+    """Check that the distance is a metric, and that it does not depend on the other words in a call."""
     if st.guarantee.notion != "metric" or not st.words:
         return ""
     d, words, metric = st.apart, st.words, st.guarantee.metric
@@ -30,9 +29,9 @@ def check_metric(st: Statement) -> str:
         a, b = at[0]
         message = f"From {name(words[a])} to {name(words[b])} the distance is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
         raise _field_breach("metric", message, words[a], words[b])
-    if (own := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
-        message = f"The distance of {name(words[own[0]])} from itself is {d[own[0], own[0]]:.6g}."
-        raise _field_breach("metric", message, words[own[0]])
+    if (nonzero := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
+        message = f"The distance of {name(words[nonzero[0]])} from itself is {d[nonzero[0], nonzero[0]]:.6g}."
+        raise _field_breach("metric", message, words[nonzero[0]])
     finite = np.where(np.isfinite(d), d, np.inf)
     for b in range(len(words)):
         detour = finite[:, [b]] + finite[[b]]
@@ -58,16 +57,16 @@ def check_metric(st: Statement) -> str:
 
 
 def check_distance(st: Statement) -> str:
-    """Return what totals are counted in is never less than the distance of one draw."""
+    """Check that the distance of totals is never less than that of one draw."""
     g = st.guarantee
     if g.notion != "metric" or not g.distance or g.distance == g.metric or not st.words:
         return ""
     from dataclasses import replace
 
-    whole = named_distances(st.m, replace(g, metric=g.distance), list(st.words))
-    if whole is None:
+    total_distances = named_distances(st.m, replace(g, metric=g.distance), list(st.words))
+    if total_distances is None:
         return f"totals are counted in “{g.distance}”, a distance that the audit does not know."
-    at = np.argwhere(st.apart > whole * (1 + TOLERANCE) + TOLERANCE)
+    at = np.argwhere(st.apart > total_distances * (1 + TOLERANCE) + TOLERANCE)
     if len(at):
         a, b = (st.words[i] for i in at[0])
         message = f"{name(a)} and {name(b)} are farther apart than “{g.distance}” states, which counts the totals."
@@ -76,20 +75,19 @@ def check_distance(st: Statement) -> str:
 
 
 def check_near(st: Statement) -> str:
-    """Check that the distance is that of a typical word: about as large as the nearest distances of the middle two
-    thirds of them."""
+    """Check that the typical distance is close to the nearest distances of the middle two thirds of the words."""
     near = st.guarantee.near
     if near is None or st.guarantee.notion != "metric":
         return ""
     if len(st.nearby) and _typical(st.nearby, near) is None:
         return ""
-    # Neighbours in a word space need not be the nearest words of the distance: all words are.
+    # Neighbours in a word space need not be the nearest words by this distance, so all words are compared.
     rows = np.where(np.isfinite(st.scan), st.scan, np.inf)
     nearest = rows.min(axis=1) if rows.size else np.empty(0)
     nearest = nearest[np.isfinite(nearest)]
     if not len(nearest):
         return "no two words are compared, so the typical distance could not be checked."
-    # Among a few words the nearest one is farther than in a whole vocabulary, and no bound from below.
+    # Among a few words, the nearest one is farther away than in a whole vocabulary, so there is no lower bound.
     few = st.m.by_word is None and near <= float(nearest.max())
     if not few and (found := _typical(nearest, near)) is not None:
         message = (
@@ -101,34 +99,33 @@ def check_near(st: Statement) -> str:
 
 
 def _typical(nearest: np.ndarray, near: float) -> tuple[float, float] | None:
-    """Return the middle two thirds of these distances, where ``near`` lies beyond them; else None."""
+    """Return the middle two thirds of these distances if ``near`` is outside; else None."""
     nearest = np.sort(nearest)
     low, high = float(nearest[len(nearest) // 6]), float(nearest[-1 - len(nearest) // 6])
     return None if low / SLACK - TOLERANCE <= near <= high * SLACK + TOLERANCE else (low, high)
 
 
 def check_largest(st: Statement) -> str:
-    """No two words are farther apart, and the largest distance is not far below it."""
+    """Check that no two words are farther apart, and that the stated distance is not much too large."""
     largest = st.guarantee.largest
     if largest is None or st.guarantee.notion != "metric":
         return ""
     some = np.concatenate([x[np.isfinite(x)] for x in (st.wide, st.apart)])
     if not len(some):
         return "no two words are compared, so the largest distance could not be checked."
-    found, text = float(some.max()), st.words[0] if st.words else ""
-    if found > largest * (1 + TOLERANCE) + TOLERANCE:
-        message = f"Two words are {found:.6g} apart, but the stated largest distance is {largest:.6g}."
+    most, text = float(some.max()), st.words[0] if st.words else ""
+    if most > largest * (1 + TOLERANCE) + TOLERANCE:
+        message = f"Two words are {most:.6g} apart, but the stated largest distance is {largest:.6g}."
         raise _field_breach("largest", message, text)
-    # Of a large vocabulary a bound may be stated, which is at most twice the distance.
-    if st.m.by_word is not None and len(st.wide) == len(st.every) and largest > 2 * found * (1 + TOLERANCE) + TOLERANCE:
-        message = f"No two words are more than {found:.6g} apart, but {largest:.6g} is stated."
+    # For a large vocabulary, a bound of at most twice the distance may be stated.
+    if st.m.by_word is not None and len(st.wide) == len(st.every) and largest > 2 * most * (1 + TOLERANCE) + TOLERANCE:
+        message = f"No two words are more than {most:.6g} apart, but {largest:.6g} is stated."
         raise _field_breach("largest", message, text)
     return ""
 
 
 def check_group(st: Statement) -> str:
-    """Check that groups are groups: alike both ways, and with whatever is alike; and as large as a number in their
-    name."""
+    """Check that groups are symmetric and transitive, and as large as a number in their name."""
     if st.guarantee.notion != "group" or not st.words:
         return ""
     alike = np.isfinite(st.apart) | np.eye(len(st.words), dtype=bool)
@@ -156,7 +153,7 @@ def check_group(st: Statement) -> str:
 
 
 def check_among(st: Statement) -> str:
-    """Something is named where a draw depends on what is public of its text."""
+    """Check that the guarantee names a condition if a draw depends on the public part of its text."""
     m = st.m
     if st.guarantee.among or m.public_prior is None:
         return ""

@@ -1,8 +1,8 @@
-"""Every field of a guarantee, recomputed from the stated distributions or, where there are none, from rewrites.
+"""Every field of a guarantee, recomputed from the stated distributions or, without these, from rewrites.
 
 ``CHECKERS`` has one function for each field of :class:`~dptext_core.privacy.guarantee.Guarantee`. A checker raises
-Breach where the field contradicts what the mechanism does, and returns why the field could not be checked, a clause
-that ends with a full stop; "" where it could.
+Breach if the field contradicts the mechanism. Otherwise it returns why the field could not be checked, a clause that
+ends with a full stop, or "" if it was checked.
 """
 
 from __future__ import annotations
@@ -25,61 +25,61 @@ from .shapes import check_adjacency
 from .statement import NAME, Column, Statement, name, statement
 
 Checker = Callable[[Statement], str]
-#: Repetitions of one word in a text whose guarantee counts it once, and rewrites of that text.
+#: Number of repetitions of one word in a text whose guarantee counts it once, and of rewrites of that text.
 TIMES, REPEATED = 4, 12
-_NEVER = -1e300  # stands for −∞, so that two of them differ by 0
+_NEVER = -1e300  # replaces −∞, so that two of them differ by 0
 
 
 def guarantee_of_outputs(subject: Subject) -> Check | None:
-    """:func:`stated_guarantee` of a mechanism of which whole outputs are looked at, before they are."""
+    """Check :func:`stated_guarantee` before whole outputs are tested."""
     return None if has_alignment(subject.m) else every_field(subject)
 
 
 def stated_guarantee(subject: Subject) -> Check | None:
-    """Each field of the guarantee against what the mechanism does; None where whole outputs are looked at."""
+    """Check each field of the guarantee against the mechanism; None if whole outputs are tested."""
     return every_field(subject) if has_alignment(subject.m) else None
 
 
 def every_field(subject: Subject) -> Check | None:
-    """Each field of the guarantee; None where a claim of the caller's stands in its place."""
+    """Check each field of the guarantee; None if the caller's claim replaces it."""
     if subject.claim is not None:
         return None
     guarantee = subject.guarantee
     names = ("reason", "seeded", "never", "loaded") if guarantee.notion == "none" else tuple(CHECKERS)
-    seen, before = statement(subject), subject.rewriter.n
+    st, before = statement(subject), subject.rewriter.n
     unclear: list[str] = []
     for field in names:
         subject.meter.task.check()
         try:
-            reason = CHECKERS[field](seen)
+            reason = CHECKERS[field](st)
         except Breach as breach:
             return Check(NAME, "refuted", f"The field {field} of the guarantee.", breach.reason, breach.witness)
         if reason:
             unclear.append(reason)
-    draws = subject.rewriter.n - before + len(seen.results)
-    compared = sum(len(c.probes) for c in seen.columns)
+    draws = subject.rewriter.n - before + len(st.results)
+    compared = sum(len(c.probes) for c in st.columns)
     looked = (
-        f"{len(names)} fields of the guarantee of {len(seen.texts)} texts, recomputed from {compared} stated "
+        f"{len(names)} fields of the guarantee of {len(st.texts)} texts, recomputed from {compared} stated "
         f"distributions and {draws:,} rewrites: they agree."
     )
     if unclear:
-        return Check(NAME, "not looked at", "", unclear[0], draws=draws)
+        return Check(NAME, "not tested", "", unclear[0], draws=draws)
     blind = "a field of the guarantee that is wrong for other texts only"
     return Check(NAME, "tested", looked, blind=blind, draws=draws)
 
 
-def _field_breach(field: str, text: str, told: str, other: str | None = None) -> Breach:
+def _field_breach(field: str, text: str, details: str, other: str | None = None) -> Breach:
     reason = f"the field {field} of the guarantee does not match the mechanism."
-    return Breach(text, told, reason, other=other)
+    return Breach(text, details, reason, other=other)
 
 
 def _exceeds(a: float, b: float) -> bool:
-    """Whether ``a`` is larger than ``b`` beyond rounding."""
+    """Return whether ``a`` is larger than ``b`` beyond rounding."""
     return a > b + TOLERANCE * max(1.0, abs(b))
 
 
 def _each(g: Guarantee) -> tuple[float, ...]:
-    """ε of every draw."""
+    """Return the ε of every draw."""
     return g.spent or (g.epsilon,) * g.draws
 
 
@@ -87,8 +87,8 @@ def _each(g: Guarantee) -> tuple[float, ...]:
 
 
 def _differences(column: Column) -> tuple[np.ndarray, np.ndarray]:
-    """Of each two distributions the largest ln of a ratio and the width of all of them, each per unit of distance,
-    float64 (n, n), −1 where two are not compared."""
+    """Return the largest log-ratio and the width of all log-ratios of each two distributions, per unit of distance.
+    float64 (n, n), −1 if two are not compared."""
     x = np.maximum(column.log_p, _NEVER)
     most, width = (np.full(column.apart.shape, -1.0) for _ in range(2))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -103,7 +103,7 @@ def _differences(column: Column) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_notion(st: Statement) -> str:
-    """Return a pure or approximate guarantee compares any two words."""
+    """Check that a pure or approximate guarantee compares any two words."""
     if st.guarantee.notion in ("pure", "approx") and len(st.words) > 1:
         left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
         if len(left_out):
@@ -114,10 +114,10 @@ def check_notion(st: Statement) -> str:
 
 
 def check_epsilon(st: Statement) -> str:
-    """No stated distribution loses more than ε, and no piece spends more."""
+    """Check that no stated distribution loses more than ε, and that no part spends more."""
     g = st.guarantee
     for t, r in st.results:
-        # A piece may take several draws, where the guarantee counts more of them than there are pieces.
+        # A part may take several draws if the guarantee counts more draws than there are parts.
         more = t.guarantee.draws - sum(u.drawn for u in r.units) if t.guarantee.expected is None else 0
         most = t.guarantee.epsilon * (1 + max(0, more))
         if (spent := max((u.epsilon for u in r.units), default=0.0)) > most * (1 + TOLERANCE):
@@ -135,7 +135,7 @@ def check_epsilon(st: Statement) -> str:
 
 
 def check_delta(st: Statement) -> str:
-    """Two stated distributions differ by no more than δ at ε."""
+    """Check that two stated distributions differ by at most δ at ε."""
     g = st.guarantee
     if g.notion == "approx":
         for column in st.columns:
@@ -152,7 +152,7 @@ def check_delta(st: Statement) -> str:
 
 
 def check_bounded_range(st: Statement) -> str:
-    """Return the log-ratios of two stated distributions lie in an interval of length ε."""
+    """Check that the log-ratios of two stated distributions lie in an interval of length ε."""
     g = st.guarantee
     if not g.bounded_range:
         return ""
@@ -175,7 +175,7 @@ def check_bounded_range(st: Statement) -> str:
 
 
 def check_unit(st: Statement) -> str:
-    """Equal words share one draw where the guarantee counts them once."""
+    """Check that equal words share one draw if the guarantee counts them once."""
     m = st.m
     if not st.guarantee.unit:
         raise _field_breach("unit", st.texts[0].text, "The guarantee does not say what one draw protects.")
@@ -199,7 +199,7 @@ def check_unit(st: Statement) -> str:
 
 
 def check_draws(st: Statement) -> str:
-    """Each word that is drawn by looking at it, and each piece that spends, is counted."""
+    """Check that every draw that depends on its word, and every part that spends ε, is counted."""
     for t in st.texts:
         pieces = max((sum(u.drawn and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
         if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
@@ -209,7 +209,7 @@ def check_draws(st: Statement) -> str:
 
 
 def check_total(st: Statement) -> str:
-    """Return the total is at least what the draws spend together: as stated, and in every rewrite."""
+    """Check that the total is at least the sum over the draws, as stated and in every rewrite."""
     for t in st.texts:
         g = t.guarantee
         spent = [("its draws", math.fsum(_each(g))), ("draws of the largest ε", g.epsilon * g.draws * (not g.spent))]
@@ -222,7 +222,7 @@ def check_total(st: Statement) -> str:
 
 
 def check_expected(st: Statement) -> str:
-    """Return the expected total is between 0 and the worst case, and near the mean of what rewrites spend."""
+    """Check that the expected total is between 0 and the worst case, and near the mean of the rewrites."""
     for t in st.texts:
         g = t.guarantee
         if g.expected is None:
@@ -242,7 +242,7 @@ def check_expected(st: Statement) -> str:
 
 
 def check_spent(st: Statement) -> str:
-    """One ε for each draw, none below what its place loses; a word that spends nothing is not looked at."""
+    """Check that each draw has an ε that is at least its loss, and that a word without ε does not affect its output."""
     for t in st.texts:
         g = t.guarantee
         if not g.spent:
@@ -273,11 +273,11 @@ def _losses_are_spent(st: Statement) -> None:
                 raise _field_breach("spent", t.text, message)
 
 
-# --- what is not a number
+# --- fields without numbers
 
 
 def check_exposed(st: Statement) -> str:
-    """Something is named wherever a rewrite shows more than drawn words."""
+    """Check that something is listed as not protected if a rewrite shows more than sampled words."""
     for t, r in st.results:
         shown = st.m.alignment is not None or any(p.origin == "copied" for p in r.releases)
         if shown and r.text.strip() and not t.guarantee.exposed:
@@ -290,7 +290,7 @@ def check_exposed(st: Statement) -> str:
 
 
 def check_reason(st: Statement) -> str:
-    """Where there is no guarantee, it is said why."""
+    """Check that a missing guarantee has a reason."""
     g = st.guarantee
     if (g.notion == "none") != bool(g.reason):
         text = st.texts[0].text if st.texts else ""
@@ -299,7 +299,7 @@ def check_reason(st: Statement) -> str:
 
 
 def check_seeded(st: Statement) -> str:
-    """Results with a seed say so, and nothing else does."""
+    """Check that exactly the results with a seed are marked as seeded."""
     for t, r in st.results:
         if t.guarantee.seeded or r.guarantee.seeded != (r.seed is not None):
             message = f"A rewrite of {name(t.text)} with the seed {r.seed} has seeded = {r.guarantee.seeded}."
@@ -310,15 +310,15 @@ def check_seeded(st: Statement) -> str:
 def _check_count(field: str, st: Statement) -> str:
     wanted = st.m.never.counts()[field]
     for t in st.texts:
-        if (own := getattr(t.guarantee, field)) != wanted:
+        if (stated := getattr(t.guarantee, field)) != wanted:
             message = (
-                f"{wanted:,} words are on the blocklist, but the guarantee of {name(t.text)} says {own:,}."
+                f"{wanted:,} words are on the blocklist, but the guarantee of {name(t.text)} says {stated:,}."
             )
             raise _field_breach(field, t.text, message)
     return ""
 
 
-#: One checker for each field.
+#: One checker per field.
 CHECKERS: dict[str, Checker] = {
     "notion": check_notion,
     "epsilon": check_epsilon,

@@ -1,4 +1,4 @@
-"""What an audit looks at: words and texts of its own, and the distribution of every word drawn in them."""
+"""The inputs of an audit: default words and texts, and the distribution of every sampled word in them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from ..privacy.sampling import NoiseStream
 from ..support.task import UNWATCHED, Task
 from .rules import OURS, flat
 
-#: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
+#: Maximum number of inputs of one audit: their log-probabilities are in memory together, 0.17 MB each over 21,719
+#: words.
 MAX_INPUTS = 1000
-#: Words looked at by default; of mechanisms without a closed form, whose every draw is made.
+#: Default number of words; and without a closed form, where every draw is computed.
 WORDS, NOISY_WORDS = 200, 8
 
-#: Contexts for language models: written for this program.
+#: Contexts for language models, written for this project.
 TEXTS = (
     "My doctor in Lisbon changed the dose because the old one made me sick.",
     "She sold the blue car and paid her student loan with the money.",
@@ -35,8 +36,8 @@ TEXTS = (
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """One distribution that the audit looks at. prepared, index: where it came from; alone: nothing else is drawn.
-    after: the places and words that were released before it."""
+    """One distribution that the audit compares. prepared, index: its origin. alone: whether nothing else is sampled.
+    after: the places and words released before it."""
 
     text: str
     at: str | None
@@ -49,18 +50,18 @@ class Probe:
 
 
 class MissingDistribution(str):
-    """Why a word that is drawn has no distribution to look at."""
+    """The reason why a sampled word has no usable distribution."""
 
     __slots__ = ()
 
 
 def inputs_without_statement(skipped: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Of the inputs that are left out those that are drawn, with why nothing is stated of them."""
+    """Return the skipped inputs that are sampled, with the reason why they have no stated distribution."""
     return [(word, why) for word, why in skipped if isinstance(why, MissingDistribution)]
 
 
 class Meter:
-    """Progress in thousandths, which never goes back, and the place where a wish to stop is seen."""
+    """Progress in thousandths, which never decreases; also checks for cancellation."""
 
     def __init__(self, task: Task = UNWATCHED):
         self._told, self.task, self._most = task, task.quiet, 0.0
@@ -72,9 +73,9 @@ class Meter:
 
 
 def default_inputs(m: Mechanism) -> list[str]:
-    """Words spread over the public frequencies, each with a near one; short texts for language models.
+    """Return words spread over the public frequencies, each with a near one; short texts for language models.
 
-    Where the promise compares draws in the same public context only, texts that differ in drawn words alone.
+    If the guarantee only compares draws in the same public context, the texts differ only in sampled words.
     """
     if m.by_word is not None:
         return default_words(m)
@@ -86,14 +87,14 @@ def default_inputs(m: Mechanism) -> list[str]:
 
 
 def exchange_words(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: int = 4) -> list[str]:
-    """Return a text and n − 1 more with other words in its drawn places: words of other texts and likely outputs, as
-    far as the promise makes them alike to the original ones."""
+    """Return a text and n − 1 variants with other sampled words: words of other texts and likely outputs, if the
+    guarantee compares them with the original ones."""
     pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in drawn_tokens(m, p)))
     places, tokens = drawn_tokens(m, prepared), prepared.document.tokens
     choices: list[list[str]] = []
     for j, i in enumerate(places):
         word = tokens[i].text.lower()
-        # Other places begin elsewhere, so that a text does not have one word everywhere.
+        # Each place starts at another word, so that a text does not repeat one word everywhere.
         known = [*pool[7 * j % len(pool) :], *pool[: 7 * j % len(pool)]]
         known += [w.lower() for w, _ in m.distribution(prepared, i).top(12)]
         known = [w for w in dict.fromkeys(known) if w != word and _is_drawn(m, w)]
@@ -110,17 +111,17 @@ def exchange_words(m: Mechanism, prepared: Prepared, others: Sequence[Prepared],
 
 
 def _is_drawn(m: Mechanism, word: str) -> bool:
-    """Whether this is one word, and drawn where it stands."""
+    """Return whether this is one word, and sampled at its place."""
     planned = m.plan(word)
     return len(planned.document.tokens) == 1 and drawn_tokens(m, planned) == (0,)
 
 
 def default_words(m: Mechanism, n: int | None = None) -> list[str]:
-    """About n words of the vocabulary, the same ones each time: half spread over the public frequencies (half of them
-    by rank, half by its logarithm), and for each the likeliest output that the promise makes alike to it.
+    """Return about n words of the vocabulary, always the same ones.
 
-    Words that stay as they are and words that the promise does not cover are left out. Words that are drawn and of
-    which no chances are stated are there: of them an audit cannot tell.
+    Half are spread over the public frequencies (half by rank, half by its logarithm). The other half are the most
+    likely outputs of these that the guarantee compares with them. Words that are kept or not covered are excluded.
+    Sampled words without stated probabilities are included: an audit is inconclusive about them.
     """
     by_word = m.by_word
     if by_word is None:
@@ -142,19 +143,19 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     chosen: dict[str, None] = {}
     for probe in probes[::step][: max(1, n // 2)]:
         chosen[probe.word] = None
-        # Of an estimate the likeliest outputs are not the same in every process: the nearest words are.
+        # The most likely outputs of an estimate differ between processes; the nearest words do not.
         likely = probe.d.top(12) if probe.d.draws is None else by_word.space.neighbours(probe.word, 12)
         near = [w for w, _ in likely if w in known and w.casefold() != probe.word.casefold()]
         apart = m.audit_support.distances([probe.word, *near])[0, 1:]
         covered_too = [w for w, d in zip(near, apart, strict=True) if np.isfinite(d)]
         chosen |= dict.fromkeys((covered_too or near)[:1])
-    # Where outputs are no words, or few are alike: more of those that are spread.
+    # If outputs are no words, or few are comparable: more words spread over the frequencies.
     chosen |= dict.fromkeys([p.word for p in probes][: n - len(chosen)])
     return _without_kept(m, [*chosen, *(word for word, _ in inputs_without_statement(skipped))])
 
 
 def _without_kept(m: Mechanism, words: Sequence[str]) -> list[str]:
-    """Those of the words that are not kept as they are."""
+    """Return the words that are not kept."""
     probes, skipped = probes_of(m, words, Meter())
     return [*(p.word for p in probes), *(word for word, _ in inputs_without_statement(skipped))]
 
@@ -172,7 +173,7 @@ def _by_frequency(by_word: WordByWord) -> list[str]:
     from ..words import word_space
 
     words = list(by_word.vocabulary.words)
-    if hasattr(by_word.vocabulary, "counts"):  # a word space: in that order already
+    if hasattr(by_word.vocabulary, "counts"):  # a word space is already in that order
         return words
     known = word_space("minilm")
     rank = [i if (i := known.index(w)) is not None else len(known) for w in words]
@@ -182,12 +183,11 @@ def _by_frequency(by_word: WordByWord) -> list[str]:
 def probes_of(
     m: Mechanism, inputs: Sequence[str | Prepared], meter: Meter
 ) -> tuple[list[Probe], list[tuple[str, str]]]:
-    """Return the distribution of every drawn word of the inputs, and the inputs where nothing is drawn with the
-    reason."""
+    """Return the distribution of every sampled word, and the inputs without one, with the reason."""
     probes: list[Probe] = []
     skipped: list[tuple[str, str]] = []
     given, alone = list(inputs), 0
-    # NumPy's loops over a whole vocabulary leave the other core to another word.
+    # NumPy's loops over a whole vocabulary leave the other core free for another word.
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         while given:
             block = given[:1] if alone else _prepare_together(m, given)
@@ -201,13 +201,13 @@ def probes_of(
                 meter.task.check()
                 return _look(m, prepared, i)
 
-            # The first one works out what all of a prepared text share.
-            found = [look(i) for i in range(min(1, len(tokens)))]
-            found += pool.map(look, range(1, len(tokens)))
-            if len(block) > 1 and all(isinstance(d, MissingDistribution) for d in found):
-                alone = len(block)  # one of them may take the others with it
+            # The first one computes what all of a prepared text share.
+            looks = [look(i) for i in range(min(1, len(tokens)))]
+            looks += pool.map(look, range(1, len(tokens)))
+            if len(block) > 1 and all(isinstance(d, MissingDistribution) for d in looks):
+                alone = len(block)  # one of them may make the others fail
                 continue
-            for i, d in enumerate(found):
+            for i, d in enumerate(looks):
                 if not isinstance(d, str):
                     inside = len(block) == 1 < len(tokens)
                     name = prepared.text if len(block) == 1 else str(block[i])
@@ -217,8 +217,8 @@ def probes_of(
                     skipped.append((str(block[i]), d))
                 elif isinstance(d, MissingDistribution) and len(tokens) > 1:
                     skipped.append((tokens[i].text, d))
-            if len(block) == 1 and all(isinstance(d, str) for d in found):
-                why = found[-1] if found else "there is no word in it"
+            if len(block) == 1 and all(isinstance(d, str) for d in looks):
+                why = looks[-1] if looks else "there is no word in it"
                 skipped.append((prepared.text, why))  # type: ignore[arg-type]
             given = given[len(block) :]
             meter.at(0.4 * (1 - len(given) / len(inputs)))
@@ -226,8 +226,8 @@ def probes_of(
 
 
 def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, meter: Meter) -> list[Probe]:
-    """Return the same words where others were released before them: for all texts with one public context the same
-    ones, those of one rewrite of the first of them. Empty where a draw does not depend on what was released."""
+    """Return the same words, given earlier releases from one rewrite of the first text of each public context. Empty if
+    draws do not depend on earlier releases."""
     out: list[Probe] = []
     if m.likelihood is None:
         return out
@@ -249,7 +249,7 @@ def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, met
 
 
 def _prepare_together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:
-    """Return the next inputs that can be prepared together: single words of a mechanism that looks at words one by
+    """Return the next inputs that can be prepared together: single words of a mechanism that samples words one by
     one."""
     if m.by_word is None or isinstance(given[0], Prepared):
         return given[:1]
@@ -264,7 +264,7 @@ def _prepare_together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence
 
 
 def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
-    """Return the distribution of token i, or why there is none: Unstated where it is drawn."""
+    """Return the distribution of token i, or the reason why there is none; MissingDistribution if it is sampled."""
     row = None if m.by_word is None else m.by_word.token_row(prepared, i)
     try:
         distribution = m.distribution(prepared, i)
@@ -276,7 +276,7 @@ def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
         )
     except OURS:
         raise
-    except Exception as error:  # the mechanism's, at this word alone
+    except Exception as error:  # the mechanism's error, for this word alone
         if row is None:
             raise
         return MissingDistribution(f"it has no usable distribution ({type(error).__name__}: {flat(str(error))})")

@@ -1,12 +1,13 @@
-"""Noise that is stated of what a text is written from, held against what is written.
+"""Test the stated noise of a latent mechanism against its rewrites.
 
-Two public texts, as far apart as such noise makes them, are rewritten often. A classifier learns from one half of the
-rewrites to tell by their words which text one was made of, and is applied to the other half: it says "first" of the
-first text with a chance TPR and of the second with FPR, both bounded by Clopper and Pearson. Whatever it looks at, (ε,
-δ)-DP needs TPR ≤ e^ε·FPR + δ and 1 − FPR ≤ e^ε·(1 − TPR) + δ, for the ε that the noise makes of these two texts
-(``latent_loss``), and TPR − FPR is at most the total variation of the noise around the two (``latent_advantage``). This
-is looked at with small ε, where noise that is missing or too small shows: at one where outputs hardly differ at all,
-and, where the total variation is stated, at the one where it is ADVANTAGE.
+Two public texts, as far apart as the noise distinguishes them, are rewritten many times. A classifier learns from the
+words of one half of the rewrites which text is the original, and is applied to the other half. It says "first" for the
+first text with probability TPR and for the second with FPR, both bounded by Clopper and Pearson. For any classifier,
+(ε, δ)-DP requires TPR ≤ e^ε·FPR + δ and 1 − FPR ≤ e^ε·(1 − TPR) + δ, with the ε of the noise for these two texts
+(``latent_loss``). TPR − FPR is at most the total variation of the noise between the two (``latent_advantage``).
+
+The tests use small ε, at which missing or insufficient noise shows: one at which outputs hardly depend on the text,
+and, if the total variation is stated, the one at which it is ADVANTAGE.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from .release_statistics import LEVEL, noise_of, with_epsilon, with_small_epsilo
 from .report import Check, Witness, format_share
 
 NAME = "noise behind a text"
-#: Rewrites of each text at each ε; of mechanisms that take long for one.
+#: Number of rewrites of each text at each ε; and for slow mechanisms.
 DRAWS, SLOW_DRAWS = 300, 100
-#: What the stated noise lets a test do at the ε where less noise is looked for.
+#: The advantage that the stated noise allows at the ε of the test for insufficient noise.
 ADVANTAGE = 0.15
 _WORD = re.compile(r"\w+")
-#: Texts to choose from, beside those of the audit.
+#: More texts to choose from, besides those of the audit.
 _TEXTS = (
     *TEXTS,
     "",
@@ -45,7 +46,7 @@ _TEXTS = (
 
 
 def behind_a_text(subject: Subject) -> Check | None:
-    """Rewrites of two texts against the noise that is stated between them."""
+    """Test rewrites of two texts against the noise that is stated between them."""
     m = subject.m
     prepared = [m.prepare(t, task=subject.meter.task) for t in _TEXTS]
     losses = {
@@ -57,20 +58,20 @@ def behind_a_text(subject: Subject) -> Check | None:
     one, other = (prepared[i] for i in max(known, key=lambda pair: known[pair]))
     n = SLOW_DRAWS if m.slow_to_prepare and not subject.thorough else DRAWS
     stream = subject.stream.at(NAME)
-    # Tests at each ε: two sides of the promise, and the advantage.
+    # Tests at each ε: two sides of the guarantee, and the advantage.
     at = _epsilons(m, one, other)
     level = LEVEL / (3 * len(at))
     looked, least, draws = [], [], 0
     for k, epsilon in enumerate(at):
         subject.meter.at(0.9 + 0.02 * k)
         mine = with_epsilon(m, epsilon)
-        found = [subject.rewriter.fresh(mine, p, n, noise_of(stream, k, j)) for j, p in enumerate((one, other))]
+        rewrites = [subject.rewriter.fresh(mine, p, n, noise_of(stream, k, j)) for j, p in enumerate((one, other))]
         draws += 2 * n
         loss = mine.audit_support.latent_loss(one, other)
         delta = max(mine.guarantee(p).total_delta for p in (one, other))
         advantage = mine.audit_support.latent_advantage(one, other)
         half = n // 2
-        tpr, fpr = told_apart([r[:half] for r in found], [r[half:] for r in found])
+        tpr, fpr = told_apart([r[:half] for r in rewrites], [r[half:] for r in rewrites])
         shown = lower_bound(tpr, fpr, n - half, level, delta)
         gap = float(lower_limit(tpr, n - half, level)) - float(upper_limit(fpr, n - half, level))
         looked.append(f"{n:,} rewrites of each at ε = {epsilon:.3g}")
@@ -106,12 +107,11 @@ def behind_a_text(subject: Subject) -> Check | None:
 
 
 def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
-    """Return a very small ε, and that at which a test has the stated advantage ADVANTAGE; at most that of the
-    mechanism."""
-    own = float(m.config.epsilon)
+    """Return a very small ε, and the one with the stated advantage ADVANTAGE; at most that of the mechanism."""
+    epsilon = float(m.config.epsilon)
     out = [float(with_small_epsilon(m).config.epsilon)]
     if m.audit_support.latent_advantage(a, b) is not None:
-        low, high = out[0], own
+        low, high = out[0], epsilon
         for _ in range(40):
             middle = math.sqrt(low * high)
             value = with_epsilon(m, middle).audit_support.latent_advantage(a, b)
@@ -121,18 +121,18 @@ def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
 
 
 def told_apart(first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequence[RewriteResult]]) -> tuple[int, int]:
-    """Learns from the first half of the rewrites of two texts, and says of how many of the second half of each that
-    they are rewrites of the first text."""
-    seen = [Counter(f for r in results for f in features(r.text)) for results in first]
-    whole = [len(results) for results in first]
+    """Learn from the first half of the rewrites of two texts, and count the second halves' rewrites classified as the
+    first text."""
+    counts = [Counter(f for r in results for f in features(r.text)) for results in first]
+    numbers = [len(results) for results in first]
 
     def score(text: str) -> float:
         return sum(
-            math.log((seen[0][f] + 0.5) / (whole[0] + 1)) - math.log((seen[1][f] + 0.5) / (whole[1] + 1))
+            math.log((counts[0][f] + 0.5) / (numbers[0] + 1)) - math.log((counts[1][f] + 0.5) / (numbers[1] + 1))
             for f in features(text)
         )
 
-    # The threshold that tells the first half apart best, with each score among the others.
+    # The best threshold for the first half, with each score relative to the others.
     scores = sorted([(score(r.text), 1) for r in first[0]] + [(score(r.text), -1) for r in first[1]])
     best, cut, right = 0, 0.0, 0
     for value, side in reversed(scores):
@@ -143,15 +143,15 @@ def told_apart(first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequen
 
 
 def features(text: str) -> set[str]:
-    """Return what of a text is counted: the whole, its words, its neighbouring words and how many there are."""
+    """Return the features of a text: the whole text, its words, its word pairs, and their number."""
     words = _WORD.findall(text.casefold())
     pairs = {f"{a} {b}" for a, b in pairwise(words)}
     return {f"= {text}", f"# {len(words)}", *words, *pairs}
 
 
 def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) -> float:
-    """Return a lower bound of ε between two texts, of each of which n rewrites were looked at; 0 where they show none.
-    Each of the two sides is wrong with a chance of at most 2·level."""
+    """Return a lower bound of ε between two texts from n rewrites of each; 0 if there is none. Each of the two sides is
+    wrong with probability at most 2·level."""
     value = 0.0
     for hits, others in ((tpr, fpr), (n - fpr, n - tpr)):
         low, high = float(lower_limit(hits, n, level)) - delta, float(upper_limit(others, n, level))
@@ -161,8 +161,7 @@ def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) ->
 
 
 def _smallest_share(n: int, level: float, loss: float, delta: float, advantage: float | None) -> float:
-    """Return the smallest share of rewrites that name their text for certain, of the rest none, that is refuted with a
-    chance of 95%."""
+    """Return the smallest share of rewrites with certain identification that is refuted with probability 95%."""
 
     def refuted(hits: int) -> bool:
         if lower_bound(hits, 0, n, level, delta) > loss:

@@ -1,9 +1,9 @@
-"""Long texts: what is drawn late in a text, and just beyond the windows of models.
+"""Test long texts: samples late in a text, and just beyond the windows of models.
 
-A text of several hundred tokens is rewritten a few times with a small ε. Wherever words stay more often than stated (in
-one token, in some that stand together, from some token on) refutes. Mechanisms whose draws need a model get a long
-text of words that they keep, with drawn ones between them: early, around the ends of usual windows, late and last.
-Others get shorter ones, too, and the given texts as they are: what shows only at some length of a text.
+A text of several hundred tokens is rewritten a few times with a small ε. The test refutes if words are unchanged more
+often than stated at any place: at one token, in a block of tokens, or from some token on. If draws need a model, the
+text has kept words with sampled ones between them: early, around the ends of common window sizes, late and last. Other
+mechanisms also get shorter texts, and the given texts, to find leaks at particular lengths.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from .report import NOR, Check, Witness, format_share
 from .rules import flat
 
 NAME = "long texts"
-#: Tokens of a long text; drawn words that repeat in it, where equal words are drawn anew.
+#: Number of tokens of a long text, and of its repeated sampled words if equal words are sampled separately.
 LONG, REPEATED = 700, 24
-#: Rewrites, of mechanisms whose draws cost next to nothing and of others.
+#: Number of rewrites, for mechanisms with cheap draws and for others.
 CHEAP, COSTLY = 12, 4
-#: Where the drawn words of a text for models stand: around 128, 256 and 512 word pieces, which fill usual windows.
+#: Positions of the sampled words of a text for models: around 128, 256 and 512 word pieces, the common window sizes.
 PLACES = (0, 1, *range(124, 134), *range(252, 266), 300, 301, 400, 508, 509, 510, 516, 517, 640, 698, 699)
-#: Tokens of shorter texts, which are rewritten so many times, and of given ones together.
+#: Numbers of tokens of shorter texts, their number of rewrites, and the number of tokens of all given texts.
 LENGTHS, TIMES, GIVEN = (6, 10, 16, 26, 40, 64, 100, 160, 250, 400), 2, 400
-#: Long texts of which one is guessed.
+#: Number of long texts in a guess.
 GUESSED = 20
-#: Tokens that are looked at together.
+#: Number of tokens that are tested together.
 _BLOCK = 16
 
 
 def in_long_texts(subject: Subject) -> Check | None:
-    """Return what is drawn at every place of a text of LONG tokens."""
+    """Test the samples at every place of a text of LONG tokens."""
     m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
     if has_alignment(m):
@@ -85,8 +85,8 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
         words = drawn_words(m, given, len(PLACES), stream.at("words"), meter)
         if not words:
             return None
-        kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
-        tokens = shuffle(kept * LONG, stream.at("kept"))[:LONG]
+        stop = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
+        tokens = shuffle(stop * LONG, stream.at("kept"))[:LONG]
         for place, word in zip(PLACES, words * len(PLACES), strict=False):
             tokens[place] = word
         times = COSTLY
@@ -95,36 +95,36 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     rewriter = subject.rewriter
     results = [rewriter.one(m, prepared, noise_of(stream, k)) for k in range(times // 2)]
     results += rewriter.fresh(m, prepared, times - times // 2, noise_of(stream, times))
-    own = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
-    seen = [s for r in results for s in reader.read(own, r)]
+    text_prepared = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
+    draws = [s for r in results for s in reader.read(text_prepared, r)]
     return _judge(
-        m, text, seen, times, [(t, _observe_text(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
+        m, text, draws, times, [(t, _observe_text(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
     )
 
 
 def _given_texts(subject: Subject) -> list[str]:
-    """Return the first given texts of several words, whole."""
-    texts, left = list[str](), GIVEN
+    """Return the first complete given texts of several words."""
+    texts, room = list[str](), GIVEN
     for given in subject.inputs:
         text = given if isinstance(given, str) else given.text
-        if (n := len(text.split())) > 1 and n <= left:
+        if (n := len(text.split())) > 1 and n <= room:
             texts.append(text)
-            left -= n
+            room -= n
     return texts
 
 
 def _observe_text(
     subject: Subject, m: Mechanism, text: str, reader: ReleaseReader, stream: NoiseStream
 ) -> list[ObservedDraw]:
-    """Return what was drawn in some rewrites of a text."""
+    """Return the draws of some rewrites of a text."""
     prepared = m.prepare(text, task=subject.meter.task)
     results = [subject.rewriter.one(m, prepared, noise_of(stream, k)) for k in range(TIMES)]
     return [s for r in results for s in reader.read(prepared, r)]
 
 
 def _worst_span(places: np.ndarray, hits: np.ndarray, chances: np.ndarray) -> tuple[tuple[float, int, int], int]:
-    """Return the tokens at which most came through, with the chance of so many; and how many such stretches were
-    compared: single tokens, blocks, and all from a block on."""
+    """Return the span with the most unlikely number of unchanged words and its p-value, and the number of compared
+    spans. Spans are single tokens, blocks, and everything from a block on."""
     last = int(places.max())
     spans = {(p, p + 1) for p in places.tolist()}
     spans |= {(p // _BLOCK * _BLOCK, p // _BLOCK * _BLOCK + _BLOCK) for p in places.tolist()}
@@ -140,15 +140,15 @@ def _worst_span(places: np.ndarray, hits: np.ndarray, chances: np.ndarray) -> tu
 def _judge(
     m: Mechanism,
     text: str,
-    seen: Sequence[ObservedDraw],
+    draws: Sequence[ObservedDraw],
     times: int,
     others: Sequence[tuple[str, Sequence[ObservedDraw]]] = (),
 ) -> Check | None:
-    """others: further texts, and what was drawn in them, each of which counts as one."""
-    if not seen:
+    """Return the result of the check. others: more texts with their draws, each of which counts as one comparison."""
+    if not draws:
         return None
-    places = np.array([s.place for s in seen])
-    hits, chances = np.array([s.hit for s in seen]), np.array([s.chance for s in seen])
+    places = np.array([s.place for s in draws])
+    hits, chances = np.array([s.hit for s in draws]), np.array([s.chance for s in draws])
     last = int(places.max())
     best, tests = _worst_span(places, hits, chances)
     level = LEVEL / (tests + len(others))
@@ -165,7 +165,7 @@ def _judge(
         )
         witness = Witness.of_rule(message, flat(text))
         reason = "words of long texts are unchanged more often than stated."
-        return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
+        return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(draws))
     for other, some in others:
         hit, stated = sum(s.hit for s in some), np.array([s.chance for s in some])
         if hit and too_many(hit, stated) < level:
@@ -175,7 +175,7 @@ def _judge(
             )
             reason = "words of texts of this length are unchanged more often than stated."
             witness = Witness.of_rule(message, flat(other))
-            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
+            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(draws))
     mean = float(chances.mean())
     single = least_share(times, mean, level)
     late = int((places >= last - _BLOCK).sum())
@@ -190,18 +190,18 @@ def _judge(
         looked += f". Texts of {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]} tokens"
         looked += f", and {pluralize(given, 'given text')}" * bool(given) + f", {TIMES} times each"
         blind += f"{NOR}a leak only at lengths between these"
-    n = len(seen) + sum(len(some) for _, some in others)
+    n = len(draws) + sum(len(some) for _, some in others)
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)
 
 
 def _seen_from(x: float | None) -> str:
-    """From which share of draws on a leak is seen, as a verb."""
+    """Return the smallest detectable share of leaking draws, as a verb phrase."""
     return "would not be detected" if x is None else f"is detected if {format_share(x)} of their draws leak"
 
 
 def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
-    """Mechanisms that write a new text: whether words of a long text come through, and whether what is stated of the
-    pieces of two such texts differs by more than the promise allows."""
+    """Test mechanisms that write a new text: whether words of a long text leak, and whether the stated distributions of
+    two such texts differ by more than the guarantee allows."""
     texts = late_texts(m, stream, 2)
     prepared = [m.prepare(t, task=subject.meter.task) for t in texts]
     reader = ReleaseReader(m, subject.meter)
@@ -231,25 +231,25 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
 def _stated_probes(
     m: Mechanism, prepared: Sequence[Prepared], result: RewriteResult, other: RewriteResult
 ) -> list[list[Probe]]:
-    """Return what pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts
-    that it was not made of, else the first ones, before which nothing was drawn."""
-    own = [d for _, d in result.distributions()]
+    """Return stated token distributions under two texts: for all tokens of one rewrite if they are stated for other
+    originals, else for the first tokens."""
+    distributions = [d for _, d in result.distributions()]
     given = None if m.likelihood is None else m.likelihood.given(prepared[1], result)
     if given is None:
         first = other.releases[0].drawn and result.releases[0].drawn if other.releases and result.releases else False
-        given, own = ([other.distribution(0)], own[:1]) if first else ([], [])
+        given, distributions = ([other.distribution(0)], distributions[:1]) if first else ([], [])
     return [
         [Probe(p.text, None, p.text, d, p, i, True) for p, d in zip(prepared, pair, strict=True)]
-        for i, pair in enumerate(zip(own, given, strict=False))
+        for i, pair in enumerate(zip(distributions, given, strict=False))
     ]
 
 
 def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[str]:
-    """Long texts of kept words whose last words alone differ."""
+    """Return long texts of kept words that differ only in their last words."""
     n = TEXTS if n is None else n
     words = public_words(m, 20 * n, stream.at("words"))
-    kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
-    same = " ".join(shuffle(kept * LONG, stream.at("kept"))[: LONG - 20])
+    stop = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
+    same = " ".join(shuffle(stop * LONG, stream.at("kept"))[: LONG - 20])
     return [f"{same} {' '.join(words[20 * k : 20 * k + 20])}" for k in range(n)]
 
 

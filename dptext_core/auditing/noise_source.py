@@ -1,17 +1,17 @@
-"""Where the noise of a release comes from: from the stream that a mechanism is given, and from all of its bits.
+"""Test that the noise of a release comes from the given stream, and from all of its bits.
 
-The guarantee of every release rests on its noise being secret, fresh and fine. Outputs alone do not show that: a
-generator with a fixed seed, or with 65,536 seeds, passes each test of a distribution. So the same text is rewritten
-with streams whose numbers the audit exchanges (``tapped``), and the releases are compared:
+Every guarantee requires noise that is secret, fresh and fine-grained. Outputs alone do not show that: a generator with
+a fixed seed, or with 65,536 seeds, passes any test of a distribution. So the same text is rewritten with streams whose
+numbers the audit exchanges (``tapped``), and the releases are compared:
 
-* elsewhere: the same stream, with a seed or without one, must give the same release, from any instance;
-* numbers: with other numbers under the same name the release must change as it does with another stream, and so it must
-  when only the leading bits change. The chance that a sound mechanism changes in none of them is below 2^−20;
-* bits: between two numbers with different releases there is a boundary, which bisection finds. Where each boundary is a
-  number with at most 32 significant bits, the uniforms are that coarse. A sound mechanism reads 53 or more: each of its
-  boundaries is that round with a chance of 2^−12, and BOUNDARIES of them are looked at;
-* entropy: nothing can be drawn with more entropy than the numbers that were read have;
-* own noise: each word of a mechanism that draws words one by one has numbers that no other word depends on.
+* elsewhere: the same stream, with or without a seed, must give the same release from any instance;
+* numbers: with other numbers under the same name, the release must change as with another stream, also if only the
+  leading bits change. The probability that a correct mechanism changes in none of the trials is below 2^−20;
+* bits: bisection finds a boundary between two numbers with different releases. If each boundary is a number with at
+  most 32 significant bits, the uniforms are that coarse. A correct mechanism reads at least 53 bits: each of its
+  boundaries is that round with probability 2^−12, and BOUNDARIES of them are tested;
+* entropy: the samples cannot have more entropy than the numbers that were read;
+* separate noise: each word of a mechanism that samples words one by one has numbers that affect no other word.
 """
 
 from __future__ import annotations
@@ -35,23 +35,22 @@ from .rules import flat
 from .tapped import EXTENSION, PREFIX, Exchange, Group, Tape, TappedStream
 
 NAME = "source of noise"
-#: Releases that must differ before it counts that others do not, and streams that are tried for it.
+#: Number of releases that must differ before equal ones count, and of streams that are tried for this.
 CHANGES, TRIES = 20, 80
-#: Boundaries that are looked at before uniforms are called coarse; one that is fine ends the search.
+#: Number of boundaries that are tested before uniforms are called coarse; one fine boundary ends the search.
 BOUNDARIES = 24
-#: Significant bits that coarse uniforms have at most; and how much closer a boundary is looked at before it counts as
-#: one of them.
+#: Maximum significant bits of coarse uniforms; and the extra precision before a boundary counts as coarse.
 COARSE, CLOSER = 32, 12
-#: Leading bits of a number of 64, and of a prefix of 32.
+#: Number of leading bits of a 64-bit number, and of a 32-bit prefix.
 TOP, TOP_PREFIX = 24, 12
-#: Words of the text whose entropy is counted, of mechanisms that draw words one by one and of others.
+#: Number of words of the text whose entropy is counted, for mechanisms that sample words one by one and for others.
 WORDS, MODEL_WORDS = 100, 6
-#: Words that must each have noise of their own, and how often the numbers of each group are exchanged.
+#: Number of words that must each have separate noise, and of exchanges of the numbers of each group.
 PLACES, EXCHANGES, MORE = 6, 2, 20
-#: Numbers of a group that are exchanged one by one, at most.
+#: Maximum number of a group's numbers that are exchanged one by one.
 MOST_NUMBERS = 200
 
-#: Numbers that are exchanged: those of a group, or the one at a place of it.
+#: The exchanged numbers: those of a group, or the one at a place of it.
 Unit = tuple[Group, int | None]
 #: More bits than COARSE.
 FINE = 1 << 10
@@ -60,7 +59,8 @@ REPLAY = "releases do not follow from the given noise: the mechanism uses anothe
 
 
 def noise_source(subject: Subject) -> Check | None:
-    """Whether all noise comes from the given stream, and is as fine and as much as what is stated needs."""
+    """Test that all noise comes from the given stream, with the precision and entropy that the stated distributions
+    need."""
     m = new_instance(with_small_epsilon(subject.m))
     stream = subject.stream.at(NAME)
     n = WORDS if m.by_word is not None else MODEL_WORDS
@@ -75,28 +75,28 @@ def noise_source(subject: Subject) -> Check | None:
 
 
 def unseeded(stream: NoiseStream) -> NoiseStream:
-    """Return the stream with the same numbers that does not say that it has a seed: what a private run is given."""
+    """Return the stream with the same numbers but without a declared seed, as in a private run."""
     return NoiseStream.of_key(stream._key)
 
 
 def global_generators() -> dict[str, object]:
     """Return the states of the global generators, by the name of their library."""
-    found: dict[str, object] = {"random": hash(random.getstate())}
+    states: dict[str, object] = {"random": hash(random.getstate())}
     state: Any = np.random.get_state(legacy=False)
-    found["numpy.random"] = (hash(state["state"]["key"].tobytes()), state["state"]["pos"], state["gauss"])
+    states["numpy.random"] = (hash(state["state"]["key"].tobytes()), state["state"]["pos"], state["gauss"])
     if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_rng_state"):
-        found["torch"] = hash(torch.get_rng_state().numpy().tobytes())
-    return found
+        states["torch"] = hash(torch.get_rng_state().numpy().tobytes())
+    return states
 
 
 def generators_read(before: dict[str, object]) -> list[str]:
-    """Return the libraries whose generators were read since then."""
+    """Return the libraries whose generators were read since these states."""
     return [name for name, state in global_generators().items() if before.get(name, state) != state]
 
 
 @dataclass
 class _Releases:
-    """Releases of one mechanism under streams whose numbers are exchanged."""
+    """Releases of one mechanism under streams with exchanged numbers."""
 
     m: Mechanism
     stream: NoiseStream
@@ -105,10 +105,10 @@ class _Releases:
     _others: dict[tuple[int, Group], np.ndarray] = field(default_factory=dict)
 
     def looked(self, words: Sequence[str]) -> Check:
-        """Return the check."""
+        """Return the result of the check."""
         m = self.m
         texts = [" ".join(words[:PLACES]), words[0]]
-        own = f"{len(words)} words"
+        subject_text = f"{len(words)} words"
         if (check := self._elsewhere(texts[:1] * 2)) is not None:
             return check
         prepared = m.prepare(texts[0], task=self.subject.meter.task)
@@ -121,14 +121,14 @@ class _Releases:
             return check
         if m.by_word is not None and (check := self._own(prepared)) is not None:
             return check
-        looked = f"Rewrites of {own} with some or all random numbers exchanged."
+        looked = f"Rewrites of {subject_text} with some or all random numbers exchanged."
         blind = "a weak generator that is seeded with more bits than its draws need"
         if costly:
             blind = "uniforms of few bits, if each draw needs a pass of a model; nor " + blind
         return Check(NAME, "tested", looked, blind=blind, draws=self.draws)
 
     def rewrite(self, text: str | Prepared, stream: NoiseStream, exchange: Exchange | None = None) -> RewriteResult:
-        """One rewrite, whose rules another look holds."""
+        """Return one rewrite; another check tests its rules."""
         self.draws += 1
         tapped = TappedStream.of(stream, Tape(exchange))
         return self.m.rewrite(text, stream=tapped, task=self.subject.meter.task)
@@ -136,8 +136,8 @@ class _Releases:
     # --- elsewhere
 
     def _elsewhere(self, texts: Sequence[str]) -> Check | None:
-        """Return the same numbers give the same release: with a seed and without, by another instance and at another
-        time."""
+        """Check that the same numbers give the same release: with and without a seed, by another instance and at
+        another time."""
         for k, text in enumerate(texts):
             seeded = NoiseStream(1 + k)
             before, first = global_generators(), self.m.rewrite(text, stream=seeded).text
@@ -160,7 +160,7 @@ class _Releases:
     # --- numbers, and their leading bits
 
     def _numbers(self, prepared: Prepared) -> Check | None:
-        """Whether the release follows from the numbers of the stream, and from their leading bits."""
+        """Check that the release depends on the numbers of the stream, and on their leading bits."""
         changed, fixed = 0, {"numbers": 0, "leading bits": 0}
         for k in range(TRIES):
             key = self.stream.at("numbers", k)
@@ -203,7 +203,7 @@ class _Releases:
         return exchange
 
     def _other(self, k: int, group: Group, places: np.ndarray) -> np.ndarray:
-        """Other numbers for these places of a group, the same ones each time; uint64, or uint32 of a prefix."""
+        """Return other numbers for these places of a group, the same ones each time; uint64, or uint32 for a prefix."""
         size = int(places.max(initial=0)) + 1
         known = self._others.get((k, group))
         if known is None or len(known) < size:
@@ -217,7 +217,7 @@ class _Releases:
     # --- entropy
 
     def _entropy(self, prepared: Prepared) -> Check | None:
-        """Return a doubt where more entropy is drawn than was read."""
+        """Return a reason for doubt if the samples have more entropy than the bits that were read."""
         tape = Tape()
         result = self.m.rewrite(prepared, stream=TappedStream.of(self.stream.at("entropy"), tape))
         if result.no_chances:
@@ -229,22 +229,22 @@ class _Releases:
             f"draws with {entropy:,.0f} bits of entropy read {tape.bits} random bits of the noise that the mechanism "
             "is given: it uses another generator, which the audit cannot inspect."
         )
-        return Check(NAME, "not looked at", "", reason, draws=self.draws)
+        return Check(NAME, "not tested", "", reason, draws=self.draws)
 
     # --- coarse uniforms
 
     def _coarse(self, prepared: Prepared) -> Check | None:
-        """Uniforms of few bits: all boundaries between two releases are round numbers."""
-        found = list[int]()
+        """Check for uniforms of few bits, for which all boundaries between two releases are round numbers."""
+        precisions = list[int]()
         for bits in self._boundaries(prepared):
             if bits == FINE:
                 return None
-            found.append(bits)
-        if len(found) < BOUNDARIES:
+            precisions.append(bits)
+        if len(precisions) < BOUNDARIES:
             return None
-        widest = max(found)
+        widest = max(precisions)
         few = f"{widest} bits or fewer"
-        message = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” is at a number of {few}."
+        message = f"Each of {len(precisions)} changes of a release of “{flat(prepared.text)}” is at a number of {few}."
         reason = f"the uniforms of its draws have {few}, so rarer outputs never occur, and no finite ε holds."
         try:
             d = self.m.distribution(prepared, 0) if has_alignment(self.m) else None
@@ -259,10 +259,10 @@ class _Releases:
             f"only {few} of each random number are used. Without stated probabilities, it is unknown whether that "
             "is enough."
         )
-        return Check(NAME, "not looked at", "", doubt, draws=self.draws)
+        return Check(NAME, "not tested", "", doubt, draws=self.draws)
 
     def _boundaries(self, prepared: Prepared) -> Iterator[int]:
-        """To how many bits numbers are read, by boundaries that are each between two releases of a text."""
+        """Return the precision in bits of the read numbers, from boundaries between two releases of a text."""
         n = 0
         for k in range(4 * BOUNDARIES):
             self.subject.meter.task.check()
@@ -282,17 +282,17 @@ class _Releases:
         ends = np.cumsum([size for _, size in groups])
 
         def mixed(upto: int, at: tuple[Group, int] | None = None, value: int = 0) -> Exchange:
-            """Return the first numbers exchanged, up to one, which is set to a value."""
+            """Return an exchange of the first numbers up to one, which is set to a value."""
             begins = {g: int(end) - size for (g, size), end in zip(groups, ends, strict=True)}
 
             def exchange(group: Group, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-                whole = (group[0], PREFIX) if group[1] == EXTENSION else group
+                full_group = (group[0], PREFIX) if group[1] == EXTENSION else group
                 out = numbers.copy()
-                chosen = np.flatnonzero(begins.get(whole, upto) + places < upto)
+                chosen = np.flatnonzero(begins.get(full_group, upto) + places < upto)
                 out[chosen] = self._other(-1 - k, group, places[chosen])
-                if at is not None and whole == at[0]:
-                    own = value >> 64 if group[1] == PREFIX else value & ((1 << 64) - 1)
-                    out[places == at[1]] = own
+                if at is not None and full_group == at[0]:
+                    number = value >> 64 if group[1] == PREFIX else value & ((1 << 64) - 1)
+                    out[places == at[1]] = number
                 return out
 
             return exchange
@@ -311,7 +311,7 @@ class _Releases:
         at = (group, low - (int(ends[which]) - groups[which][1]))
         a, b = self._numbers_at(prepared, key, mixed, low, at, k)
         if same(mixed(low, at, b)) or not same(mixed(low, at, a)):
-            return None  # what is read depends on what is drawn
+            return None  # the numbers read depend on the sample
         width = 96 if group[1] == PREFIX else 64
         return _resolution(a, b, width, lambda value: same(mixed(low, at, value)))
 
@@ -324,8 +324,7 @@ class _Releases:
         at: tuple[Group, int],
         k: int,
     ) -> tuple[int, int]:
-        """Return the number of a variable in the stream, and the one that it is exchanged for, with 64 further bits of
-        a prefix."""
+        """Return the number of a variable in the stream, and its replacement, with 64 more bits for a prefix."""
         (path, purpose), place = at
         parts: dict[str, int] = {}
         plain = mixed(low)
@@ -343,29 +342,29 @@ class _Releases:
         more = int(self._other(-1 - k, (path, EXTENSION), np.array([place]))[0])
         return parts.get(PREFIX, 0) << 64 | parts.get(EXTENSION, 0), other << 64 | more
 
-    # --- noise of its own
+    # --- separate noise
 
     def _own(self, prepared: Prepared) -> Check | None:
-        """Return a doubt where a word has no numbers that no other word depends on."""
+        """Return a reason for doubt if a word has no numbers that affect only this word."""
         key, tape = unseeded(self.stream.at("own")), Tape()
         base = self.m.rewrite(prepared, stream=TappedStream.of(key, tape))
         words = [s.replacement for s in base.steps]
 
         def moved_by(unit: Unit, k: int) -> set[int]:
-            found = self.rewrite(prepared, key, self._one(unit, k)).steps
-            return {i for i, (s, w) in enumerate(zip(found, words, strict=True)) if s.replacement != w}
+            steps = self.rewrite(prepared, key, self._one(unit, k)).steps
+            return {i for i, (s, w) in enumerate(zip(steps, words, strict=True)) if s.replacement != w}
 
         moves: dict[Unit, set[int]] = {
             (group, None): set().union(*(moved_by((group, None), k) for k in range(EXCHANGES))) for group in tape.sizes
         }
-        # A group that moves several words may have numbers for each of them.
+        # A group that affects several words may have numbers for each of them.
         for group, size in tape.sizes.items():
             if len(moves[group, None]) > 1 and size <= MOST_NUMBERS:
                 del moves[group, None]
                 moves |= {(group, j): set() for j in range(size)}
         for k in range(EXCHANGES, EXCHANGES + MORE):
-            own = {i for places in moves.values() if len(places) == 1 for i in places}
-            lacking = sorted(set().union(*moves.values()) - own)
+            separate = {i for places in moves.values() if len(places) == 1 for i in places}
+            lacking = sorted(set().union(*moves.values()) - separate)
             if not lacking and k > EXCHANGES:
                 return None
             for unit, places in moves.items():
@@ -377,7 +376,7 @@ class _Releases:
             f"the draw of “{base.steps[i].original}” shares all its noise with the draws of {named}, so it is unknown "
             "whether they are independent."
         )
-        return Check(NAME, "not looked at", "", reason, draws=self.draws)
+        return Check(NAME, "not tested", "", reason, draws=self.draws)
 
     def _one(self, unit: Unit, k: int) -> Exchange:
         (path, purpose), place = unit
@@ -390,19 +389,19 @@ class _Releases:
 
         return exchange
 
-    def _refuted(self, text: str, told: str, reason: str) -> Check:
+    def _refuted(self, text: str, details: str, reason: str) -> Check:
         looked = "Rewrites with given random numbers."
-        return Check(NAME, "refuted", looked, reason, Witness.of_rule(told, text, kind="release"), draws=self.draws)
+        return Check(NAME, "refuted", looked, reason, Witness.of_rule(details, text, kind="release"), draws=self.draws)
 
 
 def _resolution(a: int, b: int, width: int, same: Callable[[int], bool]) -> int:
-    """To how many bits a number of so many is read, by the boundary between a, whose release is the first one, and b;
-    FINE where these have more than COARSE significant ones."""
+    """Return the precision in bits from the boundary between a, whose release is the first one, and b; FINE if it has
+    more than COARSE significant bits."""
     while True:
         low, high = sorted((a, b))
         grid = 1 << max(0, high.bit_length() - COARSE)
         if high // grid == low // grid and low % grid:
-            return FINE  # no round number is left between them
+            return FINE  # no round number remains between them
         if high - low <= 1 or (high - low) << CLOSER < grid:
             break
         middle = (a + b) // 2

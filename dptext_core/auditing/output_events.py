@@ -1,4 +1,4 @@
-"""Rewrites of a text as events that anyone who reads them could look for, and the loss that these events show."""
+"""Events that any reader of a rewrite could observe, and the loss that they reveal."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .report import AuditReport, Witness, format_probability
 from .rewriting import Rewriter
 from .sampled import TESTED, could_show, event
 
-#: Rewrites of one call, so that a wish to stop is seen in between.
+#: Number of rewrites per call, so that the audit can be cancelled in between.
 _BLOCK = 100
-#: Rewrites whose first distributions are compared: hidden noise would make them differ.
+#: Number of rewrites whose first distributions are compared: hidden noise would make them differ.
 _LOOKED = 5
 _WORD = re.compile(r"\w+")
 EVENTS = {
@@ -44,7 +44,7 @@ EVENTS = {
 
 @dataclass(frozen=True)
 class OutputSample:
-    """One input: its rewrites as events, one Counter for each half; and what it states of the first piece."""
+    """One input: its rewrites as events, one Counter per half; and the stated distribution of the first part."""
 
     prepared: Prepared
     guarantee: Guarantee
@@ -68,7 +68,7 @@ def sample_outputs(
     start: float,
     share: float,
 ) -> OutputSample:
-    """Rewrite a text twice ``half`` times and count the events of each half, and its first pieces."""
+    """Rewrite a text twice ``half`` times, and count the events and first parts of each half."""
     guarantee = m.guarantee(prepared)
     halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
     drawn_first: Counter = Counter()
@@ -87,7 +87,7 @@ def sample_outputs(
                 for kind, value in events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
                 begins = "distribution" in r.can and bool(r.releases) and r.releases[0].drawn
-                # A text that ends before its first piece says nothing of what that would have been.
+                # A text that ends before its first part does not show its distribution.
                 stated = stated and begins
                 if begins:
                     if first is None:
@@ -104,7 +104,7 @@ def sample_outputs(
 
 
 def check_totals(m: Mechanism, r: RewriteResult, guarantee: Guarantee) -> None:
-    """Raise ConfigError where pieces are not those of the text, InputError where they spend more than is promised."""
+    """Raise ConfigError if releases do not match the text, InputError if they spend more than guaranteed."""
     check_pieces(r.text, r.releases, m.title)
     spent = math.fsum(p.epsilon for p in r.releases)
     if spent > guarantee.total * (1 + 1e-9):
@@ -117,16 +117,16 @@ def check_totals(m: Mechanism, r: RewriteResult, guarantee: Guarantee) -> None:
 
 
 def events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
-    """Return what can be seen of one output, as (kind, value)."""
+    """Return the observable events of one output, as (kind, value)."""
     out = [("text", r.text), ("pieces", str(len(r.releases))), ("length", str(len(r.text)))]
     out.append(("blanks", str(len(r.text) - len(r.text.rstrip()))))
     out.append(("inner", str(sum(c.isspace() for c in r.text))))
     out.append(("capitals", str(sum(c.isupper() for c in r.text))))
     out.append(("marks", str(sum(not c.isalnum() and not c.isspace() for c in r.text))))
-    found = _WORD.findall(r.text.casefold())
-    if found:
-        out += [("first", found[0]), ("last", found[-1])]
-    return out + [(f"word {w}", "yes") for w in sorted(words.intersection(found))]
+    tokens = _WORD.findall(r.text.casefold())
+    if tokens:
+        out += [("first", tokens[0]), ("last", tokens[-1])]
+    return out + [(f"word {w}", "yes") for w in sorted(words.intersection(tokens))]
 
 
 def _same_distribution(a: TokenDistribution, b: TokenDistribution) -> bool:
@@ -141,9 +141,10 @@ def bounded_loss(
     meter: Meter,
     level: float | None = None,
 ) -> AuditReport:
-    """Return a lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests. limits: ε
-    and δ of each pair; the pair that exceeds its own most, or is nearest to it, is the one that is reported. level: the
-    chance with which each bound may be wrong, else that of the report's confidence."""
+    """Return a lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests.
+
+    limits: ε and δ of each pair; the reported pair exceeds its limits most, or is nearest to them. level: the
+    probability that each bound is wrong, by default from the report's confidence."""
     if not limits:
         return report
     level = (1 - report.confidence) / (2 * TESTED) if level is None else level
@@ -152,11 +153,11 @@ def bounded_loss(
         meter.at(0.8 + 0.15 * k / len(limits))
         one, other = texts[a].halves[0], texts[b].halves[0]
         for kind in one:
-            # In an order that is the same in each process, as that of a set is not.
+            # In an order that is the same in each process, unlike that of a set.
             values = [*dict.fromkeys([*one[kind], *other.get(kind, ())])]
             x, y = (np.array([c.get(kind, Counter())[v] for v in values]) for c in (one, other))
             value, chosen = event(x, y, half, level, delta)
-            # Where nothing is promised any loss is within the limit: then the largest is looked for.
+            # Without a guarantee, any loss is within the limit, and the largest one is reported.
             ranked.append(
                 (value - (allowed if math.isfinite(allowed) else 0.0), a, b, kind, tuple(values[i] for i in chosen))
             )

@@ -1,15 +1,15 @@
-"""An audit by whole outputs alone: for mechanisms whose outputs answer to no word, or that state no distribution.
+"""Audit whole outputs, for mechanisms without aligned words or without stated distributions.
 
-Rewrites of two texts that the promise makes alike are told apart by events that anyone who reads them could look for:
-the whole text, its first and last piece, how many pieces there are, whether a word of one of the two texts stands in
-it. One half of the rewrites chooses the pair and the event, the other half gives Clopper-Pearson bounds of its two
-probabilities, simultaneous over what is tested (Bonferroni). With P_low and Q_up these bounds, (ε, δ)-DP needs
-ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the first one are compared exactly too: nothing was
-drawn before it, so that each text states one distribution. Where a mechanism also states what a piece would have been
-drawn from, had another text been read and the same pieces been released before it, all pieces are compared, and that
-is the promise of one draw; that pieces follow what is stated of them is tested by how likely each one was. Where the
-text is written from something noisy alone whose chances have a formula (``AuditSupport.latent_loss``), its loss is
-compared exactly: the text, being computed from it, loses no more.
+Events that any reader of two rewrites could observe must not distinguish the texts: the whole text, its first and last
+part, the number of parts, and whether it contains a word of one of the texts. One half of the rewrites chooses the pair
+and the event. The other half gives Clopper-Pearson bounds of its two probabilities, simultaneous over all tests
+(Bonferroni). With these bounds P_low and Q_up, (ε, δ)-DP requires ln((P_low − δ)/Q_up) ≤ ε.
+
+If parts have distributions, those of the first part are also compared exactly: nothing was sampled before it, so each
+text states one distribution. A mechanism may also state the distribution of a part for another original text, given the
+same earlier parts. Then all parts are compared, which is the guarantee of one draw, and a test shows whether parts
+follow their stated distributions. If the text depends only on a noisy value whose loss has a formula
+(``AuditSupport.latent_loss``), that loss is compared exactly: the text is computed from it, so it loses no more.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from .rules import Breach
 from .sampled import TESTED
 from .stated_pieces import every_piece, find_misstatement, first_pieces, piece_likelihood
 
-#: Rewrites of each text.
+#: Number of rewrites of each text.
 DRAWS = 2_000
-#: The same where every piece is compared exactly too.
+#: The same if every part is also compared exactly.
 DRAWS_BESIDE = 200
-#: Words of each text whose presence in an output is looked at.
+#: Number of words of each text whose presence in an output is tested.
 _WORDS = 12
 _UNDERSTATED = "rewrites distinguish two texts better than the stated noise allows."
 
 
 def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
-    """Return the report filled in. The claim is the total of a text, since its whole output is looked at."""
+    """Return the completed report. The claim is the total of a text, since its whole output is tested."""
     m, claim, meter = subject.m, subject.claim, subject.meter
     given = list(subject.inputs)
-    if len(given) == 1:  # beside itself nothing can be compared
+    if len(given) == 1:  # it can only be compared with itself
         text = given[0].text if isinstance(given[0], Prepared) else given[0]
         given += [t for t in TEXTS if t != text and m.audit_support.adjacent(given[0], t)][:1]
     prepared = [t if isinstance(t, Prepared) else m.prepare(t, task=meter.task) for t in given]
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
-    # Under a claim of the caller's any two inputs count as neighbours.
+    # Under the caller's claim, any two inputs are neighbours.
     pairs = every if claim is not None else [(a, b) for a, b in every if m.audit_support.adjacent(given[a], given[b])]
     half = max(50, (subject.draws or (DRAWS_BESIDE if piece_likelihood(m) else DRAWS)) // 2)
     try:
@@ -60,7 +60,7 @@ def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
     guarantee = max((t.guarantee for t in texts), key=lambda g: g.total)
     limits = {pair: _limit([texts[i].guarantee for i in pair], claim) for pair in pairs}
     every_limit = list(limits.values()) or [_limit([guarantee], claim)]
-    # "Holds" is said of all pairs: the largest ε and the smallest δ are what the draws have to show.
+    # "Holds" applies to all pairs, so the draws must be able to show the largest ε and the smallest δ.
     claimed, delta = max(e for e, _ in every_limit), min((d for _, d in every_limit if d), default=0.0)
     report = replace(
         report,
@@ -80,17 +80,17 @@ def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
             "the guarantee counts distances between words, which whole outputs do not have. Enter an ε to test."
         )
         return replace(report, verdict="inconclusive", reason=reason, pairs=0)
-    found, whole = _compare(report, subject, texts, limits, guarantee, half)
-    if found.verdict:
-        return found
-    reason = _lacking(found, subject, guarantee, (claimed, delta), half, whole is not None)
-    if whole is not None and not reason:
-        return replace(whole, verdict="holds", tested=f"{whole.tested} {found.tested}")
-    return replace(found, verdict="inconclusive" if reason else "holds", reason=reason)
+    losses, pieces = _compare(report, subject, texts, limits, guarantee, half)
+    if losses.verdict:
+        return losses
+    reason = _lacking(losses, subject, guarantee, (claimed, delta), half, pieces is not None)
+    if pieces is not None and not reason:
+        return replace(pieces, verdict="holds", tested=f"{pieces.tested} {losses.tested}")
+    return replace(losses, verdict="inconclusive" if reason else "holds", reason=reason)
 
 
 def _sample_all(subject: Subject, prepared: Sequence[Prepared], half: int) -> list[OutputSample]:
-    """Rewrites of all texts as events. Raises Breach."""
+    """Return the rewrites of all texts as events. Raises Breach."""
     words = sorted({w for p in prepared for w in words_of(p.text)[:_WORDS]})
     seeds, share = Seeds(subject.stream), 1 / len(prepared)
     return [
@@ -107,15 +107,15 @@ def _compare(
     guarantee: Guarantee,
     half: int,
 ) -> tuple[AuditReport, AuditReport | None]:
-    """Return the report with the loss of whole outputs, and that of every piece where one is stated. A report that
-    refutes has its verdict."""
+    """Return the report with the loss of whole outputs, and that of every part if one is stated. A refuting report has
+    its verdict."""
     m, claim, meter, pairs = subject.m, subject.claim, subject.meter, list(limits)
     report, broken = first_pieces(report, texts, pairs, guarantee, claim, meter)
     if broken is not None:
         return broken, None
-    whole = every_piece(report, m, texts, pairs, guarantee, claim, subject.stream, meter, subject.rewriter)
-    if whole is not None and whole.verdict == "refuted":
-        return whole, None
+    pieces = every_piece(report, m, texts, pairs, guarantee, claim, subject.stream, meter, subject.rewriter)
+    if pieces is not None and pieces.verdict == "refuted":
+        return pieces, None
     report = bounded_loss(report, texts, limits, half, meter)
     if report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed):
         return replace(report, verdict="refuted"), None
@@ -126,7 +126,7 @@ def _compare(
     report = _latent(report, texts, limits, stated)
     if report.exact and report.measured > report.claimed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted"), None
-    return report, whole
+    return report, pieces
 
 
 def _lacking(
@@ -137,8 +137,8 @@ def _lacking(
     half: int,
     states_pieces: bool,
 ) -> str:
-    """Why a report that does not refute is inconclusive; "" where it holds. limit: ε and δ that the draws have to
-    show, unless losses are exact or every piece states its own."""
+    """Return why a report that does not refute is inconclusive; "" if it holds. limit: the ε and δ that the draws must
+    be able to show, unless losses are exact or every part states its own."""
     claimed, delta = limit
     if subject.claim is None and guarantee.notion == "none":
         return f"there is no guarantee: {guarantee.reason}"
@@ -146,11 +146,11 @@ def _lacking(
         if report.inputs == 1:
             return "one text cannot be compared. Add another text that the guarantee covers."
         return "the guarantee covers no two of these texts, so there is nothing to compare."
-    seen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
-    if 0 < delta < seen and not report.exact:
+    unseen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
+    if 0 < delta < unseen and not report.exact:
         return (
             f"δ = {scientific(delta)} allows failures that are rarer than {half:,} rewrites of a text can show (those "
-            f"that happen in {format_probability(math.log(seen))} of them or more)."
+            f"that happen in {format_probability(math.log(unseen))} of them or more)."
         )
     if report.detectable < claimed and not report.exact and not states_pieces:
         return (
@@ -161,13 +161,13 @@ def _lacking(
 
 
 def of_outputs(report: AuditReport) -> tuple[Check, ...]:
-    """Return what whole outputs, and their pieces where those have distributions, came to."""
-    name, found = f"loss of {report.of}", (report.reason, report.witness)
+    """Return the check of whole outputs, and of their parts if those have distributions."""
+    name, reasons = f"loss of {report.of}", (report.reason, report.witness)
     if report.verdict == "refuted":
-        return (Check(name, "refuted", "", *found, report.detectable, draws=report.draws),)
+        return (Check(name, "refuted", "", *reasons, report.detectable, draws=report.draws),)
     out = [Check("stated loss", "proven", report.proven, "", report.witness)] if report.proven else []
     if report.verdict == "inconclusive":
-        return (*out, Check(name, "not looked at", "", *found, report.detectable, draws=report.draws))
+        return (*out, Check(name, "not tested", "", *reasons, report.detectable, draws=report.draws))
     rare = min(1.0, 6 / max(1, report.draws // max(1, report.inputs)))
     blind = f"a fault in fewer than {format_share(rare)} of the rewrites of a text"
     if report.detectable < report.claimed < math.inf:
@@ -179,7 +179,7 @@ def of_outputs(report: AuditReport) -> tuple[Check, ...]:
 
 
 def _limit(guarantees: Sequence[Guarantee], claim: float | None) -> tuple[float, float]:
-    """ε and δ that two texts, or one, may lose as wholes."""
+    """Return the ε and δ that two whole texts, or one, may lose."""
     if claim is not None:
         return claim, 0.0
     totals = [math.inf if g.notion == "none" else g.total for g in guarantees]
@@ -189,11 +189,11 @@ def _limit(guarantees: Sequence[Guarantee], claim: float | None) -> tuple[float,
 def _latent_limits(
     m: Mechanism, texts: Sequence[OutputSample], limits: Mapping[tuple[int, int], tuple[float, float]]
 ) -> dict[tuple[int, int], tuple[float, float]]:
-    """ε and δ that each pair may lose by the noise that the mechanism states; empty where it states none of some."""
+    """Return the ε and δ of each pair by the stated noise; empty if it is not stated for some pair."""
     out: dict[tuple[int, int], tuple[float, float]] = {}
     for (a, b), (_, delta) in limits.items():
         loss = m.audit_support.latent_loss(texts[a].prepared, texts[b].prepared)
-        # A loss that is stated beside a δ says nothing of a claim without one.
+        # A stated loss with a δ implies nothing for a claim without one.
         if loss is None or delta < max(texts[i].guarantee.total_delta for i in (a, b)):
             return {}
         out[a, b] = loss, delta
@@ -206,7 +206,7 @@ def _latent(
     limits: Mapping[tuple[int, int], tuple[float, float]],
     stated: Mapping[tuple[int, int], tuple[float, float]],
 ) -> AuditReport:
-    """Return the exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
+    """Return the exact loss of the noisy values behind the texts, over all pairs, if the mechanism states one."""
     worst: tuple[float, float, int, int] | None = None
     for (a, b), (loss, _) in stated.items():
         allowed = limits[a, b][0]

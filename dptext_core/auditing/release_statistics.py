@@ -1,9 +1,9 @@
 """Test whether the words released at each position follow the stated distributions.
 
-Leaks are tested at an ε much smaller than the mechanism's own (:func:`small`), where almost every word is replaced.
-There an unchanged word, or a draw of one text that equals that of another, has a small stated probability, so a few of
+Leaks are tested at an ε much smaller than the mechanism's own (:func:`small`), at which almost every word is replaced.
+There an unchanged word, or a draw of one text that equals that of another, has a small stated probability. So a few of
 them at one position of a batch, late in a text or at the first rewrite refute. The probability of so many is bounded by
-:func:`too_many`, which holds for draws that depend on earlier ones too.
+:func:`too_many`, which also holds for draws that depend on earlier ones.
 """
 
 from __future__ import annotations
@@ -29,21 +29,20 @@ from ..result import RewriteResult
 from ..support.statistics import chance_for, upper_limit
 from .inputs import Meter
 
-#: What one look refutes wrongly with at most this chance; a dozen of them stay below SAMPLER_LEVEL together.
+#: The largest probability that one check refutes wrongly; a dozen of them are below SAMPLER_LEVEL together.
 LEVEL = 5e-8
 _RATES = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0])
-#: Estimated chances are bounded so that they are exceeded with at most this chance.
+#: Estimated probabilities have bounds that are exceeded with at most this probability.
 _SURE = 1e-13
-#: A word whose stated chance to stay is larger tells little.
+#: A word with a larger stated probability of being unchanged is uninformative.
 _OFTEN = 0.2
 
 
 def too_many(hits: Any, chances: np.ndarray) -> Any:
-    """Return a bound of the chance of ``hits`` (…) or more among draws with ``chances`` (…, n), each given all before
-    it.
+    """Bound the probability of ``hits`` (…) or more among draws with ``chances`` (…, n), each given all before it.
 
-    e^(r·hits) / Π (1 + (e^r − 1)·p) is a martingale for any rate r, and so is the mean over some rates: it reaches 1/α
-    with a chance of at most α (Ville 1939).
+    e^(r·hits) / Π (1 + (e^r − 1)·p) is a martingale for any rate r, and so is the mean over some rates. It reaches 1/α
+    with probability at most α (Ville 1939).
     """
     logs = np.stack([r * np.asarray(hits, np.float64) - np.log1p(math.expm1(r) * chances).sum(axis=-1) for r in _RATES])
     top = logs.max(axis=0)
@@ -52,7 +51,7 @@ def too_many(hits: Any, chances: np.ndarray) -> Any:
 
 
 def least_hits(n: int, p: float, level: float) -> int | None:
-    """So many hits among n draws of chance p are refuted; None where not even all of them are."""
+    """Return the number of hits among n draws of probability p that refutes; None if not even n hits would."""
 
     def refuted(hits: int) -> bool:
         logs = _RATES * hits - n * np.log1p(np.expm1(_RATES) * p)
@@ -63,19 +62,19 @@ def least_hits(n: int, p: float, level: float) -> int | None:
 
 
 def least_share(n: int, p: float, level: float, power: float = 0.95) -> float | None:
-    """Return the smallest share of n draws of chance p that must hit whatever is stated, for :func:`too_many` to refute
-    with the chance ``power``; None where not even all of them would do."""
+    """Return the smallest share of leaking draws that :func:`too_many` refutes with probability ``power``, among n
+    draws of probability p. None if not even all of them suffice."""
     hits = least_hits(n, p, level)
     return None if hits is None else max(0.0, (chance_for(hits, n, power) - p) / (1 - p))
 
 
 def once_in(n: int, power: float = 0.95) -> float:
-    """Return the smallest share of n occasions that one of them falls into with the chance ``power``."""
+    """Return the smallest share of n occasions that contains one of them with probability ``power``."""
     return 1.0 - (1.0 - power) ** (1.0 / n)
 
 
 def with_small_epsilon(m: Mechanism) -> Mechanism:
-    """Return the same mechanism with an ε at which hardly a word stays; itself where there is no smaller one."""
+    """Return the same mechanism with an ε at which almost every word is replaced; itself if there is no smaller ε."""
     epsilon = m.config.epsilon
     options = {f.name: getattr(m.config, f.name) for f in dataclasses.fields(m.config) if f.name != "epsilon"}
     low = max(MIN_EPSILON, min(epsilon, type(m).epsilon_range(options)[0]) / 16)
@@ -83,18 +82,18 @@ def with_small_epsilon(m: Mechanism) -> Mechanism:
 
 
 def with_epsilon(m: Mechanism, epsilon: float) -> Mechanism:
-    """Return a copy, so that what was put into this one (a vocabulary of one's own) is there too."""
+    """Return a copy with another ε, which keeps attributes that were set on the instance (such as a vocabulary)."""
     other = copy.copy(m)
     other._config = replace(m.config, epsilon=epsilon)
     return other
 
 
 def new_instance(m: Mechanism) -> Mechanism:
-    """Another instance of the same mechanism that has rewritten nothing yet. What is worked out once from the options
-    (cached properties) it shares."""
+    """Return another instance of the same mechanism that has rewritten nothing yet. It shares cached properties, which
+    depend on the options alone."""
     try:
         other = type(m)(m.config)
-    except TypeError:  # somebody's own way to make one
+    except TypeError:  # a plugin's own constructor
         return copy.copy(m)
     for cls in type(m).__mro__:
         for name, value in vars(cls).items():
@@ -104,23 +103,25 @@ def new_instance(m: Mechanism) -> Mechanism:
 
 
 def has_alignment(m: Mechanism) -> bool:
-    """Whether words stand in the places of words, with distributions."""
+    """Return whether released words correspond to original words and have distributions."""
     return {"alignment", "distribution"} <= m.can
 
 
 def is_cheap(m: Mechanism) -> bool:
-    """Whether a prepared text is rewritten again without a pass of a model, as far as the mechanism says so."""
+    """Return whether a prepared text can be rewritten again without a model pass, according to the mechanism."""
     return m.by_word is not None or "sweep" in m.can
 
 
-# --- what was released
+# --- releases
 
 
 @dataclass(frozen=True)
 class ObservedDraw:
-    """One draw of a rewrite. place: the token, or the piece. hit: whether the word stayed or, of a new text, is one of
-    the original; chance: of that, by what is stated. d: its distribution; at: the drawn candidate, None where it is not
-    known; p: the stated chance of it."""
+    """One draw of a rewrite.
+
+    place: the token, or the part. hit: whether the word is unchanged or, in a new text, occurs in the original. chance:
+    the stated probability of a hit. d: its distribution. at: the sampled candidate, None if unknown. p: its stated
+    probability."""
 
     place: int
     hit: bool
@@ -131,8 +132,10 @@ class ObservedDraw:
 
 
 class ReleaseReader:
-    """Reads rewrites against what is stated of their texts. What is stated comes from the mechanism, asked by itself,
-    and not from the result: a result that leaks may say so truthfully."""
+    """Compares rewrites with the stated distributions of their texts.
+
+    The statements come from the mechanism, not from the result: a leaky result may state its own distribution
+    truthfully."""
 
     def __init__(self, m: Mechanism, meter: Meter):
         self.m, self.meter = m, meter
@@ -141,7 +144,7 @@ class ReleaseReader:
         self._orders: dict[int, tuple[list[int], Prepared]] = {}
 
     def places(self, d: TokenDistribution) -> dict[str, np.ndarray]:
-        """Bare word → where it stands among the candidates."""
+        """Return the indices among the candidates for each bare word."""
         known = self._places.get(id(d.candidates))
         if known is None:
             places: dict[str, list[int]] = {}
@@ -152,7 +155,7 @@ class ReleaseReader:
         return known[0]
 
     def stated(self, prepared: Prepared, i: int) -> TokenDistribution | None:
-        """Return what token i is drawn from; None where it stays."""
+        """Return the distribution of token i; None if it is kept."""
         m = self.m
         alone = m.by_word is not None and public_context(m, prepared, i) is None
         key = prepared.document.tokens[i].text if alone else (id(prepared), i)
@@ -162,12 +165,12 @@ class ReleaseReader:
                 d = m.distribution(prepared, i)
             except NoDistribution:
                 d = None
-            # The text is kept with it, so that no other one takes its number.
+            # The text is stored too, so that no other one can reuse its id.
             self.memo[key] = d, prepared
         return self.memo[key][0]
 
     def of_words(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
-        """Yield the words of a rewrite that stand in the place of words that are stated to be drawn."""
+        """Yield the released words of a rewrite for words that should be sampled."""
         once = result.guarantee.unit.counts_distinct_words
         before: set[str] = set()
         order = self._order(prepared)
@@ -189,7 +192,7 @@ class ReleaseReader:
             yield self._seen(step.index, d, strip_word(step.replacement), (word,), None)
 
     def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
-        """Yield the drawn pieces of a new text, each given those before it."""
+        """Yield the sampled parts of a new text, each given those before it."""
         words = tuple({strip_word(t.text) for t in prepared.document.tokens if t.kind == "word"})
         for i, d in result.distributions():
             yield self._seen(i, d, strip_word(result.releases[i].text), words, result.candidate(i))
@@ -200,7 +203,7 @@ class ReleaseReader:
         return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]
 
     def _order(self, prepared: Prepared) -> list[int]:
-        """Return the drawn tokens in the order of their draws, where a draw depends on those before it."""
+        """Return the sampled tokens in the order of their draws, if a draw depends on those before it."""
         if self.m.by_word is not None or self.m.likelihood is None:
             return []
         key = id(prepared)
@@ -219,13 +222,13 @@ class ReleaseReader:
 
 
 def _mass(d: TokenDistribution, at: np.ndarray | None) -> float:
-    """Return the chance of these candidates; of an estimate an upper bound."""
+    """Return the probability of these candidates; an upper bound for an estimate."""
     p = 0.0 if at is None else float(d.probs[at].sum())
     return p if d.draws is None else float(upper_limit(round(p * d.draws), d.draws, _SURE))
 
 
 def bounds(d: TokenDistribution) -> np.ndarray:
-    """Return the chance of each candidate, float64 (V,); of an estimate upper bounds."""
+    """Return the probability of each candidate, float64 (V,); upper bounds for an estimate."""
     if d.draws is None:
         return d.probs
     counts, where = np.unique(np.rint(d.probs * d.draws).astype(np.int64), return_inverse=True)
@@ -233,26 +236,25 @@ def bounds(d: TokenDistribution) -> np.ndarray:
 
 
 def strip_word(word: str) -> str:
-    """Return a word without its capitals and without what a model's vocabulary puts around it."""
+    """Return a word without capitals and without the markers of a model's vocabulary."""
     return word.strip(" ▁Ġ#").casefold()
 
 
-# --- noise and texts of one's own
+# --- noise and texts of the audit
 
 
 def noise_of(stream: NoiseStream, *path: int) -> NoiseStream:
-    """Return the noise of one call of the mechanism: that of the audit's seed at this path, or fresh where it has
-    none."""
+    """Return the noise of one call of the mechanism: that of the audit's seed at this path, or fresh without a seed."""
     return stream.at("noise", *path) if stream.seed is not None else NoiseStream()
 
 
 def shuffle(items: Sequence[Any], stream: NoiseStream) -> list[Any]:
-    """Return the items in an order of the audit's own."""
+    """Return the items in a random order of the audit."""
     return [items[i] for i in np.argsort(stream.uniforms(len(items)), kind="stable").tolist()]
 
 
 def public_words(m: Mechanism, n: int, stream: NoiseStream) -> list[str]:
-    """n words of a public vocabulary in an order of the audit's own, common ones rather."""
+    """Return n words of a public vocabulary in a random order of the audit, preferring common ones."""
     by_word = m.by_word
     if by_word is not None:
         every: Sequence[str] = [w for w in by_word.vocabulary.words if w.isalpha()]
@@ -264,10 +266,10 @@ def public_words(m: Mechanism, n: int, stream: NoiseStream) -> list[str]:
 
 
 def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream, meter: Meter) -> list[str]:
-    """n words that the mechanism draws, each with a small chance to stay: of a public vocabulary, and where it draws
-    too few of these, of the given ones."""
+    """Return n sampled words with a small probability of being unchanged: from a public vocabulary, and the given words
+    if that has too few."""
     pool = list(dict.fromkeys([*public_words(m, 6 * n + 40, stream), *given]))
-    found: list[str] = []
+    words: list[str] = []
     often: list[str] = []
     reader = ReleaseReader(m, meter)
     for start in range(0, len(pool), 40):
@@ -275,18 +277,18 @@ def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream,
         prepared = m.plan(" ".join(block))
         tokens = prepared.document.tokens
         for i in drawn_tokens(m, prepared) if [t.text for t in tokens] == block else ():
-            if len(found) >= n:
-                return found
+            if len(words) >= n:
+                return words
             if m.by_word is None:
-                found.append(tokens[i].text)
+                words.append(tokens[i].text)
                 continue
             d = reader.stated(prepared, i)
             if d is not None and not is_unknown(m.by_word, prepared, i):
                 chance = _mass(d, reader.places(d).get(strip_word(tokens[i].text)))
-                (found if chance <= _OFTEN else often).append(tokens[i].text)
-    return (found + often)[:n]
+                (words if chance <= _OFTEN else often).append(tokens[i].text)
+    return (words + often)[:n]
 
 
 def is_unknown(by_word: WordByWord, prepared: Prepared, i: int) -> bool:
-    """Whether token i is no word of the vocabulary."""
+    """Return whether token i is unknown to the vocabulary."""
     return by_word.token_row(prepared, i) is None

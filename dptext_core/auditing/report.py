@@ -1,4 +1,4 @@
-"""What an audit found: the report and its witness."""
+"""The report of an audit and its witness."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..privacy.numbers import MOST_ODDS, at_least, bound, number, odds_text, sci
 
 @dataclass(frozen=True)
 class Witness:
-    """Two inputs and what tells them apart most: it is likelier under the first.
+    """Two inputs and the output that distinguishes them best, which is more likely under the first.
 
     first, second: the inputs, as words or texts. first_at, second_at: the token in a text of several words, else None.
-    outputs: one released word, or the set of them whose chance was estimated. p_first, p_second: its probabilities,
-    from log_p_first and log_p_second (−inf: impossible); of an estimate the lower and the upper bound. distance: of
-    the two inputs in the unit of the claim. kind: "loss"; "sampler" where ``first`` was drawn from: then p_first is the
-    share of the draws and p_second what the distribution states; "release" where what was released breaks a rule that
-    has no probabilities, which ``told`` says.
+    outputs: one released word, or the set whose probability was estimated. p_first, p_second: its probabilities, from
+    log_p_first and log_p_second (−inf: impossible); for an estimate, the lower and the upper bound. distance: between
+    the two inputs in the unit of the claim. kind: "loss"; "sampler" if only ``first`` was sampled: then p_first is the
+    share of the draws and p_second the stated probability; "release" if a release violates a rule without
+    probabilities, which ``told`` describes.
     """
 
     first: str
@@ -35,10 +35,10 @@ class Witness:
 
     @classmethod
     def of_rule(
-        cls, told: str, first: str, second: str | None = None, *, at: str | None = None, kind: str = "sampler"
+        cls, details: str, first: str, second: str | None = None, *, at: str | None = None, kind: str = "sampler"
     ) -> Witness:
-        """One that has no probabilities of one output, and is said in words: of one text, or of two."""
-        return cls(first, first if second is None else second, (), 0.0, 0.0, 0.0, at, None, kind, told)
+        """Return a witness in words instead of probabilities, about one text or two."""
+        return cls(first, first if second is None else second, (), 0.0, 0.0, 0.0, at, None, kind, details)
 
     @property
     def output(self) -> str:
@@ -75,24 +75,24 @@ class Witness:
         return line if line.endswith((".”", "!”", "?”")) else f"{line}."
 
 
-#: Each verdict in a few words, which come first wherever it is told.
+#: Each verdict in a few words, which begin every description of it.
 LINES = {"holds": "No violation found in the cases tested ✓", "refuted": "Violated ✗", "inconclusive": "Inconclusive"}
-#: What a check can come to. "not looked at" where it could not be made, which ``reason`` says.
-STATUSES = ("proven", "tested", "refuted", "not looked at")
-#: Stands between two clauses of what the draws of one look could not have seen.
+#: The possible results of a check. "not tested" if it was impossible, for the given ``reason``.
+STATUSES = ("proven", "tested", "refuted", "not tested")
+#: Joins two clauses about what the draws of one check could not detect.
 NOR = "; nor "
 
 
 @dataclass(frozen=True)
 class Check:
-    """What one look came to.
+    """The result of one check.
 
-    name: a noun ("released text"). looked: what was looked at, a sentence. reason: why it is refuted or could not be
-    looked at, a clause that ends with a full stop. detectable: the largest loss that its draws could have shown; leak:
-    the smallest share of rewrites that leak and would have been seen with a chance of 95%; None where it has no draws.
-    blind: what its draws could not have seen, a clause that goes on after "could not have seen" ("a leak in fewer than
-    1% of ..."), several joined by NOR, "" for nothing. needed: whether the verdict cannot be "holds" where it was not
-    looked at. draws: rewrites, or words drawn.
+    name: a noun ("released text"). looked: a sentence on what was tested. reason: why it is refuted or not tested, a
+    clause that ends with a full stop. detectable: the largest loss that its draws could show. leak: the smallest share
+    of leaking rewrites that is detected with probability 95%; None without draws. blind: what its draws could not
+    detect, a clause after "could not detect" ("a leak in fewer than 1% of ..."), several joined by NOR, "" for nothing.
+    needed: whether the verdict cannot be "holds" if it is not tested. draws: the number of rewrites, or of sampled
+    words.
     """
 
     name: str
@@ -114,39 +114,38 @@ class Check:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What was claimed and what was measured.
+    """The claim and the measurement.
 
     Attributes
     ----------
     claimed : float
-        ε of the promise for one draw, per unit of distance where ``unit`` says so; inf where nothing is promised.
+        ε of the guarantee for one draw, per unit of distance if ``unit`` says so; inf without a guarantee.
     measured : float
-        The largest loss found, in the same unit; inf where an output is possible under one input only. The loss beyond
-        ``delta`` where the claim has one.
+        The largest measured loss, in the same unit; inf if an output is possible under one input only. The loss beyond
+        ``delta`` if the claim has one.
     exact : bool
         Whether that is the exact maximum over the inputs (closed form), else a lower bound with ``confidence``.
     detectable : float
-        The largest loss that the draws of this audit could have shown by themselves: never inf.
+        The largest loss that the draws of this audit alone could show: never inf.
     verdict : {"holds", "refuted", "inconclusive"}
-        On these inputs, with ``reason``: the weaker of the two parts, what is ``proven`` from formulas and what is
-        ``tested`` by draws, each said in words and empty where there is none.
+        On these inputs, with ``reason``: the weaker of the two parts, ``proven`` from formulas and ``tested`` by draws.
+        Each part is text, and empty if it does not exist.
     inputs, pairs : int
-        How many were compared; ``skipped`` has the inputs that were left out, with why.
+        How many were compared; ``skipped`` has the other inputs with the reason.
     draws : int
-        Words drawn, altogether.
+        The total number of sampled words.
     sampler_p : float or None
-        The chance of draws like these from the stated distributions, corrected for the number of comparisons; None
-        where nothing was compared.
+        The p-value of the draws under the stated distributions, corrected for the number of comparisons; None if
+        nothing was compared.
     leak : float or None
-        The smallest share of draws in which a word stays that should not, and which the test would have seen with a
-        chance of 95% in each way to rewrite, at ``leak_epsilon``; ``leak_fresh`` in fresh draws, of which there are
-        more.
+        The smallest share of wrongly unchanged words that the test detects with probability 95% for each entry point,
+        at ``leak_epsilon``; ``leak_fresh`` for fresh draws, of which there are more.
     of : str
-        What the claim is about: one draw, or the whole output, where nothing else can be looked at.
+        The subject of the claim: one draw, or the whole output if nothing else can be tested.
     checks : tuple of Check
-        What each look came to.
+        The results of all checks.
     texts, rewrites : int
-        How many different texts were rewritten, and how often.
+        The number of different rewritten texts, and of rewrites.
     """
 
     mechanism: str
@@ -183,12 +182,12 @@ class AuditReport:
 
     @property
     def line(self) -> str:
-        """The verdict in a few words."""
+        """Return the verdict in a few words."""
         return LINES[self.verdict]
 
     @property
     def headline(self) -> str:
-        """The verdict with the kind of fault that an audit of this length cannot find, where it holds."""
+        """Return the verdict; if it holds, with the kind of fault that an audit of this length cannot find."""
         if not self.holds or not self.texts:
             return self.line
         rare = max(1, math.floor(1 / (1 - 0.05 ** (1 / self.texts))))  # found with a probability of 95%
@@ -199,72 +198,71 @@ class AuditReport:
 
     @property
     def loss(self) -> str:
-        """The measured loss as it is shown everywhere: never more than was measured."""
+        """Return the displayed measured loss, rounded down."""
         loss, limit = at_least(self.measured), bound(self.claimed)
-        # As many digits as tell the two apart.
+        # As many digits as needed to distinguish the two.
         return f"{self.measured:.10g}" if loss == limit and self.verdict == "refuted" else loss
 
     @property
     def limit(self) -> str:
-        """The claimed loss as it is shown everywhere: never less than is claimed."""
+        """Return the displayed claimed loss, rounded up."""
         loss, limit = at_least(self.measured), bound(self.claimed)
         return f"{self.claimed:.10g}" if loss == limit and self.verdict == "refuted" else limit
 
     @property
     def blind(self) -> tuple[str, ...]:
-        """What the draws could not have seen, in clauses, and after that what looks without draws could not."""
+        """Return clauses on what the draws could not detect, followed by those of checks without draws."""
         checks = sorted(self.checks, key=lambda c: c.leak is None and c.detectable is None)
-        told = [part for c in checks if c.blind and c.status != "refuted" for part in c.blind.split(NOR)]
-        return tuple(dict.fromkeys(told))
+        clauses = [part for c in checks if c.blind and c.status != "refuted" for part in c.blind.split(NOR)]
+        return tuple(dict.fromkeys(clauses))
 
     def sentence(self) -> str:
-        """Return the verdict with the figure that it rests on, in at most 40 words."""
+        """Return the verdict with its main figure, in at most 40 words."""
         per = " per unit of distance" if self.unit else ""
         at_least = "" if self.exact or self.measured == math.inf else "at least "
-        found = f"the largest loss is {at_least}{'infinite' if self.measured == math.inf else f'{self.loss}{per}'}"
-        over = f"{found} over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'}"
+        loss = f"the largest loss is {at_least}{'infinite' if self.measured == math.inf else f'{self.loss}{per}'}"
+        over = f"{loss} over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'}"
         allowed = "no loss is excluded" if self.claimed == math.inf else f"the guarantee allows {self.limit}"
         if self.holds:
             return f"{self.line}: {over}, and {allowed}. Inputs that were not tried may lose more."
         if self.verdict == "inconclusive":
-            said = f"{over}, and {allowed}" if self.pairs else "nothing could be compared"
-            return f"{self.line}: {said}. The details explain why the result is inconclusive."
+            problem = f"{over}, and {allowed}" if self.pairs else "nothing could be compared"
+            return f"{self.line}: {problem}. The details explain why the result is inconclusive."
         failed = next((c.name for c in self.checks if c.status == "refuted"), "the release")
-        said = f"the check “{failed}” failed" if self.reason else f"{over}, where {allowed}"
-        return f"{self.line}: {said}. The details name what shows it."
+        problem = f"the check “{failed}” failed" if self.reason else f"{over}, where {allowed}"
+        return f"{self.line}: {problem}. The details name what shows it."
 
     def details(self) -> str:
-        """Return the whole verdict in plain words: it, what the draws could not have seen, what was proven and what was
-        tested."""
+        """Return the complete verdict in plain words, with what was proven, tested, and not detectable."""
         line, first, *more = self.lines()
         return " ".join([f"{line}:", self.first(), *more] if line == self.line else [line, first, *more])
 
     def lines(self) -> tuple[str, ...]:
-        """:meth:`details` in paragraphs: :attr:`headline`, what the verdict rests on, and each of :meth:`parts`."""
+        """Return :meth:`details` as paragraphs: :attr:`headline`, the evidence, and each of :meth:`parts`."""
         first = self.first()
-        parts = [f"{name.capitalize()}: {' '.join(said)}" for name, said in self.parts() if said]
+        parts = [f"{name.capitalize()}: {' '.join(sentences)}" for name, sentences in self.parts() if sentences]
         return (self.headline, _capital(first), *parts)
 
     def first(self) -> str:
-        """Return what the verdict rests on, in sentences of which the first goes on after :attr:`line`. Where it holds,
-        that one names a thing that the draws could not have seen, and the second lists the others."""
+        """Return the evidence for the verdict; its first sentence continues :attr:`line`. If it holds, that sentence
+        names one thing that the draws could not detect, and the second lists the others."""
         per = f" per unit of distance ({self.unit})" if self.unit else ""
         beyond = f" beyond δ = {scientific(self.delta)}" if self.delta else ""
         per += beyond if self.of == "one draw" else f" for {self.of}{beyond}"
-        found = (
+        loss = (
             "a released word is possible under one input and impossible under another (an infinite loss)"
             if self.measured == math.inf
             else f"the largest loss is {self.loss}{per}"
         )
         if not self.exact and self.measured < math.inf:
-            found = f"the loss is at least {self.loss}{per} (with {self.confidence:.0%} confidence)"
+            loss = f"the loss is at least {self.loss}{per} (with {self.confidence:.0%} confidence)"
         pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
         scope = f"over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'} ({pairs})"
         if self.verdict == "inconclusive":
             more = ""
             if self.claimed == math.inf and self.of != "the whole output" and self.measured > self.epsilon:
                 more = f". That exceeds the nominal ε = {number(self.epsilon)} of one draw, which is no guarantee"
-            return self.reason + (f" Measured {scope}: {found}{more}." if self.pairs else "")
+            return self.reason + (f" Measured {scope}: {loss}{more}." if self.pairs else "")
         claim = f"the guarantee allows {self.limit}"
         if self.delta:
             claim += f" with δ = {scientific(self.delta)}"
@@ -272,8 +270,8 @@ class AuditReport:
             claim += f" (one output at most {odds_text(self.claimed)} as likely)"
         if self.verdict == "refuted":
             tail = f" {self.witness.sentence()}" if self.witness else ""
-            return f"{self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
-        message = f"{scope}, {found}, and {claim}"
+            return f"{self.reason or f'{loss}, {scope}, where {claim}.'}{tail}"
+        message = f"{scope}, {loss}, and {claim}"
         if self.blind:
             message += f"; the draws could not detect {self.blind[0]}"
         if self.blind[1:]:
@@ -281,17 +279,17 @@ class AuditReport:
         return f"{message}. Inputs that were not tried may lose more."
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return what was proven, tested and not looked at, each in sentences: of a refuted promise nothing."""
+        """Return what was proven, tested and not tested, each in sentences; nothing for a refuted guarantee."""
         if self.verdict == "refuted":
             return ()
-        out: dict[str, list[str]] = {"proven": [], "tested": [], "not looked at": []}
+        out: dict[str, list[str]] = {"proven": [], "tested": [], "not tested": []}
         for c in self.checks:
-            if c.status in out and (said := c.looked or c.reason):
-                out[c.status].append(_capital(said))
-        return tuple((name, tuple(dict.fromkeys(said))) for name, said in out.items())
+            if c.status in out and (sentence := c.looked or c.reason):
+                out[c.status].append(_capital(sentence))
+        return tuple((name, tuple(dict.fromkeys(sentence))) for name, sentence in out.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON: infinite numbers as "inf"."""
+        """Return plain values for JSON, with infinite numbers as "inf"."""
         out: dict[str, Any] = asdict(self)
         if self.witness is not None:
             w = self.witness
@@ -305,7 +303,7 @@ def quote_text(text: str, at: str | None) -> str:
 
 
 def format_probability(log_p: float) -> str:
-    """Return a probability as people read it, also where it is smaller than float64 holds."""
+    """Format a probability, even if it is below the range of float64."""
     if log_p == -math.inf:
         return "0"
     if log_p > math.log(1e-4):
@@ -315,14 +313,14 @@ def format_probability(log_p: float) -> str:
 
 
 def format_share(leak: float) -> str:
-    """Return a share of draws that would have been seen, in two digits, rounded up: 0.07%, 3.1%, 64%."""
+    """Format a detectable share of draws with two digits, rounded up: 0.07%, 3.1%, 64%."""
     digits = 2 if leak < 0.01 else 1 if leak < 0.1 else 0
-    # What is a whole number of them but for the last bits of the product is that number.
+    # A number that is whole up to rounding errors counts as whole.
     return f"{math.ceil(leak * 10 ** (digits + 2) - 1e-9) / 10**digits:.{digits}f}%"
 
 
 def _capital(sentence: str) -> str:
-    """Return a sentence with its capital; a symbol such as δ stays what it is."""
+    """Return a sentence with a capital; a symbol such as δ is unchanged."""
     return sentence[:1].upper() + sentence[1:] if "a" <= sentence[:1] <= "z" else sentence
 
 

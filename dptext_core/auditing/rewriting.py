@@ -1,13 +1,14 @@
-"""The one way in which a look comes to rewrites: each is held against the rules of a release before it is measured.
+"""The only entry point through which checks get rewrites: each rewrite is tested against the release rules first.
 
-What no piece covers may show only in a full list, late in a text, at a first rewrite or at one word of a vocabulary,
-wherever a look happens to come by. So no look calls a mechanism's ``rewrite`` itself. Of each result:
+A fault that no single check covers may show only in a full list, late in a text, at a first rewrite or at one word of a
+vocabulary. So no check calls a mechanism's ``rewrite`` itself. For each result:
 
-* its text is what its pieces and what is kept say, byte for byte (``rules``);
-* its guarantee is the one that is stated of its text;
-* what else leaves with it (the mechanism, its options, the seed, the name of the noise) does not depend on its text.
+* its text follows from its parts and the kept tokens, byte for byte (``rules``);
+* its guarantee is the one that is stated for its text;
+* everything else released with it (the mechanism, its options, the seed, the name of the noise) does not depend on its
+  text.
 
-What is stated is asked of another instance, which rewrites nothing: asking may warm what leaks.
+Statements come from another instance, which rewrites nothing, because a query may change the state of a leaky instance.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..support.task import UNWATCHED, Task
 from .release_statistics import new_instance
 from .rules import Breach, Spelling, dependence_breach, flat, follow_steps, not_named, same_guarantee
 
-#: The ways in which rewrites can be had.
+#: The entry points for rewrites.
 TEXT, PREPARED, LIST, FRESH, EACH = (
     "a text",
     "a prepared text",
@@ -36,14 +37,16 @@ TEXT, PREPARED, LIST, FRESH, EACH = (
 )
 
 
-#: Texts that were rewritten before, which one is compared with at which a rewrite fails.
+#: Number of earlier texts that are compared with one for which a rewrite fails.
 _BEFORE = 20
 
 
 @dataclass
 class _RewriteSubject:
-    """What is known of one mechanism with its options. whose: the one that was given, so that none takes its number;
-    other: the instance that is asked. named: whether noise of each way has the name of its stream."""
+    """The state for one mechanism with its options.
+
+    whose: the given one, stored so that its id is not reused. other: the instance that is queried. named: whether the
+    noise of each entry point has the name of its stream."""
 
     whose: Mechanism
     other: Mechanism
@@ -53,14 +56,15 @@ class _RewriteSubject:
 
 
 class Rewriter:
-    """Rewrites of one audit. n: how many there were; texts: of which; variants: with which other options some were."""
+    """The rewrites of one audit. n: their number. texts: the different texts. variants: the other options of some of
+    them."""
 
     def __init__(self, task: Task = UNWATCHED):
         self.task, self.n, self.texts, self.variants = task, 0, set[str](), list[str]()
         self._asked: dict[Hashable, _RewriteSubject] = {}
 
     def one(self, m: Mechanism, text: str | Prepared, noise: NoiseStream | int | None = None) -> RewriteResult:
-        """``m.rewrite`` of a text."""
+        """Return ``m.rewrite`` of a text."""
         stream = _stream(noise)
         with self._errors(m, [text]):
             result = m.rewrite(text, stream=stream, task=self.task)
@@ -68,7 +72,7 @@ class Rewriter:
         return result
 
     def listed(self, m: Mechanism, texts: Sequence[str], noise: NoiseStream | int | None = None) -> list[RewriteResult]:
-        """``m.rewrite`` of a list of texts."""
+        """Return ``m.rewrite`` of a list of texts."""
         stream = _stream(noise)
         with self._errors(m, texts):
             results = m.rewrite(list(texts), stream=stream, task=self.task)
@@ -76,7 +80,7 @@ class Rewriter:
         return results
 
     def each(self, m: Mechanism, texts: Sequence[str], noise: NoiseStream | int | None = None) -> list[RewriteResult]:
-        """``m.rewrite_each`` of a list of texts."""
+        """Return ``m.rewrite_each`` of a list of texts."""
         stream = _stream(noise)
         with self._errors(m, texts):
             results = list(m.rewrite_each(texts, stream=stream, task=self.task))
@@ -92,8 +96,8 @@ class Rewriter:
         *,
         distributions: bool = True,
     ) -> list[RewriteResult]:
-        """``m.rewrites`` of a text. distributions: whether those of its pieces may be asked for, which can take a
-        model's pass."""
+        """Return ``m.rewrites`` of a text. distributions: whether to query those of its parts, which can need a model
+        pass."""
         stream = _stream(noise)
         with self._errors(m, [text]):
             results = m.rewrites(text, n, stream=stream, task=self.task)
@@ -103,14 +107,14 @@ class Rewriter:
 
     @property
     def unclear(self) -> str:
-        """Why it cannot be told what a text is made of, a clause that ends with a full stop; "" where it can."""
+        """Return why the parts of a text are unknown, a clause that ends with a full stop; "" if they are known."""
         return next((a.spelling.unclear for a in self._asked.values() if a.spelling.unclear), "")
 
     # --- the rules
 
     @contextmanager
     def _errors(self, m: Mechanism, texts: Sequence[str | Prepared]) -> Iterator[None]:
-        """Raise Breach on an error at one text where one that the promise makes alike to it was rewritten before."""
+        """Raise Breach on an error for one text if a comparable text was rewritten before."""
         try:
             yield
         except (Cancelled, Busy, ModelUnavailable, Breach):
@@ -146,7 +150,7 @@ class Rewriter:
         streams: Sequence[NoiseStream] | Iterator[NoiseStream],
         distributions: bool = True,
     ) -> None:
-        """Raise Breach where a result breaks a rule."""
+        """Raise Breach if a result violates a rule."""
         asked = self._of(m)
         originals = [t.text if isinstance(t, Prepared) else t for t in texts]
         if [r.original for r in results] != originals:
@@ -154,35 +158,35 @@ class Rewriter:
             raise Breach(originals[0] if originals else "", f"Observed for {way}.", reason)
         self.n += len(results)
         self.texts.update(originals)
-        for i, (text, result, own) in enumerate(zip(originals, results, streams, strict=True)):
+        for i, (text, result, noise) in enumerate(zip(originals, results, streams, strict=True)):
             self.task.check()
             self._beside(m, asked, way, text, result)
-            self._named(m, asked, way, originals, i, result, stream, own)
+            self._named(m, asked, way, originals, i, result, stream, noise)
             exposed = result.guarantee.exposed if result.seed is None else result.guarantee.exposed[:-1]
             if "alignment" not in result.can and ("alignment" not in m.can or result.pieces is not None):
                 asked.spelling.follow(text, result, exposed, distributions)
                 continue
             follow_steps(asked.spelling.document(text), way, result)
-            if not exposed and (kept := next((s.replacement for s in result.steps if s.action == "keep"), None)):
-                raise not_named(text, kept)
+            if not exposed and (copied := next((s.replacement for s in result.steps if s.action == "keep"), None)):
+                raise not_named(text, copied)
 
     def _beside(self, m: Mechanism, asked: _RewriteSubject, way: str, text: str, result: RewriteResult) -> None:
-        """Check what leaves with a text besides it and its noise."""
-        if not m.shares_draws:  # else a list has its own
+        """Check everything released with a text except the name of its noise."""
+        if not m.shares_draws:  # else a list has a separate one
             if text not in asked.guarantees:
                 asked.guarantees[text] = asked.other.guarantee(text)
             same_guarantee(result, asked.guarantees[text])
         batch = result.batch if m.shares_draws else ""
         stated = {"mechanism": m.name, "options": m.config, "language": m.language, "batch": batch}
-        own = {
+        expected = {
             "mechanism": result.mechanism,
             "options": result.config,
             "language": result.language,
             "batch": result.batch,
         }
         for name, value in stated.items():
-            if own[name] is not value and own[name] != value:
-                message = f"For a rewrite of “{flat(text)}” ({way}), the {name} is {own[name]!r}, not {value!r}."
+            if expected[name] is not value and expected[name] != value:
+                message = f"For a rewrite of “{flat(text)}” ({way}), the {name} is {expected[name]!r}, not {value!r}."
                 raise Breach(text, message, f"the {name} released with a result differs from that of the mechanism.")
 
     def _named(
@@ -194,13 +198,13 @@ class Rewriter:
         i: int,
         result: RewriteResult,
         stream: NoiseStream,
-        own: NoiseStream,
+        noise: NoiseStream,
     ) -> None:
-        """Check the name of the noise: that of its stream for one text, and so for all. Where it is not, another text
-        decides in the same place."""
+        """Check that the name of the noise is that of its stream. If it is not, compare with another text in the same
+        place."""
         if m.shares_draws:
             return
-        same = result.noise_id == own.noise_id
+        same = result.noise_id == noise.noise_id
         first, other = asked.named.setdefault(way, (same, texts[i]))
         if same == first:
             return
@@ -212,7 +216,7 @@ class Rewriter:
 
 
 def _are_adjacent(m: Mechanism, a: str, b: str) -> bool:
-    """Whether the promise makes two texts alike, as far as the mechanism says so of a text that it refuses."""
+    """Return whether the guarantee compares two texts, if the mechanism states this for a text that it refuses."""
     try:
         return bool(m.audit_support.adjacent(a, b))
     except DPTextError:
@@ -224,7 +228,7 @@ def _stream(noise: NoiseStream | int | None) -> NoiseStream:
 
 
 def _repeat_rewrites(m: Mechanism, way: str, text: str, n: int, stream: NoiseStream, task: Task) -> list[Any]:
-    """As many rewrites of one text, in the same way and with the same noise."""
+    """Return as many rewrites of one text, through the same entry point and with the same noise."""
     if way == TEXT:
         return [m.rewrite(text, stream=stream, task=task)]
     if way == PREPARED:

@@ -1,9 +1,9 @@
-"""Rules that every released text keeps, byte for byte: it is what its pieces and its skeleton say, and nothing else.
+"""Rules for every released text, byte for byte: it follows from its parts and its skeleton alone.
 
-Where pieces answer to the words that were read, the text is what :class:`~dptext_core.text.skeleton.Skeleton` makes of
-the kept tokens, the gaps and the released words. Where they do not, it is what :meth:`AuditSupport.spelled` makes of
-the drawn candidates; a mechanism that does not say so writes each piece as its candidate is listed, with one blank
-between two pieces at most and no other character outside of them.
+If parts correspond to original words, :class:`~dptext_core.text.skeleton.Skeleton` builds the text from the kept
+tokens, the gaps and the released words. Otherwise, :meth:`AuditSupport.spelled` builds it from the sampled candidates.
+A mechanism without that method writes each part as its candidate is listed, with at most one blank between two parts
+and no other character outside of them.
 """
 
 from __future__ import annotations
@@ -23,44 +23,45 @@ from ..text.document import Document
 from ..text.skeleton import Edit
 from .report import Witness
 
-#: What is said of a text with something in it that nothing states.
+#: The reasons if a text contains something that nothing states.
 ELSE = "releases something other than its sampled words, kept tokens and gaps."
 PIECES = "the release differs from its pieces, so a guarantee about the pieces does not cover it."
 
 
 class Breach(Exception):
-    """A rule that a release breaks. reason: a clause that ends with a full stop; told: the same of this release."""
+    """A violation of a rule by a release. reason: a clause that ends with a full stop. told: the details for this
+    release."""
 
-    def __init__(self, text: str, told: str, reason: str, at: str | None = None, other: str | None = None):
+    def __init__(self, text: str, details: str, reason: str, at: str | None = None, other: str | None = None):
         super().__init__(reason)
-        self.witness = Witness.of_rule(told, text, other, at=at, kind="release")
+        self.witness = Witness.of_rule(details, text, other, at=at, kind="release")
         self.reason = reason
 
 
-#: Errors that no mechanism makes of a text, and that end an audit.
+#: Errors that do not depend on a text, and that end an audit.
 OURS = (Cancelled, Busy, ModelUnavailable, MemoryError)
 
 
 def flat(text: str, most: int = 200) -> str:
-    """Return a text of our own on one line, the beginning of a long one."""
+    """Return a public text on one line, cut if long."""
     return text[:most].replace("\n", " ") + "…" * (len(text) > most)
 
 
 def apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
-    """Two texts where they first differ, with what stands around."""
+    """Return two texts around their first difference."""
     at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     start = max(0, at - around)
     return tuple("…" * (start > 0) + t[start : at + around] + "…" * (at + around < len(t)) for t in (a, b))  # type: ignore[return-value]
 
 
-def dependence_breach(what: str, text: str, told: str, other: str) -> Breach:
-    """Something beside a text that differs between two which the promise makes alike."""
+def dependence_breach(what: str, text: str, details: str, other: str) -> Breach:
+    """Return the breach of metadata that differs between two texts that the guarantee compares."""
     reason = f"the {what} depends on the private text, although the guarantee covers both texts."
-    return Breach(text, told, reason, other=other)
+    return Breach(text, details, reason, other=other)
 
 
 def not_named(text: str, piece: str) -> Breach:
-    """Return a piece that is copied where a guarantee names nothing that is exposed."""
+    """Return the breach of a copied part if the guarantee lists nothing as not protected."""
     message = (
         f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, but the guarantee lists nothing as not "
         "protected."
@@ -69,13 +70,13 @@ def not_named(text: str, piece: str) -> Breach:
 
 
 def same_guarantee(result: RewriteResult, stated: Guarantee) -> None:
-    """Raise Breach where the guarantee of a result is not that which the mechanism states of its text: it leaves with
-    the release, and may tell of the text. Where a result is seeded, the mark of it is its own."""
-    own = result.guarantee
+    """Raise Breach if the guarantee of a result differs from the one that the mechanism states for its text. It is
+    released with the text, so a difference may reveal something. The seed mark may differ."""
+    claimed = result.guarantee
     if result.seed is not None:
-        own = dataclasses.replace(own, seeded=stated.seeded, exposed=own.exposed[:-1])
+        claimed = dataclasses.replace(claimed, seeded=stated.seeded, exposed=claimed.exposed[:-1])
     for f in dataclasses.fields(stated):
-        a, b = getattr(own, f.name), getattr(stated, f.name)
+        a, b = getattr(claimed, f.name), getattr(stated, f.name)
         if a != b and not (a != a and b != b):
             name = f"“{flat(result.original)}”"
             message = (
@@ -85,9 +86,8 @@ def same_guarantee(result: RewriteResult, stated: Guarantee) -> None:
 
 
 def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
-    """Raise Breach where a released text is not what its steps and the skeleton of its original say.
-
-    way: how it was rewritten, for the sentence.
+    """Raise Breach if a released text does not follow from its steps and the skeleton of its original. way: the entry
+    point, for the sentence.
     """
     text, tokens = document.text, document.tokens
     reason = f"a rewrite of {way} {ELSE}"
@@ -115,8 +115,8 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
             raise Breach(text, message, reason)
     spliced = skeleton.render(edits)
     if result.text != spliced.text:
-        own, rule = apart_at(result.text, spliced.text)
-        message = f"“{own}” was released for {name}, but its steps give “{rule}”."
+        released, rule = apart_at(result.text, spliced.text)
+        message = f"“{released}” was released for {name}, but its steps give “{rule}”."
         raise Breach(text, message, reason)
     for step in result.steps:
         if step.action != "delete" and result.text[slice(*step.out)] != step.replacement:
@@ -130,9 +130,8 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
 
 @dataclass
 class Spelling:
-    """What texts of a mechanism whose pieces answer to no word were seen to be made of.
-
-    unclear: why that cannot be told, a clause that ends with a full stop; "" where it can.
+    """The observed spellings of parts, for a mechanism without aligned words. unclear: why they are unknown, a clause
+    that ends with a full stop; "" if they are known.
     """
 
     m: Mechanism
@@ -143,21 +142,20 @@ class Spelling:
     _documents: dict[str, Document] = field(default_factory=dict)
 
     def document(self, original: str) -> Document:
-        """Return the tokens of a text, cut once."""
+        """Return the tokens of a text, computed once."""
         if original not in self._documents:
             self._documents[original] = Document.parse(original, self.m.language)
         return self._documents[original]
 
     def follow(self, original: str, result: RewriteResult, exposed: Sequence[str], distributions: bool = True) -> None:
-        """Raise Breach where a released text is not what its pieces say.
-
-        exposed: what the guarantee names; distributions: whether they may be asked for, which can take a model's pass.
+        """Raise Breach if a released text does not follow from its parts. exposed: what the guarantee lists as not
+        protected. distributions: whether to query them, which can need a model pass.
         """
         name, pieces = f"“{flat(original)}”", result.releases
         if (known := self._spelled(result)) is not None:
             if result.text != known:
-                own, rule = apart_at(result.text, known)
-                message = f"“{own}” was released for {name}, but its sampled tokens spell “{rule}”."
+                released, rule = apart_at(result.text, known)
+                message = f"“{released}” was released for {name}, but its sampled tokens spell “{rule}”."
                 raise Breach(original, message, PIECES)
             return
         self._covered(original, result, pieces)
@@ -167,9 +165,9 @@ class Spelling:
         drawn = tuple(p.text for p in pieces if p.drawn)
         text, whose = self._seen.setdefault(drawn, (result.text, original))
         if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
-            own, other = apart_at(result.text, text)
+            released, other = apart_at(result.text, text)
             message = (
-                f"The same pieces were sampled for two texts, but “{own}” and “{other}” were released."
+                f"The same pieces were sampled for two texts, but “{released}” and “{other}” were released."
             )
             raise Breach(original, message, "the text around sampled pieces depends on the private text.", other=whose)
         others = [p for p in pieces if not p.drawn]
@@ -185,7 +183,7 @@ class Spelling:
         self.unclear = f"{what}, and the mechanism does not state how pieces are written ({method})."
 
     def _spelled(self, result: RewriteResult) -> str | None:
-        """Return what the mechanism says is written where these candidates were drawn; None where it does not say."""
+        """Return the text that the mechanism states for these candidates; None if it states none."""
         if not self.m.audit_support.spells or not all(p.drawn for p in result.releases):
             return None
         drawn = [result.candidate(i) for i in range(len(result.releases))]

@@ -1,7 +1,7 @@
 """Tests and bounds from draws.
 
-Where noise has no closed form, the loss is bounded by independent rewrites. One half of them chooses the pairs and, for
-each, the set of outputs that tells the two apart best; the other half gives Clopper-Pearson bounds of the two
+For noise without a closed form, independent rewrites bound the loss. One half of them chooses the pairs and, for each,
+the set of outputs that distinguishes the two best. The other half gives Clopper-Pearson bounds of the two
 probabilities, simultaneous over the pairs by Bonferroni.
 """
 
@@ -21,15 +21,15 @@ from .release_statistics import noise_of
 from .report import AuditReport, Witness
 from .rewriting import Rewriter
 
-#: Ordered pairs whose loss is estimated on the second half of the draws.
+#: Number of ordered pairs whose loss is estimated on the second half of the draws.
 TESTED = 8
 
 
 def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
-    """p-value of counts (V,) as draws with these log-probabilities, and the output that fits worst.
+    """Return the p-value of counts (V,) under these log-probabilities, and the output that fits worst.
 
-    The smaller of two, doubled: chi-square, rare outputs merged to an expectation of 50 and more; and the exact
-    binomial tail of the output that fits worst, times the number of outputs. 0 where something impossible was drawn.
+    It is twice the smaller of two p-values: chi-square, with rare outputs merged to an expectation of at least 50; and
+    the exact binomial tail of the worst output, times the number of outputs. 0 if an impossible output was sampled.
     """
     from scipy.stats import chisquare
 
@@ -39,7 +39,7 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
         return 0.0, int(impossible[0])
     p = np.exp(log_p)
     p /= p.sum()
-    # Only what was drawn, or should have been, can fit badly.
+    # Only outputs that were sampled, or should have been, can fit badly.
     some = np.flatnonzero((counts > 0) | (n * p > 1))
     tail = smaller_tail(counts[some], n, p[some])
     worst = int(some[np.argmin(tail)])
@@ -47,25 +47,25 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
     order = np.argsort(p, kind="stable")
     cell = np.floor(np.cumsum(p[order]) * n / 50 * (1 - 1e-12)).astype(np.int64)
     _, cell = np.unique(cell, return_inverse=True)
-    expected, seen = np.bincount(cell, n * p[order]), np.bincount(cell, counts[order])
+    expected, observed = np.bincount(cell, n * p[order]), np.bincount(cell, counts[order])
     while len(expected) > 1 and expected[-1] < 50:
         expected[-2] += expected[-1]
-        seen[-2] += seen[-1]
-        expected, seen = expected[:-1], seen[:-1]
+        observed[-2] += observed[-1]
+        expected, observed = expected[:-1], observed[:-1]
     if len(expected) < 2:
         return single, worst
     if expected[0] < 50:
         expected[1] += expected[0]
-        seen[1] += seen[0]
-        expected, seen = expected[1:], seen[1:]
+        observed[1] += observed[0]
+        expected, observed = expected[1:], observed[1:]
     if len(expected) < 2:
         return single, worst
-    return min(1.0, 2 * min(single, float(chisquare(seen, expected).pvalue))), worst
+    return min(1.0, 2 * min(single, float(chisquare(observed, expected).pvalue))), worst
 
 
 def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
-    """p-value of the chi-square test that two vectors of counts (V,) come from one distribution, rare outputs merged,
-    and the output that differs most."""
+    """Return the chi-square p-value that two vectors of counts (V,) have one distribution, and the output that differs
+    most. Rare outputs are merged."""
     from scipy.stats import chi2_contingency
 
     total = a + b
@@ -86,8 +86,7 @@ def count_samples(
     share: tuple[float, float],
     rewriter: Rewriter,
 ) -> list[dict[str, int]]:
-    """Return what each probed word became in n rewrites of the text it stands in, case ignored: released word → how
-    often."""
+    """Return the counts of the released words, ignoring case, for each probed word in n rewrites of its text."""
     out: list[dict[str, int]] = [{} for _ in probes]
     texts: dict[int, list[int]] = {}
     for k, probe in enumerate(probes):
@@ -122,11 +121,11 @@ def estimate(
         count_samples(m, probes, half, stream.at("tested"), meter, (0.5, 0.7), rewriter),
     ]
     report = replace(report, draws=2 * half * len(probes))
-    outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for seen in both for w in seen))}
+    outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for sample in both for w in sample))}
     choose, test = (np.zeros((len(probes), len(outputs)), np.int64) for _ in range(2))
     for table, counts in ((choose, halves[0]), (test, halves[1])):
-        for row, seen in zip(table, counts, strict=True):
-            row[[outputs[w] for w in seen]] = list(seen.values())
+        for row, sample in zip(table, counts, strict=True):
+            row[[outputs[w] for w in sample]] = list(sample.values())
     apart = np.where(distances > 0, distances, np.nan)
     pairs = [(int(a), int(b)) for a, b in zip(*np.nonzero(np.isfinite(apart)), strict=True)]
     if not pairs:
@@ -163,17 +162,17 @@ def estimate(
 
 
 def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
-    """Return the loss beyond δ that n draws at each of two inputs show where all of one, and none of the other, are in
-    an event; 0 where δ leaves nothing to show."""
+    """Return the loss beyond δ that n draws at each of two inputs show if an event contains all of one and none of the
+    other; 0 if δ is too large."""
     low = float(lower_limit(n, n, alpha)) - delta
     return float(np.log(low) - np.log(upper_limit(0, n, alpha))) if low > 0 else 0.0
 
 
 def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0) -> tuple[float, np.ndarray]:
-    """Return the set of outputs whose bound of ln (P_a − δ)/P_b is highest on these counts, among sets of highest
+    """Return the set of outputs with the highest bound of ln (P_a − δ)/P_b on these counts, among sets of highest
     ratios."""
-    seen = np.flatnonzero(a)
-    order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
+    outputs = np.flatnonzero(a)
+    order = outputs[np.argsort(-(a[outputs] + 0.5) / (b[outputs] + 0.5), kind="stable")]
     ends = np.unique(np.geomspace(1, len(order), 24).astype(int)) - 1
     hits, others = np.cumsum(a[order])[ends], np.cumsum(b[order])[ends]
     value = np.log(np.maximum(lower_limit(hits, n, alpha) - delta, 1e-300)) - np.log(upper_limit(others, n, alpha))

@@ -1,9 +1,9 @@
-"""Rewrites without a seed in two fresh processes: whether their noise comes from the operating system.
+"""Test that unseeded noise comes from the operating system, with rewrites in two fresh processes.
 
-``Mechanism.rewrite`` and its siblings draw a fresh key. Where an author writes one of these anew, the key may count
-calls, or follow from the number of the process and the time: then two processes have the same noise. Both are started
-here with the same number and the same time, so that only the operating system's randomness tells them apart. The name
-of the noise has 64 bits: two sound processes have the same one with a chance below 10^−17.
+``Mechanism.rewrite`` and related methods create a fresh key. If an author overrides one of them, the key may count
+calls, or follow from the process id and the time. Then two processes can have the same noise. Both processes here have
+the same id and time, so only the operating system's randomness distinguishes them. The name of the noise has 64 bits:
+two correct processes have the same one with probability below 10^−17.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .report import Check, Witness
 from .rules import flat
 
 NAME = "second process"
-#: What draws a key where none is given.
+#: The functions that create a key if none is given.
 KEYED = ("rewrite", "rewrites", "rewrite_each", "sweep")
-#: Seconds for a process to load a mechanism and rewrite a text.
+#: Time limit in seconds for a process to load a mechanism and rewrite a text.
 LONGEST = 300
 _CHILD = """
 import json, os, sys, time
@@ -51,27 +51,27 @@ print(json.dumps([r.noise_id for r in results]))
 
 
 def own_keys(m: Mechanism) -> list[str]:
-    """Return the functions that draw a key, of those that its author wrote."""
+    """Return the functions of an author's class that create a key."""
     return [name for name in KEYED if getattr(type(m), name) is not getattr(Mechanism, name)]
 
 
 def in_two_processes(subject: Subject) -> Check | None:
-    """Whether rewrites without a seed have the same noise in two processes; None where the package draws the keys."""
+    """Test that unseeded rewrites have different noise in two processes; None if the package creates the keys."""
     m = subject.m
-    if not (own := own_keys(m)):
+    if not (keys := own_keys(m)):
         return None
     if not is_importable(type(m)):
         reason = (
-            f"{type(m).__name__} generates its own noise if none is given ({', '.join(own)}), and another process "
+            f"{type(m).__name__} generates its own noise if none is given ({', '.join(keys)}), and another process "
             "cannot import it, so it is unknown whether that noise is fresh. Move it into a module."
         )
-        return Check(NAME, "not looked at", "", reason)
+        return Check(NAME, "not tested", "", reason)
     text = next((t for t in subject.inputs if isinstance(t, str)), "doctor")
     try:
         first, second = noise_names(m, text)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         why = f"its rewrites in another process failed ({type(error).__name__}), so its noise cannot be inspected."
-        return Check(NAME, "not looked at", "", why)
+        return Check(NAME, "not tested", "", why)
     looked = "Rewrites without a seed in two processes with the same number and the same time."
     if set(first) & set(second):
         message = f"“{flat(text)}” has the noise {min(set(first) & set(second))} in each of two processes."
@@ -86,7 +86,7 @@ def in_two_processes(subject: Subject) -> Check | None:
 
 
 def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
-    """Return the names of the noise of some rewrites without a seed, in either of two processes."""
+    """Return the names of the noise of some unseeded rewrites, for each of two processes."""
     cls, setting = type(m), {f.name: getattr(m.config, f.name) for f in fields(m.config)}
     asked: dict[str, Any] = {
         "path": sys.path,
@@ -100,14 +100,14 @@ def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", _CHILD]
     pipe = subprocess.PIPE
-    made = [
+    results = [
         subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment, text=True)
         for _ in range(2)
     ]
     try:
-        out = [process.communicate(given, timeout=LONGEST)[0] for process in made]
+        out = [process.communicate(given, timeout=LONGEST)[0] for process in results]
     finally:
-        for process in made:
+        for process in results:
             process.kill()
             process.wait()
     first, second = (json.loads(text.splitlines()[-1]) if text.strip() else None for text in out)

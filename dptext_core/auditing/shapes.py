@@ -1,7 +1,7 @@
 """Check that a guarantee compares no texts that their rewrites distinguish by their shape.
 
 The guarantee (``adjacency``, ``among``) and :meth:`AuditSupport.adjacent` both state which texts are compared. They
-must agree: an adjacency without conditions leaves out no text. Where texts of different lengths, marks and lines are
+must agree: an adjacency without conditions excludes no text. If texts of different lengths, marks and lines are
 compared, their rewrites are compared at an ε so small that a visible length is enough to refute.
 """
 
@@ -20,13 +20,13 @@ from .statement import Statement, are_adjacent, name
 
 #: Texts of different shapes.
 SHAPES = ("Yes.", f"{TEXTS[1]}\n\n{TEXTS[2]} NOT NOW, please: {TEXTS[3]}")
-#: ε at which they are rewritten at most, how often each is, and events that are compared at most.
+#: Maximum ε for these rewrites, their number, and the maximum number of compared events.
 LOW, DRAWS, EVENTS_COMPARED = 1e-5, 24, 1_000
 _REASON = "the adjacency of the guarantee is wider than the mechanism supports."
 
 
 def check_adjacency(st: Statement) -> str:
-    """Raise Breach where the guarantee compares texts that rewrites tell apart."""
+    """Raise Breach if the guarantee compares texts that rewrites distinguish."""
     left_out = _left_out(st)
     if left_out is not None:
         return _leaves_out(st, *left_out)
@@ -42,13 +42,13 @@ def _texts(st: Statement) -> list[str]:
 
 
 def _left_out(st: Statement) -> tuple[str, str] | None:
-    """Two texts that the mechanism says its guarantee does not compare."""
+    """Return the breach for two texts that the mechanism, but not its guarantee, excludes."""
     texts = _texts(st)
     return next(((a, b) for a, b in combinations(texts, 2) if are_adjacent(st.m, a, b) is False), None)
 
 
 def _leaves_out(st: Statement, a: str, b: str) -> str:
-    """Whether the words of the guarantee leave out two texts too."""
+    """Check whether the wording of the guarantee excludes two texts too."""
     g, m = st.guarantee, st.m
     if g.adjacency.is_any_texts:
         seeds = st.subject.seeds("adjacency")
@@ -59,7 +59,7 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         )
         raise Breach(a, message, _REASON, other=b)
     if m.alignment is None:
-        # A plugin's own words cannot be compared: it states a condition in both places.
+        # A plugin's own wording cannot be compared: it must state a condition in both places.
         if g.among and (g.adjacency.custom or set(g.among.conditions) <= set(g.adjacency.conditions)):
             return ""
         return (
@@ -86,7 +86,7 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
 
 
 def _compare_rewrites(st: Statement) -> None:
-    """Rewrites of texts of different shapes, where the guarantee compares them. Raises Breach."""
+    """Compare rewrites of texts of different shapes if the guarantee compares them. Raises Breach."""
     m = st.m
     if st.guarantee.notion not in ("pure", "approx"):
         return
@@ -94,23 +94,23 @@ def _compare_rewrites(st: Statement) -> None:
     seeds = st.subject.seeds("shapes")
     counts: list[dict[str, Counter]] = []
     guarantees = [low.guarantee(t) for t in SHAPES]
-    # Fisher's test is of equal distributions: the guarantee lets all of these rewrites be e times as likely at most.
+    # Fisher's test assumes equal distributions; the guarantee allows a factor of at most e for all of these rewrites.
     if 2 * DRAWS * max(g.total + g.total_delta for g in guarantees) > 1:
         return
     words = frozenset(w.casefold() for t in SHAPES for w in t.split() if w.isalpha())
     for text in SHAPES:
-        seen: dict[str, Counter] = {}
+        tallies: dict[str, Counter] = {}
         for r in st.subject.rewriter.fresh(low, text, DRAWS, seeds(), distributions=False):
             for kind, value in events(r, words):
-                seen.setdefault(kind, Counter())[value] += 1
-        counts.append(seen)
+                tallies.setdefault(kind, Counter())[value] += 1
+        counts.append(tallies)
     for a, b in combinations(range(len(SHAPES)), 2):
         for x, y in ((a, b), (b, a)):
             _compare_events(counts[x], counts[y], (SHAPES[x], SHAPES[y]), float(low.config.epsilon))
 
 
 def _compare_events(one: dict[str, Counter], other: dict[str, Counter], texts: Sequence[str], epsilon: float) -> None:
-    """Fisher's exact test of each event."""
+    """Run Fisher's exact test for each event."""
     for kind, values in one.items():
         for value, times in values.items():
             others = other.get(kind, Counter())[value]
@@ -124,7 +124,7 @@ def _compare_events(one: dict[str, Counter], other: dict[str, Counter], texts: S
 
 
 def _chance(times: int, others: int) -> float:
-    """Return the chance of so many of both or more among the first half, were the two drawn from one distribution."""
+    """Return the p-value of this many or more in the first half, if both halves have one distribution."""
     both = times + others
     ways = sum(math.comb(DRAWS, k) * math.comb(DRAWS, both - k) for k in range(times, min(DRAWS, both) + 1))
     return ways / math.comb(2 * DRAWS, both)

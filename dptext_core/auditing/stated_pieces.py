@@ -1,5 +1,4 @@
-"""What a mechanism states of the pieces of its outputs, compared exactly: of the first piece, and of every piece given
-those before it."""
+"""Compare the stated distributions of parts exactly: of the first part, and of every part given those before it."""
 
 from __future__ import annotations
 
@@ -24,14 +23,15 @@ from .report import AuditReport, Witness
 from .rewriting import Rewriter
 from .sampled import misfit
 
-#: A stated distribution of pieces is refuted where its draws have a smaller chance than this.
+#: A stated distribution of parts is refuted if the p-value of its draws is below this.
 _LEVEL = 1e-6
-#: Rewrites of each text whose pieces are looked at one by one, and of these, how many under every other text.
+#: Number of rewrites of each text whose parts are tested one by one, and of those that are compared with every other
+#: text.
 _PIECEWISE, _CROSSED = 10, 2
 
 
 def find_misstatement(texts: Sequence[OutputSample]) -> tuple[Witness, str] | None:
-    """First pieces that do not follow the distribution stated of them."""
+    """Return a witness if first parts do not follow their stated distribution."""
     compared = sum(t.first is not None for t in texts)
     for t in texts:
         if t.first is None or t.first.draws is not None:
@@ -72,8 +72,8 @@ def first_pieces(
     claim: float | None,
     meter: Meter,
 ) -> tuple[AuditReport, AuditReport | None]:
-    """Return the exact loss of the first pieces, over all pairs; a refuting report where it exceeds what one draw may
-    lose."""
+    """Return the exact loss of the first parts, over all pairs; a refuting report if it exceeds the limit of one
+    draw."""
     stated = [i for i, t in enumerate(texts) if t.first is not None and t.first.draws is None]
     probes = [
         Probe(t.prepared.text, None, t.prepared.text, t.first, t.prepared, 0, True)
@@ -97,15 +97,14 @@ def first_pieces(
 
 
 def piece_likelihood(m: Mechanism) -> Likelihood[Mechanism] | None:
-    """Return the chances of a mechanism that states what every piece of a rewrite would have been drawn from under
-    another text."""
+    """Return the likelihood of a mechanism that states the distribution of every part of a rewrite for another text."""
     return m.likelihood if m.likelihood is not None and m.likelihood.states_pieces else None
 
 
 @dataclass
 class _PieceLosses:
-    """What the pieces of some rewrites lose at most, and how likely each of them was (``ranks``, uniform in [0, 1)).
-    differing: the number of a piece that is stated to come from two distributions."""
+    """The largest loss of the parts of some rewrites, and the quantile of each (``ranks``, uniform in [0, 1)).
+    differing: the number of a part with two different stated distributions."""
 
     loss: float = 0.0
     witness: Witness | None = None
@@ -113,9 +112,9 @@ class _PieceLosses:
     ranks: list[float] = field(default_factory=list)
     differing: int | None = None
 
-    def add_ranks(self, result: RewriteResult, own: Sequence[TokenDistribution], noise: np.ndarray) -> bool:
-        """Add how likely each piece was; False where what was drawn is not known."""
-        for i, d in enumerate(own):
+    def add_ranks(self, result: RewriteResult, distributions: Sequence[TokenDistribution], noise: np.ndarray) -> bool:
+        """Add the quantile of each part; return False if the sampled candidate is unknown."""
+        for i, d in enumerate(distributions):
             known = result.candidate(i)
             if known is None:
                 return False
@@ -124,23 +123,23 @@ class _PieceLosses:
 
     def compare(
         self,
-        own: Sequence[TokenDistribution],
+        distributions: Sequence[TokenDistribution],
         stated: Sequence[Sequence[TokenDistribution]],
         prepared: Sequence[Prepared],
         apart: np.ndarray,
         meter: Meter,
     ) -> None:
-        """Compare the pieces of one rewrite with what is stated of them under each text, its own first."""
-        for i, d in enumerate(own):
+        """Compare the stated distributions of one rewrite's parts under each text, its own first."""
+        for i, d in enumerate(distributions):
             column = [s[i] for s in stated]
             if not np.allclose(column[0].log_probs, d.log_probs, rtol=1e-9, atol=1e-9):
                 self.differing = i
                 return
             probes = [Probe(p.text, None, p.text, c, p, i, True) for p, c in zip(prepared, column, strict=True)]
-            value, found = largest_loss(probes, apart, meter)
+            value, location = largest_loss(probes, apart, meter)
             self.compared |= len(prepared) > 1
             if value > self.loss:
-                self.loss, self.witness = value, found
+                self.loss, self.witness = value, location
 
 
 def _piece_losses(
@@ -152,7 +151,7 @@ def _piece_losses(
     meter: Meter,
     rewriter: Rewriter,
 ) -> _PieceLosses | None:
-    """Rewrite each text some times and compare its pieces; None where something is not stated of them."""
+    """Rewrite each text several times and compare its parts; None if some distribution is not stated."""
     out, alike = _PieceLosses(), set(pairs)
     for a, t in enumerate(texts):
         others = [a, *(b for b in range(len(texts)) if (a, b) in alike)]
@@ -161,17 +160,17 @@ def _piece_losses(
         for k in range(_PIECEWISE):
             meter.at(0.75 + 0.05 * (a + k / _PIECEWISE) / len(texts))
             r = rewriter.one(m, t.prepared, noise_of(stream.at("pieces"), a, k))
-            own = [d for _, d in r.distributions()] if "distribution" in r.can else []
-            if "distribution" in r.can and len(own) < len(r.releases):
+            distributions = [d for _, d in r.distributions()] if "distribution" in r.can else []
+            if "distribution" in r.can and len(distributions) < len(r.releases):
                 return None
-            if not out.add_ranks(r, own, stream.at("ranks", a, k).uniforms(max(1, len(own)))):
+            if not out.add_ranks(r, distributions, stream.at("ranks", a, k).uniforms(max(1, len(distributions)))):
                 return None
             if k >= _CROSSED:
                 continue
             stated = [likelihood.given(p, r) for p in prepared]
             if any(s is None for s in stated):
                 return None
-            out.compare(own, [s for s in stated if s is not None], prepared, apart, meter)
+            out.compare(distributions, [s for s in stated if s is not None], prepared, apart, meter)
             if out.differing is not None:
                 return out
     return out
@@ -188,38 +187,37 @@ def every_piece(
     meter: Meter,
     rewriter: Rewriter,
 ) -> AuditReport | None:
-    """Return the exact loss of every piece of some rewrites, given the pieces before it; None where it is not
-    stated."""
+    """Return the exact loss of every part of some rewrites, given the parts before it; None if it is not stated."""
     likelihood = piece_likelihood(m)
     if not pairs or guarantee.notion != "pure" or likelihood is None:
         return None
-    found = _piece_losses(m, likelihood, texts, pairs, stream, meter, rewriter)
-    if found is not None and found.differing is not None:
-        reason = f"piece {found.differing} of a rewrite is stated to come from two different distributions."
+    losses = _piece_losses(m, likelihood, texts, pairs, stream, meter, rewriter)
+    if losses is not None and losses.differing is not None:
+        reason = f"piece {losses.differing} of a rewrite is stated to come from two different distributions."
         return replace(report, verdict="refuted", sampler_p=0.0, reason=reason)
-    if found is None or not found.compared:
+    if losses is None or not losses.compared:
         return None
-    p = _uniform(found.ranks)
+    p = _uniform(losses.ranks)
     allowed = guarantee.epsilon if claim is None else min(claim, guarantee.epsilon)
     message = (
         f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
     )
     tested = (
-        f"{len(found.ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow their stated distributions "
+        f"{len(losses.ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow their stated distributions "
         f"(p = {p:.2g})."
     )
     report = replace(
         report,
         claimed=allowed,
-        measured=found.loss,
+        measured=losses.loss,
         exact=True,
-        witness=found.witness,
+        witness=losses.witness,
         of="each piece, given those before it",
         proven=message,
         tested=tested,
         sampler_p=p,
     )
-    if found.loss > allowed * (1 + TOLERANCE) + TOLERANCE:
+    if losses.loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted")
     if p < _LEVEL:
         reason = "pieces do not follow the distributions that the mechanism states of them."
@@ -228,7 +226,7 @@ def every_piece(
 
 
 def _uniform(ranks: Sequence[float]) -> float:
-    """Return the chance of numbers that lie so unevenly in (0, 1), were they uniform (Kolmogorov and Smirnov)."""
+    """Return the Kolmogorov-Smirnov p-value that these numbers in (0, 1) are uniform."""
     from scipy.stats import kstest
 
     return float(kstest(ranks, "uniform", method="asymp").pvalue)

@@ -1,5 +1,7 @@
-"""The first rewrite of a text, the second and the next: by an instance that has rewritten nothing yet and by one that
-has, of texts that are new to it, in every way in which a rewrite can be had."""
+"""Test the first, second and next rewrite of a new text, through every entry point.
+
+Some instances have rewritten nothing before, others have rewritten other texts.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,14 @@ from .report import Check, Witness, format_share
 from .rewriting import FRESH, LIST, PREPARED, TEXT, Rewriter
 
 NAME = "first rewrites"
-#: Rewrites of each text, new texts for each way, words of each; the same for mechanisms whose draws need a model.
+#: Number of rewrites of each text, of new texts for each entry point, and of words of each; and if draws need a model.
 TIMES, EACH, WORDS = 3, 8, 12
 MODEL_TIMES, MODEL_EACH, MODEL_WORDS = 2, 5, 4
 _NUMBERS = ("first", "second", "third")
 
 
 def at_first(subject: Subject) -> Check | None:
-    """Return what is released of a text at its first rewrites, each number by itself."""
+    """Test the first rewrites of new texts, separately for the first, second and later ones."""
     m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
     chances = has_alignment(m) or "distribution" in m.can
@@ -54,7 +56,7 @@ def at_first(subject: Subject) -> Check | None:
         given = public_words(m, max(n, TEXTS) * words, stream.at("words"))
     if not given:
         return None
-    # Where there are few words, texts differ by their order.
+    # If there are few words, texts differ in their order.
     few = len(given) < n * words
     every = [
         " ".join(shuffle(given, stream.at("text", k))[:words] if few else given[k * words : (k + 1) * words])
@@ -65,7 +67,7 @@ def at_first(subject: Subject) -> Check | None:
     if not chances:
         if not is_guessable(m, every):
             return None
-        # Each text is one of some that could have been rewritten in its place.
+        # Each text is one of several that could have been rewritten in its place.
         for k in range(n):
             texts_here = texts_of(shuffle(given, stream.at("lineup", k)), words)[:TEXTS]
             lineups[texts_here[pick(1, len(texts_here), stream.at("picked", k))[0]]] = texts_here
@@ -74,11 +76,11 @@ def at_first(subject: Subject) -> Check | None:
     fresh = new_instance(m)
     for k, text in enumerate(every):
         way = [*WAYS][k % len(WAYS)]
-        # Half of the texts by an instance of their own, half by one that has rewritten others.
-        own = new_instance(m) if k // len(WAYS) % 2 == 0 else fresh
+        # Half of the texts get a new instance, half one that has rewritten others.
+        instance = new_instance(m) if k // len(WAYS) % 2 == 0 else fresh
         seeds = [noise_of(stream, k, j) for j in range(times)]
         subject.meter.at(0.96)
-        for number, result in enumerate(WAYS[way](subject.rewriter, own, text, seeds)):
+        for number, result in enumerate(WAYS[way](subject.rewriter, instance, text, seeds)):
             released.append((way, number, text, result))
     if chances:
         return _by_chances(subject, m, released, times)
@@ -103,7 +105,7 @@ def _of_fresh(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[Noise
     return [rewriter.fresh(m, prepared, 1, one)[0] for one in noise]
 
 
-#: The ways in which rewrites can be had.
+#: The entry points for rewrites.
 WAYS: dict[str, Callable[[Rewriter, Mechanism, str, Sequence[NoiseStream]], list[RewriteResult]]] = {
     TEXT: _of_text,
     PREPARED: _of_prepared,
@@ -115,29 +117,29 @@ WAYS: dict[str, Callable[[Rewriter, Mechanism, str, Sequence[NoiseStream]], list
 def _by_chances(
     subject: Subject, m: Mechanism, released: Sequence[tuple[str, int, str, RewriteResult]], times: int
 ) -> Check | None:
-    # Read after all is rewritten: asking may warm what leaks.
+    # Read after all rewrites: a query may change the state of a leaky instance.
     stated = new_instance(m)
     reader = ReleaseReader(stated, subject.meter)
     prepared = {text: stated.prepare(text, task=subject.meter.task) for text in {r[2] for r in released}}
-    seen = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
-    draws = sum(len(s) for *_, s in seen)
+    observed = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
+    draws = sum(len(s) for *_, s in observed)
     if not draws:
         return None
-    groups = {f"the {_NUMBERS[j]} rewrites": [s for s in seen if s[1] == j] for j in range(times)}
+    groups = {f"the {_NUMBERS[j]} rewrites": [s for s in observed if s[1] == j] for j in range(times)}
     groups |= {
-        f"the {_NUMBERS[j]} rewrites of {way}": [s for s in seen if s[:2] == (way, j)]
+        f"the {_NUMBERS[j]} rewrites of {way}": [s for s in observed if s[:2] == (way, j)]
         for way in WAYS
         for j in range(times)
     }
-    groups |= {f"the {_NUMBERS[s[1]]} rewrite of “{s[2]}”, by {s[0]},": [s] for s in seen}
+    groups |= {f"the {_NUMBERS[s[1]]} rewrite of “{s[2]}”, by {s[0]},": [s] for s in observed}
     epsilon = float(m.config.epsilon)
     looked = f"The first {times} rewrites of {len(prepared)} new texts, in {len(WAYS)} ways, at ε = {epsilon:.3g}"
-    found: list[tuple[float, str]] = []
+    tails: list[tuple[float, str]] = []
     for name, members in groups.items():
         mine = [s for *_, some in members for s in some]
         if any(s.hit for s in mine):
-            found.append((too_many(sum(s.hit for s in mine), np.array([s.chance for s in mine])), name))
-    if found and (best := min(found))[0] * len(groups) < LEVEL:
+            tails.append((too_many(sum(s.hit for s in mine), np.array([s.chance for s in mine])), name))
+    if tails and (best := min(tails))[0] * len(groups) < LEVEL:
         mine = [s for *_, some in groups[best[1]] for s in some]
         message = (
             f"In {best[1]} {sum(s.hit for s in mine)} of {len(mine)} words were unchanged, but the stated "
@@ -147,8 +149,8 @@ def _by_chances(
         witness = Witness.of_rule(message, text)
         reason = "the first rewrites of a text leave words unchanged more often than stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
-    mean = float(np.mean([s.chance for *_, some in seen for s in some]))
-    of_text = max(1, draws // len(seen))
+    mean = float(np.mean([s.chance for *_, some in observed for s in some]))
+    of_text = max(1, draws // len(observed))
     enough = least_hits(of_text, mean, LEVEL / len(groups))
     occasions = len(prepared)
     leak = (
@@ -167,7 +169,8 @@ def _by_guesses(
     stream: NoiseStream,
     times: int,
 ) -> Check:
-    """lineups: for each text those that it was picked from. Which of them it was must not be told."""
+    """Return the result from guesses of the original text. lineups: the texts from which each one was chosen, which the
+    rewrite must not reveal."""
     texts = [*lineups]
     epsilon = float(m.config.epsilon)
     looked = f"The first {times} rewrites of {len(texts)} new texts, in {len(WAYS)} ways, at ε = {epsilon:.3g}"

@@ -1,4 +1,4 @@
-"""What the checkers of a guarantee see: texts with their guarantees and rewrites, and the stated distributions."""
+"""The data for checkers of a guarantee: texts with their guarantees and rewrites, and the stated distributions."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .inputs import TEXTS, Probe, default_words, probes_of
 from .rules import OURS, flat
 
 NAME = "stated guarantee"
-#: Numbers of words of the texts whose guarantees are checked, and rewrites of each of the first so many of them.
+#: Number of words of the texts whose guarantees are checked, of rewrites of each, and of texts that are rewritten.
 LENGTHS, REWRITES, REWRITTEN = (1, 2, 3, 5, 8, 13, 30), 3, 4
-#: The same of a mechanism that writes a new text, where a rewrite can take seconds; pieces that are compared.
+#: The same for a mechanism that writes a new text, where a rewrite can take seconds; and the number of compared parts.
 WRITES, WRITTEN, PIECES = 2, 2, 3
-#: Distributions that are compared with each other.
+#: Maximum number of distributions that are compared with each other.
 PROBES = 40
 
 
 @dataclass(frozen=True)
 class StatedText:
-    """A text with its guarantee. places: tokens that are drawn by looking at them; None where no piece answers to a
-    token. results: some of its rewrites."""
+    """A text with its guarantee. places: tokens whose replacement depends on them; None without aligned words. results:
+    some of its rewrites."""
 
     text: str
     guarantee: Guarantee
@@ -41,20 +41,20 @@ class StatedText:
 
     @property
     def least_draws(self) -> int:
-        """How many draws its guarantee has to count: equal words may share one."""
+        """Return how many draws its guarantee must count: equal words may share one."""
         return 0 if self.places is None else len({self.words[i].casefold() for i in self.places})
 
 
 @dataclass(frozen=True)
 class Column:
-    """Distributions that the guarantee of one draw compares. apart: their distances, NaN where two are not compared."""
+    """Distributions that the guarantee of one draw compares. apart: their distances, NaN if two are not compared."""
 
     probes: Sequence[Probe]
     apart: np.ndarray
 
     @cached_property
     def log_p(self) -> np.ndarray:
-        """Log-probabilities over all of their outputs, float64 (n, outputs)."""
+        """Return log-probabilities over all of their outputs, float64 (n, outputs)."""
         from .exact import aligned_outputs
 
         return aligned_outputs(self.probes)[0]
@@ -62,7 +62,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Statement:
-    """What is looked at. words: single words that are drawn; unknown where no piece answers to a word."""
+    """The data of one audit. words: single sampled words; unknown without aligned words."""
 
     subject: Subject
     texts: tuple[StatedText, ...]
@@ -83,28 +83,28 @@ class Statement:
 
     @cached_property
     def apart(self) -> np.ndarray:
-        """Distances of the words as the mechanism states them, float64 (n, n)."""
+        """Return distances of the words as the mechanism states them, float64 (n, n)."""
         return np.array(self.m.audit_support.distances(list(self.words)), np.float64)
 
     @cached_property
     def every(self) -> list[str]:
-        """The vocabulary; of a mechanism without one the words that are looked at."""
+        """Return the vocabulary, or the tested words of a mechanism without one."""
         by_word = self.m.by_word
         return list(self.words if by_word is None else by_word.vocabulary.words)
 
     def spread(self, n: int) -> list[int]:
-        """Places of n words that are spread over it."""
+        """Return the indices of n words that are spread over it."""
         return np.unique(np.linspace(0, max(0, len(self.every) - 1), min(n, len(self.every))).astype(int)).tolist()
 
     @cached_property
     def wide(self) -> np.ndarray:
-        """Distances of many words that are spread over the vocabulary, float64 (n, n)."""
+        """Return distances of many words that are spread over the vocabulary, float64 (n, n)."""
         return np.array(self.m.audit_support.distances([self.every[i] for i in self.spread(BLOCK)]), np.float64)
 
     @cached_property
     def nearby(self) -> np.ndarray:
-        """Of some words the distance to the nearest of their neighbours in the word space, float64: not below that to
-        their nearest word. Empty where there is no such space."""
+        """Return the distance of some words to the nearest of their neighbours in the word space, float64: an upper
+        bound of that to their nearest word. Empty without such a space."""
         m, out = self.m, []
         if m.by_word is None:
             return np.empty(0)
@@ -119,7 +119,7 @@ class Statement:
 
     @cached_property
     def scan(self) -> np.ndarray:
-        """Distances of some words to the whole vocabulary, float64 (some, V), NaN to the word itself."""
+        """Return distances of some words to the whole vocabulary, float64 (some, V), NaN to the word itself."""
         every, at, parts = self.every, self.spread(SCANNED), []
         some = [every[i] for i in at]
         for start in range(0, len(every), BLOCK):
@@ -133,12 +133,12 @@ class Statement:
         return out
 
 
-#: Words whose distances to a whole vocabulary are worked out, and words of the vocabulary at once.
+#: Number of words whose distances to a whole vocabulary are computed, and of vocabulary words at once.
 SCANNED, BLOCK = 30, 400
 
 
 def statement(subject: Subject) -> Statement:
-    """Return what the checkers of one audit see."""
+    """Return the data for the checkers of one audit."""
     m = subject.m
     if "alignment" not in m.can:
         given = [t.text if isinstance(t, Prepared) else t for t in subject.inputs]
@@ -182,7 +182,7 @@ def _stated_texts(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, .
 
 
 def _of_words(subject: Subject, probes: Sequence[Probe]) -> tuple[Column, ...]:
-    """Return the drawn words: all that have a formula, spread where there are many."""
+    """Return the sampled words with a formula; if there are many, a selection spread over them."""
     known = [p for p in probes if p.d.draws is None]
     known = known[:: -(-len(known) // PROBES)] if len(known) > PROBES else known
     if len(known) < 2:
@@ -192,7 +192,7 @@ def _of_words(subject: Subject, probes: Sequence[Probe]) -> tuple[Column, ...]:
 
 
 def distances_of(subject: Subject, probes: Sequence[Probe]) -> np.ndarray:
-    """Distances in the unit of the guarantee, float64 (n, n), NaN where two draws are not compared."""
+    """Return distances in the unit of the guarantee, float64 (n, n), NaN if two draws are not compared."""
     m, guarantee, n = subject.m, subject.guarantee, len(probes)
     words = [p.word for p in probes]
     if guarantee.notion in ("metric", "group"):
@@ -212,18 +212,19 @@ def distances_of(subject: Subject, probes: Sequence[Probe]) -> np.ndarray:
 
 
 def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, ...]:
-    """First pieces of texts that the guarantee makes alike; every piece where a mechanism states those of others."""
+    """Return first parts of texts that the guarantee compares; every part if a mechanism states them for other
+    texts."""
     m, out = subject.m, []
     texts = [t for t in texts if t.results and "distribution" in t.results[0].can and t.results[0].releases]
     prepared = {t.text: m.prepare(t.text, task=subject.meter.task) for t in texts}
 
-    def column(found: list[Probe]) -> None:
-        found = [p for p in found if p.d.draws is None]
+    def column(probes: list[Probe]) -> None:
+        probes = [p for p in probes if p.d.draws is None]
         apart = [
-            [1.0 if a is not b and m.audit_support.adjacent(a.text, b.text) else np.nan for b in found] for a in found
+            [1.0 if a is not b and m.audit_support.adjacent(a.text, b.text) else np.nan for b in probes] for a in probes
         ]
         if np.isfinite(np.array(apart)).any():
-            out.append(Column(found, np.array(apart)))
+            out.append(Column(probes, np.array(apart)))
 
     def probe(t: StatedText, d: object, i: int) -> Probe:
         return Probe(t.text, None, t.text, d, prepared[t.text], i, True)  # type: ignore[arg-type]
@@ -240,7 +241,7 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
 
 
 def are_adjacent(m: Mechanism, a: str, b: str) -> bool | None:
-    """Whether the promise makes two texts alike; None where one of them is refused."""
+    """Return whether the guarantee compares two texts; None if one of them is refused."""
     try:
         return bool(m.audit_support.adjacent(a, b))
     except OURS:

@@ -1,5 +1,4 @@
-"""A noise stream that records which random numbers are read, and can exchange them: for finding out what a release
-depends on."""
+"""A noise stream that records which random numbers are read, and can exchange them to find dependences."""
 
 from __future__ import annotations
 
@@ -11,32 +10,32 @@ import numpy as np
 
 from ..privacy.sampling import NoiseStream
 
-#: A group of random numbers: the path of their stream, and what they were read for.
+#: A group of random numbers: the path of their stream, and the purpose of the read.
 Group = tuple[tuple[int | str, ...], str]
-#: Returns other numbers in the place of those of a group that stand at these places; uint32 of prefixes, else uint64.
+#: Returns replacements for the numbers of a group at these places; uint32 for prefixes, else uint64.
 Exchange = Callable[[Group, np.ndarray, np.ndarray], np.ndarray]
 
-#: Further bits of the numbers that a prefix begins; those of words that begin with zeros are left alone.
+#: More bits of the numbers that a prefix begins; those of words with leading zeros are not exchanged.
 EXTENSION, PREFIX = "extension", "prefix"
 _DEEP = np.uint64(1 << 48)
 
 
 @dataclass
 class Tape:
-    """What was read from a stream and the streams below it. sizes: for each group how many numbers. exchange: applied
-    to all numbers."""
+    """The numbers read from a stream and its substreams. sizes: how many numbers for each group. exchange: applied to
+    all numbers."""
 
     exchange: Exchange | None = None
     sizes: dict[Group, int] = field(default_factory=dict)
 
     @property
     def bits(self) -> int:
-        """How many random bits were read; further bits of a number are counted with it."""
+        """Return how many random bits were read; more bits of a number are counted with it."""
         return sum(n * (32 if group[1] == PREFIX else 64) for group, n in self.sizes.items() if group[1] != EXTENSION)
 
 
 class TappedStream(NoiseStream):
-    """The same numbers as the stream that it is made of, on a tape."""
+    """A stream with the same numbers as the given one, recorded on a tape."""
 
     __slots__ = ("_path", "_tape")
     _path: tuple[int | str, ...]
@@ -44,11 +43,11 @@ class TappedStream(NoiseStream):
 
     @classmethod
     def of(cls, stream: NoiseStream, tape: Tape, path: tuple[int | str, ...] = ()) -> TappedStream:
-        """Return the stream, read on this tape."""
-        made = object.__new__(cls)
-        made.seed, made._key, made._block, made._numbers = stream.seed, stream._key, stream._block, stream._numbers
-        made._path, made._tape = path, tape
-        return made
+        """Return the stream, recorded on this tape."""
+        value = object.__new__(cls)
+        value.seed, value._key, value._block, value._numbers = stream.seed, stream._key, stream._block, stream._numbers
+        value._path, value._tape = path, tape
+        return value
 
     def at(self, *path: int | str) -> TappedStream:
         return self.of(super().at(*path), self._tape, (*self._path, *path))

@@ -1,9 +1,9 @@
-"""The first look: whether released texts are what their pieces say, byte for byte, before anything is measured.
+"""The first check: whether released texts match their parts, byte for byte, before anything is measured.
 
-Every text of the audit is rewritten, alone, prepared, in a list with the others and by ``rewrites``, and one of words
-between marks, quotes and emoji too; that one also with other options, since a rule may be kept with some of them alone.
-Whatever later looks rewrite is held against the same rules (``rewriting``), so that what this one says is said at the
-end, of all of them.
+Every text of the audit is rewritten alone, prepared, in a list with the others, and by ``rewrites``. One more text has
+words between marks, quotes and emoji. It is rewritten with other options too, since a fault may need some of them.
+Later checks test their rewrites against the same rules (``rewriting``), so the result of this check is reported at the
+end, for all rewrites.
 """
 
 from __future__ import annotations
@@ -20,52 +20,53 @@ from .report import Check
 from .rules import Breach
 
 NAME = "released text"
-#: Texts that are rewritten in each way (of a mechanism that writes a new text, where a rewrite is slow and every later
-#: one is held against the rules too: one), the others in the list; rewrites of each by ``rewrites``.
+#: Number of texts that are rewritten through each entry point; the others are in the list. Only one for a mechanism
+#: that writes a new text, whose rewrites are slow. Then the number of rewrites of each by ``rewrites``.
 MOST, WRITTEN, FRESH = 6, 1, 4
-#: Texts of one list.
+#: Number of texts per list.
 LIST = 200
 
 
 def released_text(subject: Subject) -> Check:
-    """Return the released texts against their pieces: refuted, tested, or not looked at where pieces cannot be told."""
+    """Compare released texts with their parts: refuted, tested, or not tested if the parts are unknown."""
     m, seeds = subject.m, subject.seeds(NAME)
     texts = [t.text if isinstance(t, Prepared) else t for t in subject.inputs]
     texts = list(dict.fromkeys([*texts, hostile(texts)]))
     try:
         _rewrite(subject, m, texts, seeds)
-        for said, other in other_options(m):
+        for changes, other in other_options(m):
             try:
                 subject.rewriter.listed(other, [texts[-1], TEXTS[0]], seeds())
             except (Cancelled, Busy, Breach):
                 raise
-            except Exception:  # what other options do is not what is audited, as long as it releases nothing
+            except Exception:  # errors with other options are outside this audit, as long as nothing is released
                 continue
-            subject.rewriter.variants.append(said)
+            subject.rewriter.variants.append(changes)
     except (Cancelled, Busy, ModelUnavailable):
         raise
     except DPTextError:
-        if (found := of_errors(m, texts)) is None:
+        if (violation := of_errors(m, texts)) is None:
             raise
-        return Check(NAME, "refuted", "", found.reason, found.witness, draws=subject.rewriter.n)
+        return Check(NAME, "refuted", "", violation.reason, violation.witness, draws=subject.rewriter.n)
     except Breach as breach:
         return Check(NAME, "refuted", "", breach.reason, breach.witness, draws=subject.rewriter.n)
     return of_all(subject)
 
 
 def of_all(subject: Subject) -> Check:
-    """Return what all rewrites that were made so far came to, none of which broke a rule."""
+    """Return the result for all rewrites so far, none of which violated a rule."""
     rewriter = subject.rewriter
     n, texts = rewriter.n, len(rewriter.texts)
     more = f", some with {' or '.join(rewriter.variants)}" if rewriter.variants else ""
     looked = f"{n:,} rewrites of {texts:,} texts{more}: each equals its sampled pieces and kept parts, byte for byte."
     if rewriter.unclear:
-        return Check(NAME, "not looked at", looked, rewriter.unclear, draws=n)
+        return Check(NAME, "not tested", looked, rewriter.unclear, draws=n)
     return Check(NAME, "tested", looked, leak=1 - 0.05 ** (1 / n), draws=n)
 
 
 def hostile(texts: list[str]) -> str:
-    """Words of the inputs between marks, quotes, emoji, line ends, unknown and kept words, in each case of letters."""
+    """Return a text of input words between marks, quotes, emoji, line ends, unknown and kept words, in all
+    capitalisations."""
     words = [w for w in texts if w.isalpha()] or [w for t in texts for w in t.split() if w.isalpha()] or ["word"]
     some = [words[k * (len(words) - 1) // 4] for k in range(5)]
     a, b, c, d, e = some
@@ -73,7 +74,7 @@ def hostile(texts: list[str]) -> str:
 
 
 def _rewrite(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -> None:
-    """Rewrites in every way. Raises Breach."""
+    """Rewrite texts through every entry point. Raises Breach."""
     rewriter, meter = subject.rewriter, subject.meter
     most = MOST if "alignment" in m.can else WRITTEN
     some = list(dict.fromkeys([texts[-1], *texts]))[:most]
@@ -89,31 +90,31 @@ def _rewrite(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -> 
 
 
 def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
-    """Return the mechanism with its flags and choices at other values, many at once, each with what was changed: those
-    of how a text is put together, as far as they can be had together."""
+    """Return variants of the mechanism with other flags and choices, many at once, with the changes. Only options of
+    how a text is put together, if they can be combined."""
     out: list[tuple[str, Mechanism]] = []
     wanted = []
     for field in dataclasses.fields(m.config):
-        own = getattr(m.config, field.name)
+        current = getattr(m.config, field.name)
         meta = option_meta(field)
         if meta.used_with is not None and getattr(m.config, meta.used_with[0]) != meta.used_with[1]:
             continue
-        values = {"flag": (not own,), "choice": meta.choices}.get(meta.kind) or ()
-        wanted.append([(field.name, v) for v in values if v != own and not meta.changes_distribution])
+        values = {"flag": (not current,), "choice": meta.choices}.get(meta.kind) or ()
+        wanted.append([(field.name, v) for v in values if v != current and not meta.changes_distribution])
     for k in range(max(map(len, wanted), default=0)):
-        other, said = m, list[str]()
+        other, changes = m, list[str]()
         for name, value in (values[k] for values in wanted if len(values) > k):
             changed = _with_option(other, name, value)
             if changed is not None:
                 other = changed
-                said.append(f"{name} = {value}")
-        if said:
-            out.append((", ".join(said), other))
+                changes.append(f"{name} = {value}")
+        if changes:
+            out.append((", ".join(changes), other))
     return out
 
 
 def _with_option(m: Mechanism, name: str, value: object) -> Mechanism | None:
-    """Return the mechanism with one option changed, where it can be had."""
+    """Return the mechanism with one option changed, if that is valid."""
     try:
         other = m.replace(**{name: value})
         other.guarantee("Doctor")

@@ -1,10 +1,9 @@
-"""Draws that are independent in pairs and dependent together: of each three draws of a text, and of three texts of one
-call, whether where they lay in their distributions goes together.
+"""Test triples of draws of a text, and of texts of one call, for a dependence that no pair shows.
 
-A draw lies at a uniform number u in its distribution (its place among the outputs, and anywhere within the output).
-Of three independent ones each product below has mean 0: cos 2π(±u ± v ± w), which shows sums modulo 1, and the signs of
-the first bits of u, v and w, which show their XOR. The mean of n such products, which lie in [−1, 1], is farther from 0
-than t with a chance of at most 2·e^(−n·t²/2) (Hoeffding 1963; Azuma 1967 where a draw depends on earlier ones).
+A draw has a uniform quantile u in its distribution (its candidate's interval, and a random position within it). For
+three independent draws, each product below has mean 0: cos 2π(±u ± v ± w), which shows sums modulo 1, and the signs of
+the first bits of u, v and w, which show their XOR. The mean of n such products, which are in [−1, 1], is farther than t
+from 0 with probability at most 2·e^(−n·t²/2) (Hoeffding 1963; Azuma 1967 if a draw depends on earlier ones).
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from .report import Check, Witness
 from .rules import flat
 
 NAME = "three draws together"
-#: Words of a text, texts of a call, and how often each is rewritten.
+#: Number of words per text, of texts per call, and of rewrites of each.
 PLACES, TEXTS, TIMES, CALLS = 6, 4, 300, 150
-#: Of the first bits of three numbers, those at the same place are compared, up to so many.
+#: Number of first bits of three numbers that are compared at the same place.
 BITS = 3
-#: Fewer rewrites than this tell nothing.
+#: Minimum number of rewrites for this test.
 ENOUGH = 100
 
 
 def three_together(subject: Subject) -> Check | None:
-    """Each three draws of a text, and of the texts of one call."""
+    """Test each three draws of a text, and of the texts of one call."""
     m = with_small_epsilon(subject.m)
     if not is_cheap(m) or "distribution" not in m.can or m.shares_draws:
         return None
@@ -59,9 +58,9 @@ def three_together(subject: Subject) -> Check | None:
     if m.by_word is not None and stated.distribution(words[0], 0).draws is not None:
         return None
     reader = ReleaseReader(stated, meter)
-    own = stated.prepare(text, task=meter.task)
+    text_prepared = stated.prepare(text, task=meter.task)
     results = subject.rewriter.fresh(m, m.prepare(text, task=meter.task), TIMES, noise_of(stream, 0))
-    tables = {"draws of a text": _draw_positions(reader, own, results, stream.at("jitter"))}
+    tables = {"draws of a text": _draw_positions(reader, text_prepared, results, stream.at("jitter"))}
     if m.by_word is not None:
         one = stated.prepare(words[0], task=meter.task)
         rows = []
@@ -73,13 +72,13 @@ def three_together(subject: Subject) -> Check | None:
 
 
 def _draw_positions(reader: ReleaseReader, prepared: Prepared, results: list[RewriteResult], stream) -> np.ndarray:
-    """Where each draw lay in its distribution, float64 (results, places); NaN where that is not known."""
-    seen = [{s.place: s for s in reader.read(prepared, r)} for r in results]
-    places = sorted({p for one in seen for p in one})[: 2 * PLACES] or [0]
+    """Return the quantile of each draw, float64 (results, places); NaN if unknown."""
+    positions = [{s.place: s for s in reader.read(prepared, r)} for r in results]
+    places = sorted({p for one in positions for p in one})[: 2 * PLACES] or [0]
     jitter = stream.uniforms(len(results) * len(places)).reshape(len(results), -1)
     out = np.full(jitter.shape, np.nan)
     below: dict[int, tuple[np.ndarray, object]] = {}
-    for a, one in enumerate(seen):
+    for a, one in enumerate(positions):
         for b, place in enumerate(places):
             s = one.get(place)
             if s is None or s.at is None or s.d.draws is not None:

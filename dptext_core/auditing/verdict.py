@@ -1,4 +1,4 @@
-"""The audit itself: what is looked at, in which order, and the verdict, which is the weaker of its two parts."""
+"""The audit itself: the checks in order, and the verdict, which is the weaker of its two parts."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from .text_integrity import of_all, released_text
 from .three_way import three_together
 from .vocabulary import released_words, stated_words
 
-#: Rewrites behind an estimate of the loss.
+#: Number of rewrites for an estimate of the loss.
 NOISE_DRAWS = 20_000
-#: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
-#: that refutes ends the audit.
+#: Checks for every mechanism: those before all others, which need no distributions, and those after. The first one that
+#: refutes ends the audit.
 FIRST: tuple[Look, ...] = (released_text, check_metadata, said_of_words, guarantee_of_outputs)
 LATER: tuple[Look, ...] = (
     stated_guarantee,
@@ -61,7 +61,7 @@ LATER: tuple[Look, ...] = (
     noise_source,
     in_two_processes,
 )
-#: The checks of the loss of one draw, and of drawn words against what is stated of them.
+#: The checks of the loss of one draw, and of sampled words against their stated distributions.
 LOSS, DRAWN, CHANCES = "loss", "replaced words", "stated probabilities"
 MOST_DRAWS = 10_000_000
 
@@ -77,48 +77,48 @@ def audit(
     thorough: bool = False,
     task: Task | None = None,
 ) -> AuditReport:
-    """Compare what ``m`` promises for one draw with what can be measured of it.
+    """Compare the guarantee of ``m`` for one draw with measurements.
 
     Parameters
     ----------
     m : Mechanism
     inputs : sequence of str or Prepared, optional
-        Words, or texts, of which every drawn word is compared with every other. Without them: words spread over the
-        public frequencies with near neighbours, or short texts for language models. Inputs that the promise does not
-        make alike are not compared.
+        Words, or texts, whose sampled words are all compared with each other. Default: words spread over the public
+        frequencies with near neighbours, or short texts for language models. Inputs that the guarantee does not compare
+        are skipped.
     claim : float, optional
-        An ε to hold the mechanism against in the place of its own; then any two inputs count as neighbours (of a metric
-        promise: per unit of its distance).
+        An ε to test instead of the mechanism's own; then any two inputs count as neighbours (for a metric guarantee,
+        per unit of its distance).
     draws : int, optional
-        Rewrites of each text that is rewritten; by default 500 to compare them with closed forms, 20,000 where there
-        are none, 2,000 where only whole outputs can be looked at (``outputs``).
+        Number of rewrites per rewritten text. Default: 500 for a comparison with closed forms, 20,000 without closed
+        forms, 2,000 if only whole outputs can be tested (``outputs``).
     confidence : float
-        Of the bounds that come from draws. A promise with δ is judged by the hockey-stick divergence where chances have
-        a formula; by draws the loss is that of ln((P_low − δ)/Q_up).
+        Confidence of the bounds from draws. A guarantee with δ is tested by the hockey-stick divergence if
+        probabilities have a formula; from draws, the loss is ln((P_low − δ)/Q_up).
     seed : int, optional
         Makes the draws repeatable.
     thorough : bool
-        Every word of the vocabulary and more rewrites are looked at, where they take minutes too.
+        Test every word of the vocabulary and more rewrites, even if that takes minutes.
     task : Task, optional
         Receives the progress, and may cancel the work.
 
     Returns
     -------
     AuditReport
-        ``verdict`` is "holds", "refuted" or "inconclusive"; ``sentence()`` says what was looked at, and what not.
+        ``verdict`` is "holds", "refuted" or "inconclusive"; ``sentence()`` describes what was tested, and what was not.
 
     Raises
     ------
     ConfigError
         The mechanism has a list of ε.
     InputError
-        No distribution is found for any input.
+        No input has a distribution.
     Cancelled
         The task was stopped.
     """
     check_mechanism(m)
     if isinstance(m.config.epsilon, tuple):
-        raise ConfigError("An audit takes one ε, not a list. Audit each value by itself.")
+        raise ConfigError("An audit takes one ε, not a list. Audit each value separately.")
     claim, draws = _checked_options(claim, draws, confidence)
     meter = Meter(task or UNWATCHED)
     given = _checked_inputs(m, inputs)
@@ -149,7 +149,7 @@ def _has_whole_outputs_only(m: Mechanism) -> bool:
 
 
 def _checked_options(claim: float | None, draws: int | None, confidence: float) -> tuple[float | None, int | None]:
-    """Return the claim and the draws, which are numbers that an audit can use. Raises ConfigError."""
+    """Return the checked claim and number of draws. Raises ConfigError."""
     if claim is not None and (claim := real("claim", claim)) < 0:
         raise ConfigError(f"claim must be an ε of at least 0, not {claim:g}.")
     if draws is not None:
@@ -179,7 +179,7 @@ def _checked_inputs(m: Mechanism, inputs: Sequence[str | Prepared] | None) -> li
 
 
 def _empty_report(subject: Subject) -> AuditReport:
-    """Return the report of an audit that has looked at nothing yet."""
+    """Return the report of an audit before its first check."""
     m, guarantee = subject.m, subject.guarantee
     of_texts = _has_whole_outputs_only(m) and subject.claim is None and guarantee.notion != "none"
     return AuditReport(
@@ -205,7 +205,7 @@ def _empty_report(subject: Subject) -> AuditReport:
 
 
 def _audit_whole_outputs(subject: Subject, report: AuditReport) -> AuditReport:
-    """Complete the report of a mechanism whose outputs answer to no word, or that states no distribution."""
+    """Complete the report of a mechanism without aligned words or without distributions."""
     first, began = report.checks, time.perf_counter()
     report = audit_outputs(report, subject)
     *stated, last = of_outputs(report)
@@ -219,7 +219,7 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
     probes, skipped = probes_of(m, subject.inputs, meter)
     if untold := inputs_without_statement(skipped):
         word, why = untold[0]
-        unstated = Check(CHANCES, "not looked at", "", f"for “{word}”: {why}.")
+        unstated = Check(CHANCES, "not tested", "", f"for “{word}”: {why}.")
         report = replace(report, checks=(*report.checks, unstated))
         if not probes:
             return with_verdict(replace(report, skipped=tuple(skipped)))
@@ -240,7 +240,7 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
         tested = check_releases(m, probes, count, stream, meter, subject.rewriter)
     except OURS:
         raise
-    except Exception as error:  # the mechanism's, which may tell of a text
+    except Exception as error:  # the mechanism's error, which may reveal a text
         return with_verdict(replace(report, checks=(*report.checks, failed(DRAWN, error))))
     report = replace(
         report,
@@ -255,14 +255,12 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
 
 
 def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditReport:
-    """Return the report with the verdict that follows from its checks, after the looks of LATER where a subject is
-    given.
-
-    Refuted where one is; inconclusive where one that is needed could not be made; else it holds.
+    """Return the report with the verdict from its checks, after those of LATER if a subject is given. Refuted if a
+    check is; inconclusive if a needed one was not tested; else it holds.
     """
     if subject is not None and not any(c.status == "refuted" for c in report.checks):
         later = look_at(LATER, subject, failures=True)
-        # Of all rewrites that were made by now; those of its own were counted.
+        # For all rewrites so far; its own were already counted.
         every = of_all(subject)
         checks = [
             replace(c, status=every.status, looked=every.looked, reason=every.reason, leak=every.leak)
@@ -270,20 +268,20 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
             else c
             for c in report.checks
         ]
-        made = subject.rewriter
-        report = replace(report, checks=(*checks, *later), texts=len(made.texts), rewrites=made.n)
+        rewriter = subject.rewriter
+        report = replace(report, checks=(*checks, *later), texts=len(rewriter.texts), rewrites=rewriter.n)
     report = replace(report, draws=sum(c.draws for c in report.checks))
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:
         return replace(report, verdict="refuted", reason=broken.reason, witness=broken.witness or report.witness)
-    missed = next((c for c in report.checks if c.status == "not looked at" and c.needed), None)
+    missed = next((c for c in report.checks if c.status == "not tested" and c.needed), None)
     if missed is not None:
         return replace(report, verdict="inconclusive", reason=missed.reason)
     return replace(report, verdict="holds", reason="")
 
 
 def _first_guarantee(m: Mechanism, inputs: Sequence[str | Prepared]) -> Guarantee:
-    """Return the guarantee of the first input that has one. Raises the error of the first where none has."""
+    """Return the guarantee of the first input that has one. Raises the error of the first if none has."""
     failed: DPTextError | None = None
     for one in inputs:
         try:
@@ -297,8 +295,8 @@ def _first_guarantee(m: Mechanism, inputs: Sequence[str | Prepared]) -> Guarante
 def _loss(
     m: Mechanism, subject: Subject, probes: Sequence[Probe], skipped: tuple[tuple[str, str], ...], empty: AuditReport
 ) -> tuple[AuditReport, Check, int]:
-    """Return the loss of one draw, from closed forms or bounded from draws; and how often each text is to be
-    rewritten."""
+    """Return the loss of one draw, from closed forms or bounded from draws; and the number of rewrites for each
+    text."""
     guarantee, claim, draws, stream = subject.guarantee, subject.claim, subject.draws, subject.stream
     meter = subject.meter
     distances, known, exempt = _distances(m, probes, guarantee, claim)
@@ -318,7 +316,7 @@ def _loss(
         report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter, subject.rewriter)
         count = min(FRESH, draws or FRESH)
     else:
-        # Draws by one uniform cost next to nothing.
+        # Draws by one uniform are cheap.
         count = draws or (FRESH if probes[0].d.depth <= DEPTH else 4 * FRESH)
         measured, witness = largest_loss(probes, distances, meter)
         report = replace(
@@ -342,12 +340,13 @@ def _loss(
 def _distances(
     m: Mechanism, probes: Sequence[Probe], guarantee: Guarantee, claim: float | None
 ) -> tuple[np.ndarray, bool, int]:
-    """Distances in the unit of the claim, float64 (n, n), NaN where two inputs are not compared; whether they are those
-    of the metric that the guarantee names (true where it names none); and how many pairs have a distance in that metric
-    and are not compared, because the mechanism says so."""
+    """Return distances in the unit of the claim, float64 (n, n), NaN if two inputs are not compared.
+
+    Also returns whether they are those of the guarantee's metric (true if it names none), and how many pairs have a
+    distance in that metric but are excluded by the mechanism."""
     n = len(probes)
     known, exempt = True, 0
-    # Pure: any two inputs. A claim of the caller's, or no claim at all: as if it were pure.
+    # Pure: any two inputs. The caller's claim, or no claim at all: as if it were pure.
     if guarantee.notion == "metric" or (guarantee.notion == "group" and claim is None):
         words = [p.word for p in probes]
         out = np.array(m.audit_support.distances(words), np.float64)
@@ -356,7 +355,7 @@ def _distances(
             known = named is not None
             if named is not None:
                 exempt = int(np.triu(np.isfinite(named) & ~np.isfinite(out), 1).sum())
-            # The same but for rounding: then the mechanism's, which its scores are made of.
+            # Equal up to rounding: then use the mechanism's distances, which define its scores.
             if named is not None and not np.allclose(
                 np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
             ):
@@ -375,8 +374,7 @@ def _distances(
 
 
 def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
-    """Return the largest loss that ``count`` draws at each input could have shown, at the smallest distance there
-    is."""
+    """Return the largest loss that ``count`` draws at each input could show, at the smallest distance."""
     apart = distances[np.isfinite(distances) & (distances > 0)]
     if not len(apart):
         return 0.0
@@ -397,7 +395,7 @@ def _describe_proof(report: AuditReport, guarantee: Guarantee, known: bool, exem
     return f"From the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
-def _describe_releases(tested: ReleaseFindings, own: float) -> str:
+def _describe_releases(tested: ReleaseFindings, own_epsilon: float) -> str:
     if not tested.draws:
         return ""
     message = (
@@ -409,18 +407,18 @@ def _describe_releases(tested: ReleaseFindings, own: float) -> str:
         fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
         message += f". Words that are unchanged in {fresh} too many of the fresh draws would have been detected, or in "
         message += f"{each_way} too many for each way to rewrite"
-        if tested.leak_epsilon < own:
+        if tested.leak_epsilon < own_epsilon:
             message += f" (at ε = {epsilon}, where almost no word is unchanged, so a leak shows best)"
     return message + "."
 
 
 def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
-    """Return the drawn words against what is stated of them."""
+    """Return the check of sampled words against their stated distributions."""
     if tested.breach is not None:
         return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)
     if not tested.draws:
         reason = "no word of the rewritten texts was sampled, so the stated distributions could not be tested."
-        return Check(DRAWN, "not looked at", "", reason)
+        return Check(DRAWN, "not tested", "", reason)
     blind = []
     if tested.leak_fresh is not None:
         blind.append(f"a word unchanged too often in fewer than {format_share(tested.leak_fresh)} of the draws")
@@ -433,7 +431,7 @@ def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
 
 
 def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) -> Check:
-    """Return the loss of one draw, which is not above what is claimed."""
+    """Return the check of the loss of one draw, which does not exceed the claim."""
     missed = ""
     behind = report.draws
     rarest = 3 / max(1, behind // max(1, 2 * report.inputs))
@@ -452,7 +450,7 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
             f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
     if missed:
-        return Check(LOSS, "not looked at", "", missed, report.witness, report.detectable, draws=behind)
+        return Check(LOSS, "not tested", "", missed, report.witness, report.detectable, draws=behind)
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
     message = f"In {behind:,} draws no set of outputs distinguishes two inputs by more than is claimed."

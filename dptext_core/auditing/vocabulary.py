@@ -1,16 +1,16 @@
-"""Every word of a vocabulary whose words are drawn one by one: what is stated of it, and what is released for it.
+"""Test every word of a vocabulary whose words are sampled one by one: its stated distribution and its releases.
 
-Stated: blocks of words that stand near each other are compared over all outputs. Where any two words, or those of a
-group, are alike, every block is one of words that are alike, and beside it the largest and the least chance of each
-output over all blocks are kept, so that all pairs are compared. Where the promise counts distances, each word is
-compared with the next ones in a row in which near words follow each other; by the triangle inequality these are the
-pairs that bind most.
+Stated distributions: blocks of similar words are compared over all outputs. If the guarantee compares any two words, or
+those of a group, every block contains only compared words. The largest and smallest probability of each output over all
+blocks are stored too, so that all pairs are compared. If the guarantee counts distances, each word is compared with the
+next ones in an order in which similar words follow each other. By the triangle inequality, these pairs bind most.
 
-Released: each word is rewritten twice with a small ε, in texts of many and in full lists. Words that stayed, and those
-that became the same word twice, are as many as is stated, and are rewritten again, often: one that comes out the same
-nearly always leaks.
+Releases: each word is rewritten twice with a small ε, in texts of many words and in full lists. The words that were
+unchanged, or became the same word twice, must be as many as stated. They are rewritten many more times: a word that
+nearly always has the same output leaks.
 
-Where every chance needs a row over the whole vocabulary, a part of the words is looked at unless the audit is thorough.
+If each probability needs a row over the whole vocabulary, only a part of the words is tested unless the audit is
+thorough.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from .release_statistics import (
 from .report import NOR, Check, Witness, format_share
 
 STATED, RELEASED = "stated distributions of every word", "releases of every word"
-#: Chances that are computed unless the audit is thorough: words times outputs.
+#: Maximum number of probabilities unless the audit is thorough: words times outputs.
 WORK = 60_000_000
-#: Words of one text; words that are compared with each other; words after each that it is compared with.
+#: Number of words per text, of words compared with each other, and of next words that each is compared with.
 _TEXT, _TOGETHER, _AFTER = 400, 200, 2
-#: How often words that came out the same are rewritten again; after so many times only those that came out the same so
-#: often are.
+#: Number of repeated rewrites of words with equal outputs; and the intermediate number after which only words with this
+#: many equal outputs continue.
 AGAIN, DROPPED = 30, {6: 2, 12: 4}
 
 
 def stated_words(subject: Subject) -> Check | None:
-    """Return the stated distribution of each word of the vocabulary, against the promise."""
+    """Test the stated distribution of each word of the vocabulary."""
     m, guarantee = subject.m, subject.guarantee
     by_word = m.by_word
     if by_word is None or guarantee.notion not in ("pure", "group", "metric") or subject.claim is not None:
@@ -80,10 +80,10 @@ def stated_words(subject: Subject) -> Check | None:
         if len(probes) < 2:
             continue
         apart = _apart(m, guarantee, probes)
-        value, found, compared = _compare_pairs(subject, probes, apart)
+        value, location, compared = _compare_pairs(subject, probes, apart)
         pairs += compared
         if value > worst:
-            worst, witness = value, found
+            worst, witness = value, location
         after = {"metric": _AFTER, "group": 20}.get(guarantee.notion)
         before = [] if after is None else probes[-after:]
         if guarantee.notion == "pure" and all(p.d.candidates is probes[0].d.candidates for p in probes):
@@ -93,9 +93,9 @@ def stated_words(subject: Subject) -> Check | None:
             names = probes[0].d.candidates
     if high is not None and (widest := _widest_gap(names, *high))[0] > worst:
         worst, witness = widest
-    whole = len(chosen) == len(words)
-    part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
-    blind = "" if whole else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
+    every = len(chosen) == len(words)
+    part = f"all {len(words):,}" if every else f"{len(chosen):,} of the {len(words):,}"
+    blind = "" if every else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
     looked = (
         f"The stated distributions of {part} words of the vocabulary over all outputs, in {pairs:,} pairs of near words"
     )
@@ -123,12 +123,12 @@ def _unstated_check(words: Mapping[str, None], looked: str) -> Check:
         if n == 1
         else f"{n:,} words, such as “{first}”, have no stated probabilities, although they are sampled."
     )
-    return Check(STATED, "not looked at", looked, missing)
+    return Check(STATED, "not tested", looked, missing)
 
 
 def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
-    """Return the words of the vocabulary that are written as one, where groups matter group after group, and where
-    distances do in the order of a list, in which near words follow each other."""
+    """Return the single-token words of the vocabulary: ordered by group, or for distances so that similar words follow
+    each other."""
     words = [w for w in by_word.vocabulary.words if w.isalpha()]
     if notion == "group":
         return list(dict.fromkeys(by_word.words_alike(words, len(words)) or words))
@@ -139,7 +139,7 @@ def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
     if notion == "metric":
         vectors = getattr(by_word.vocabulary, "vectors", None)
         if vectors is not None and len(vectors) == len(by_word.vocabulary.words):
-            # Along the direction in which they differ most.
+            # Along the direction of the largest variance.
             x = np.asarray(vectors, np.float64)
             x = x - x.mean(axis=0)
             along = x @ np.linalg.svd(x[:: max(1, len(x) // 2000)], full_matrices=False)[2][0]
@@ -149,7 +149,7 @@ def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
 
 
 def _spread_sample(words: Sequence[str], n: int) -> list[str]:
-    """About n of the words in stretches, spread over all of them."""
+    """Return about n of the words in consecutive runs, spread over all of them."""
     if n >= len(words):
         return list(words)
     stretches = max(1, n // 50)
@@ -158,7 +158,7 @@ def _spread_sample(words: Sequence[str], n: int) -> list[str]:
 
 
 def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str], unstated: dict[str, None]) -> list[Probe]:
-    """unstated: gets the words that are drawn and have no distribution."""
+    """Return the distributions of words. unstated: receives sampled words without a distribution."""
     text = " ".join(words)
     prepared = m.prepare(text)
     tokens = prepared.document.tokens
@@ -176,14 +176,14 @@ def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str], unstated: d
 
 
 def _apart(m: Mechanism, guarantee, probes: Sequence[Probe]) -> np.ndarray:
-    """Distances in the metric that the promise names, float64 (n, n), NaN where two words are not compared."""
+    """Return distances in the guarantee's metric, float64 (n, n), NaN if two words are not compared."""
     words = [p.word for p in probes]
     if guarantee.notion == "pure":
         out = 1.0 - np.eye(len(words))
     else:
         out = np.array(m.audit_support.distances(words), np.float64)
         named = named_distances(m, guarantee, words) if guarantee.notion == "metric" else None
-        # The same but for rounding: then the mechanism's, which its scores are made of.
+        # Equal up to rounding: then use the mechanism's distances, which define its scores.
         if named is not None and not np.allclose(
             np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
         ):
@@ -193,8 +193,8 @@ def _apart(m: Mechanism, guarantee, probes: Sequence[Probe]) -> np.ndarray:
 
 
 def _compare_pairs(subject: Subject, probes: Sequence[Probe], apart: np.ndarray) -> tuple[float, Witness | None, int]:
-    """Return the largest loss per unit, where it is, and how many pairs were compared: all of a group or of a pure
-    promise, of a metric one those that stand near."""
+    """Return the largest loss per unit, its location, and the number of compared pairs: all pairs of a group or for a
+    pure guarantee, near pairs for a metric one."""
     if subject.guarantee.notion != "metric":
         value, witness = largest_loss(probes, apart, subject.meter)
         return value, witness, int(np.isfinite(apart).sum()) // 2
@@ -227,11 +227,11 @@ def _loss(a: Probe, b: Probe, apart: float) -> float:
     return 0.0 if loss <= TOLERANCE else loss / apart if apart > 0 else math.inf
 
 
-# --- what is released
+# --- releases
 
 
 def released_words(subject: Subject) -> Check | None:
-    """Return what is released for each word of the vocabulary, against what is stated of it."""
+    """Test the releases of each word of the vocabulary against its stated distribution."""
     m = with_small_epsilon(subject.m)
     by_word = m.by_word
     if by_word is None:
@@ -253,8 +253,8 @@ def released_words(subject: Subject) -> Check | None:
     suspects = _suspects(first_round, second_round)
     tests = 1 + len(suspects)
     epsilon = float(m.config.epsilon)
-    whole = len(chosen) == len(words)
-    part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
+    is_complete = len(chosen) == len(words)
+    part = f"all {len(words):,}" if is_complete else f"{len(chosen):,} of the {len(words):,}"
     looked = f"{part[0].upper()}{part[1:]} words of the vocabulary, each rewritten twice at ε = {epsilon:.3g}"
     hits = dict.fromkeys(suspects, 0)
     wanted = dict(suspects)
@@ -267,7 +267,7 @@ def released_words(subject: Subject) -> Check | None:
     if (witness := _least_likely(m, reader, hits, tests)) is not None:
         reason = "the releases of one word of the vocabulary do not follow its stated distribution."
         return Check(RELEASED, "refuted", f"{looked}.", reason, witness, draws=draws)
-    blind = "" if whole else f"a leak of one of the {len(words) - len(chosen):,} words that were not rewritten"
+    blind = "" if is_complete else f"a leak of one of the {len(words) - len(chosen):,} words that were not rewritten"
     usual = float(np.median(bounds(first)))
     leak = _one_word(usual, LEVEL / tests)
     same = f"a word that has the same output in fewer than {format_share(leak)} of its rewrites"
@@ -280,7 +280,7 @@ def released_words(subject: Subject) -> Check | None:
 
 
 def _suspects(first: dict[str, str], second: dict[str, str]) -> list[tuple[str, str]]:
-    """Words that came out as no hidden word should in one of two rounds, each with what it became."""
+    """Return words with suspicious outputs in one of two rounds, each with its output."""
     out = []
     for word, became in first.items():
         if strip_word(became) == strip_word(word) or became == second.get(word):
@@ -293,17 +293,17 @@ def _suspects(first: dict[str, str], second: dict[str, str]) -> list[tuple[str, 
 def _least_likely(
     m: Mechanism, reader: ReleaseReader, hits: Mapping[tuple[str, str], int], tests: int
 ) -> Witness | None:
-    """Return the word that became the same in so many of AGAIN rewrites that its stated distribution is refuted."""
-    found: list[tuple[float, str, str, int, float]] = []
+    """Return the word whose equal outputs in AGAIN rewrites refute its stated distribution."""
+    tails: list[tuple[float, str, str, int, float]] = []
     for (word, became), n in hits.items():
-        if n >= AGAIN // 3:  # fewer are refuted nowhere
+        if n >= AGAIN // 3:  # fewer refute no distribution
             d = reader.stated(m.prepare(word), 0)
             at = None if d is None else reader.places(d).get(became)
             p = 0.0 if d is None or at is None else float(bounds(d)[at].sum())
-            found.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
-    if not found or min(found)[0] * tests >= LEVEL:
+            tails.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
+    if not tails or min(tails)[0] * tests >= LEVEL:
         return None
-    _, word, became, n, p = min(found)
+    _, word, became, n, p = min(tails)
     message = (
         f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {float(m.config.epsilon):.3g}; the stated "
         f"distribution gives it {p:.2g}."
@@ -321,8 +321,8 @@ def _repeat_note(n: int) -> str:
 
 
 def _one_word(p: float, level: float) -> float:
-    """Return the smallest share of its rewrites in which one word must come out as itself, to be seen with a chance of
-    95%: in one of the first two, and then often enough."""
+    """Return the smallest share of unchanged rewrites of one word that is detected with probability 95%: in one of the
+    first two rewrites, and then often enough."""
     from scipy.special import bdtrc
 
     hits = least_hits(AGAIN, p, level)
@@ -344,7 +344,7 @@ def _some_distributions(m: Mechanism, by_word: WordByWord, reader: ReleaseReader
 def _released_pairs(
     m: Mechanism, by_word: WordByWord, words: Sequence[str], stream: NoiseStream, turn: int, subject: Subject
 ) -> Iterator[tuple[str, str]]:
-    """Each word and what it became, in texts of many."""
+    """Yield each word and its output, in texts of many words."""
     for start in range(0, len(words), _TEXT):
         subject.meter.at(0.97)
         prepared = m.prepare(" ".join(words[start : start + _TEXT]))
@@ -355,14 +355,13 @@ def _released_pairs(
 def _rewrite_lists(
     m: Mechanism, by_word: WordByWord, words: list[str], stream: NoiseStream, subject: Subject
 ) -> Iterator[tuple[str, str]]:
-    """Yield the same in full lists, as data sets are rewritten: in BATCH texts of as many words, or in several
-    lists."""
+    """Yield the same in full lists, as for data sets: in BATCH texts of as many words, or in several lists."""
     lists = -(-len(words) // (_TEXT * BATCH))
     each = -(-len(words) // (lists * BATCH))
     texts = [" ".join((words * 2)[k : k + each]) for k in range(0, len(words), each)]
     for k in range(0, len(texts), BATCH):
         subject.meter.at(0.97)
-        # The last one is filled up from the beginning.
+        # The last one is padded from the beginning.
         some = (texts[k:] + texts * BATCH)[:BATCH]
         results = subject.rewriter.listed(m, some, noise_of(stream, 1, k))
         for text, result in zip(texts[k : k + BATCH], results, strict=False):

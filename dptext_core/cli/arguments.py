@@ -43,12 +43,12 @@ def read_by(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 def _gpus(text: str) -> float:
     try:
-        found = float(text)
+        share = float(text)
     except ValueError:
-        found = 0.0
-    if not 0 < found <= 64:
+        share = 0.0
+    if not 0 < share <= 64:
         raise ConfigError("Give a number of GPUs above 0 and at most 64, such as 1 or 0.5.")
-    return found
+    return share
 
 
 def _positive(text: str) -> int:
@@ -115,7 +115,7 @@ def keep_apart(args: argparse.Namespace) -> None:
                 raise InputError(
                     f"--{name} names a file that this command also reads or writes. Choose another file."
                 )
-            taken += [path, *(path / own for own in RUN_FILES)]
+            taken += [path, *(path / run_file for run_file in RUN_FILES)]
 
 
 def _paths(given: object) -> list[str | Path]:
@@ -236,18 +236,18 @@ def take_plugins(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the files of every ``--plugin``, and the other arguments. Flags depend on mechanisms, so these come
     first."""
     files: list[str] = []
-    rest: list[str] = []
+    others: list[str] = []
     given = iter(argv)
     for argument in given:
         if argument == "--":
-            rest += [argument, *given]
+            others += [argument, *given]
         elif argument.startswith("--plugin="):
             files.append(argument.partition("=")[2])
         elif argument == "--plugin" and (file := next(given, None)) is not None:
             files.append(file)
         else:
-            rest.append(argument)
-    return files, rest
+            others.append(argument)
+    return files, others
 
 
 def load_plugins(files: Sequence[str]) -> None:
@@ -279,11 +279,11 @@ def find_word(word: str, document: Document) -> list[int]:
     Raises InputError.
     """
     tokens = [token.text for token in document.tokens]
-    found = [i for i, token in enumerate(tokens) if token == word]
-    found = found or [i for i, token in enumerate(tokens) if token.casefold() == word.casefold()]
-    if not found:
+    matches = [i for i, token in enumerate(tokens) if token == word]
+    matches = matches or [i for i, token in enumerate(tokens) if token.casefold() == word.casefold()]
+    if not matches:
         raise InputError(f"The text has no word {word!r}. Check its spelling, or give its position with --index.")
-    return found
+    return matches
 
 
 def attackers() -> str:

@@ -30,11 +30,11 @@ class Parser(argparse.ArgumentParser):
     """A parser that reports an error in one line, as every other error does."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        found, rest = self.parse_known_args(args, namespace)
-        if rest:  # the arguments may contain a text, which no message quotes
-            options = [name[0] for word in rest if (name := re.match(r"--?[a-z][\w-]*(?==|$)", word))]
+        known, unknown = self.parse_known_args(args, namespace)
+        if unknown:  # the arguments may contain a text, which no message quotes
+            options = [name[0] for word in unknown if (name := re.match(r"--?[a-z][\w-]*(?==|$)", word))]
             self.error(f"unrecognized arguments: {' '.join(options)}" if options else "too many arguments")
-        return found
+        return known
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message} (see {self.prog} --help)\n")

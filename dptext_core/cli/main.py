@@ -32,11 +32,11 @@ PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_core.d
 @cache
 def find_commands() -> dict[str, tuple[str, str]]:
     """Return the package and the help of each command by its name, in the order in which ``--help`` lists them."""
-    found: dict[str, tuple[str, str]] = {}
+    commands: dict[str, tuple[str, str]] = {}
     for package in PACKAGES:
         if importlib.util.find_spec(package.partition(".")[0]) is not None:
-            found |= {name: (package, text) for name, text in importlib.import_module(package).COMMANDS.items()}
-    return found
+            commands |= {name: (package, text) for name, text in importlib.import_module(package).COMMANDS.items()}
+    return commands
 
 
 def command_module(name: str) -> ModuleType | None:

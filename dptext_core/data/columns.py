@@ -60,7 +60,7 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
     """
     times = Counter(names or ())
     by_name = {name: i for i, name in enumerate(unique_names(names or ()))}
-    found: dict[int, str] = {}
+    positions: dict[int, str] = {}
     for column in asked:
         if times[column] > 1:
             same = [n for name, n in zip(names or (), by_name, strict=True) if name == column]
@@ -78,10 +78,10 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
                 f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width} columns. Use a name "
                 f"from that row, or a number from 1 to {width}."
             )
-        if at in found:
-            raise same_column(file, found[at], column)
-        found[at] = column
-    return tuple(found)
+        if at in positions:
+            raise same_column(file, positions[at], column)
+        positions[at] = column
+    return tuple(positions)
 
 
 def number_of(column: str, width: int) -> int:

@@ -34,7 +34,7 @@ def register_data_set(name: str) -> Callable[[F], F]:
     Returns
     -------
     callable
-        Takes the function, and gives it back.
+        Takes the function, and returns it.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def register_classifier(name: str) -> Callable[[F], F]:
     Returns
     -------
     callable
-        Takes the function, and gives it back.
+        Takes the function, and returns it.
 
     Raises
     ------
@@ -66,15 +66,15 @@ def register_classifier(name: str) -> Callable[[F], F]:
 
 
 def _adder(store: dict[str, Any], name: str, what: str, taken: Sequence[str]) -> Callable[[F], F]:
-    def add(made: F) -> F:
-        if not callable(made) or isinstance(made, type):
-            raise ConfigError(f"A {what} must be a function, not {type(made).__name__}.")
+    def add(component: F) -> F:
+        if not callable(component) or isinstance(component, type):
+            raise ConfigError(f"A {what} must be a function, not {type(component).__name__}.")
         if not isinstance(name, str) or not name.strip():
             raise ConfigError(f"The name of a {what} must be a text that is not empty.")
         if name in store or name in taken:
             raise ConfigError(f"A {what} named {name!r} already exists. Choose another name.")
-        store[name] = made
-        return made
+        store[name] = component
+        return component
 
     return add
 
@@ -92,8 +92,8 @@ def classifiers() -> dict[str, Classifier]:
 
 
 def _taker(register: Callable[[str], Callable[[F], F]]) -> Callable[[str, Any], bool]:
-    def take(name: str, found: Any) -> bool:
-        register(name)(found)
+    def take(name: str, component: Any) -> bool:
+        register(name)(component)
         return True
 
     return take

@@ -52,28 +52,28 @@ def dialect_of(path: Path, task: Task = UNWATCHED) -> Dialect:
         lines = TextLines(file, path.name, task)
         sample: list[str] = []
         size = 0
-        whole = True
+        is_complete = True
         for line in lines:
             lines.end_row()
             sample.append(line)
             size += len(line)
             if len(sample) >= _LINES or size >= _CHARACTERS:
-                whole = False
+                is_complete = False
                 break
     given = _SEP_LINE.match(sample[0]) if sample else None
     first = 1 if given else 0
     if path.suffix.lower() == ".tsv":
         separator = given[1] if given else "\t"
         return Dialect(separator, _is_quoted(path, separator, first, task), first)
-    separator = given[1] if given else _separator(sample, whole)
+    separator = given[1] if given else _separator(sample, is_complete)
     return Dialect(separator, True, first)
 
 
-def _separator(lines: Sequence[str], whole: bool) -> str:
+def _separator(lines: Sequence[str], is_complete: bool) -> str:
     """Return the separator that splits most rows into as many cells as the first one, at least two."""
-    best, found = (0.5, 0.0), ","
+    best, separator = (0.5, 0.0), ","
     for mark in SEPARATORS:
-        rows = _sample(lines, mark, whole)
+        rows = _sample(lines, mark, is_complete)
         if not rows or (width := len(rows[0])) < 2:
             continue
         same = sum(len(row) == width for row in rows) / len(rows)
@@ -83,17 +83,17 @@ def _separator(lines: Sequence[str], whole: bool) -> str:
         if mark != "," and spaced > 0.5:
             continue
         if (same, -spaced) > best:
-            best, found = (same, -spaced), mark
-    return found
+            best, separator = (same, -spaced), mark
+    return separator
 
 
-def _sample(lines: Sequence[str], mark: str, whole: bool) -> list[list[str]]:
+def _sample(lines: Sequence[str], mark: str, is_complete: bool) -> list[list[str]]:
     rows = []
     try:
         for row in csv.reader(lines, delimiter=mark, strict=True):
             if row:
                 rows.append(row)
-        if not whole:  # the last row may be incomplete
+        if not is_complete:  # the last row may be incomplete
             rows = rows[:-1] or rows
     except csv.Error:
         pass

@@ -133,13 +133,13 @@ def read(path: str, limits: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
         main_part = package.main()
         for number, text in enumerate(package.paragraphs(main_part), 1):
             yield "row", number, text
-        left = package.left
+        omitted = package.left
         for kind, target in package.related(main_part):
             if kind in _PARTS_LEFT:
-                left[_PARTS_LEFT[kind]] += package.count(target)
+                omitted[_PARTS_LEFT[kind]] += package.count(target)
             elif kind in _OBJECTS_LEFT:
-                left[_OBJECTS_LEFT[kind]] += 1
-    for what, n in left.items():
+                omitted[_OBJECTS_LEFT[kind]] += 1
+    for what, n in omitted.items():
         if n:
             yield what, n, 0
 
@@ -172,15 +172,15 @@ class Package:
         data = b"".join(self._data(place, RELATIONS))
         etree = importlib.import_module("lxml.etree")
         root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
-        found = []
+        parts = []
         for each in root.iter(_RELATIONSHIP):
             kind = each.get("Type", "").rpartition("/")[2]
             if each.get("TargetMode") == "External" and kind not in _OBJECTS_LEFT:
                 continue
             target = each.get("Target", "")
             absolute = target[1:] if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
-            found.append((kind, self._names.get(absolute.lower(), absolute)))
-        return found
+            parts.append((kind, self._names.get(absolute.lower(), absolute)))
+        return parts
 
     def count(self, part: str) -> int:
         """Return how many paragraphs of an omitted part have text, as far as it can be read."""
@@ -228,8 +228,8 @@ class Package:
 class Paragraphs:
     """Extract paragraphs from a growing tree. left: counts the deletions and the unknown symbols."""
 
-    def __init__(self, left: Counter[str]):
-        self._left = left
+    def __init__(self, omitted: Counter[str]):
+        self._left = omitted
         self._before: list[str] = []  # of paragraphs whose ends were deleted: the next one continues them
         self._joined = 0  # the number of their characters
 
@@ -350,9 +350,9 @@ class Paragraphs:
             return _UNKNOWN
         if not 0xF000 <= number <= 0xF0FF:
             return chr(number) if 0x20 <= number < 0xD800 else _UNKNOWN
-        if not (found := in_font(number - 0xF000, font)):
+        if not (character := in_font(number - 0xF000, font)):
             self._left["symbols"] += 1
-        return found or _UNKNOWN
+        return character or _UNKNOWN
 
     def _mapped(self, text: str, font: str) -> str:
         """Return a text whose symbols may be in the private area of a symbol font."""
@@ -460,8 +460,8 @@ def grouped(text: str) -> str:
 
 def value_of(properties: Any, name: str, usual: str) -> str:
     """Return a value from an equation's properties, or the default."""
-    found = properties.find(f"{{*}}{name}") if properties is not None else None
-    return usual if found is None else attribute(found, "val")
+    element = properties.find(f"{{*}}{name}") if properties is not None else None
+    return usual if element is None else attribute(element, "val")
 
 
 if __name__ == "__main__":

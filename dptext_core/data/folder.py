@@ -219,14 +219,14 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 if not line.endswith(b"\n"):
                     return
                 try:
-                    found = json.loads(line)
+                    row = json.loads(line)
                 except ValueError:  # the library's message quotes the line
-                    found = None
-                if not isinstance(found, dict):
+                    row = None
+                if not isinstance(row, dict):
                     raise InputError(
                         f"{ROWS} in {path.name} is damaged in line {number}. Delete that folder, and run again."
                     )
-                yield found
+                yield row
     except FileNotFoundError:
         return
 
@@ -243,16 +243,16 @@ def some_lines(path: Path, start: int, n: int) -> list[dict[str, Any]]:
 
 def environment() -> dict[str, Any]:
     """Return the versions of the software that computes."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
+            versions[name] = importlib.metadata.version(name)
     return {
         "dptext-studio": __version__,
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
-        "packages": found,
+        "packages": versions,
     }
 
 
@@ -261,20 +261,20 @@ def _difference(there: Any, here: Mapping[str, Any]) -> str:
     if not isinstance(there, dict):
         return f"its {CONFIG} cannot be read"
     flat = [dict(_flat(c)) for c in (there, here)]
-    found = []
+    changes = []
     for name in dict.fromkeys([*flat[0], *flat[1]]):
         a, b = (f.get(name, "not set") for f in flat)
         if a != b and name.startswith("loads."):
-            found.append(
+            changes.append(
                 f"the files that its {name.removeprefix('loads.')} names are not those at its start (SHA-256 "
                 f"{_format_value(a)} there and {_format_value(b)} here)"
             )
         elif a != b and name == "block" and "not set" in (a, b):
             how = "without workers" if a == "not set" else "by workers: use --workers"
-            found.append(f"it was run {how}")
+            changes.append(f"it was run {how}")
         elif a != b:
-            found.append(f"{name} is {_format_value(a)} there and {_format_value(b)} here")
-    return "; ".join(found[:3]) + ("; and others" if len(found) > 3 else "")
+            changes.append(f"{name} is {_format_value(a)} there and {_format_value(b)} here")
+    return "; ".join(changes[:3]) + ("; and others" if len(changes) > 3 else "")
 
 
 def _format_value(value: Any) -> str:

@@ -19,17 +19,17 @@ Read = Callable[[], Iterator[Row]]
 
 
 class InputWatch:
-    """A file, and how it was before it was hashed.
+    """A file, and its state before it was hashed.
 
-    Every row costs a look at the size and the times of the file. Where they differ, and behind the last row, its bytes
-    are hashed again.
+    Every row checks the size and the times of the file. If they differ, and after the last row, its bytes are hashed
+    again.
 
     Parameters
     ----------
     file : Path or int
-        The file, or its descriptor: that of standard input, where it comes from a file.
+        The file, or its descriptor if standard input comes from a file.
     name : str
-        What messages call it.
+        The name in messages.
     """
 
     def __init__(self, file: Path | int, name: str):
@@ -78,10 +78,10 @@ class InputWatch:
 
     def _stamp(self) -> tuple[int, ...]:
         try:
-            found = os.stat(self._file)
+            stat = os.stat(self._file)
         except OSError as error:
             raise self._lost(error) from None
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
     def _lost(self, error: OSError) -> InputError:
         if isinstance(error, FileNotFoundError):

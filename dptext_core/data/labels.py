@@ -36,9 +36,9 @@ def label_of(value: Any) -> str | None:
             return str(int(number))
     text = unicodedata.normalize("NFC", str(value)).strip()
     if _NUMBER.fullmatch(text):
-        whole, _, part = text.partition(".")
+        digits, _, part = text.partition(".")
         part = part.rstrip("0")
-        return whole + (f".{part}" if part else "") if part or whole != "-0" else "0"
+        return digits + (f".{part}" if part else "") if part or digits != "-0" else "0"
     return text.lower() if text.lower() in ("true", "false") else text or None
 
 

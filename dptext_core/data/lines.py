@@ -22,8 +22,8 @@ _MARK = codecs.BOM_UTF8
 class TextLines:
     """The lines of a file as an iterator.
 
-    A carriage return ends a line only where no line feed does. Byte-order marks at the beginning of a line are
-    removed: they stay behind where files were joined.
+    A carriage return ends a line only if no line feed does. Byte-order marks at the beginning of a line are removed:
+    joined files have them.
 
     Attributes
     ----------
@@ -65,15 +65,15 @@ class TextLines:
 
 
 def _split_at_returns(file: BinaryIO) -> Iterator[bytes]:
-    rest = b""
+    remainder = b""
     while data := file.read(1 << 16):
-        *whole, rest = (rest + data).splitlines(keepends=True)
-        yield from whole
-        if len(rest) > LONGEST:
-            yield rest
+        *lines, remainder = (remainder + data).splitlines(keepends=True)
+        yield from lines
+        if len(remainder) > LONGEST:
+            yield remainder
             return
-    if rest:
-        yield rest
+    if remainder:
+        yield remainder
 
 
 def too_long(name: str, number: int) -> InputError:

@@ -52,9 +52,9 @@ def read(path: str, limits: dict[str, Any]) -> int:
         return ROWS
     characters, blank, fields, comments = limits["characters"], 0, 0, 0
     for number, page in enumerate(reader.pages, 1):
-        values, said, left = on_page(page)
-        fields, comments = fields + len(values), comments + left
-        text = "\n".join(part for part in (page.extract_text().strip(), *values, *said) if part)
+        values, values_typed, omitted = on_page(page)
+        fields, comments = fields + len(values), comments + omitted
+        text = "\n".join(part for part in (page.extract_text().strip(), *values, *values_typed) if part)
         characters -= len(text)
         if characters < 0:
             return TEXT
@@ -78,8 +78,8 @@ def write(kind: str, number: int, value: Any) -> None:
 def on_page(page: Any) -> tuple[list[str], list[str], int]:
     """Return the values of form fields, the texts typed onto the page, and the number of other comments."""
     values: list[str] = []
-    said: list[str] = []
-    left, fields = 0, set()
+    typed: list[str] = []
+    comments, fields = 0, set()
     for reference in page.get("/Annots") or ():
         annotation = reference.get_object()
         kind = annotation.get("/Subtype") if hasattr(annotation, "get") else None
@@ -89,10 +89,10 @@ def on_page(page: Any) -> tuple[list[str], list[str], int]:
                 fields.add(field)
                 values.append(field[1])
         elif kind == "/FreeText":
-            said.append(to_text(annotation.get("/Contents")))
+            typed.append(to_text(annotation.get("/Contents")))
         elif kind is not None and kind != "/Popup" and to_text(annotation.get("/Contents")):
-            left += 1
-    return values, [text for text in said if text], left
+            comments += 1
+    return values, [text for text in typed if text], comments
 
 
 def value_of(widget: Any) -> tuple[str, str] | None:

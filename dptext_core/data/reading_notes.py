@@ -37,7 +37,7 @@ class ReadingNote:
     count : int
         How many of them.
     of : int
-        How many there are in all, where that is known.
+        How many there are in all, if known.
     detail : str
         The separator, or the name of the column.
     """

@@ -222,8 +222,8 @@ def _records(
 ) -> Iterator[Record]:
     while block := list(itertools.islice(rows, size)):
         task.check()
-        own = NoiseStream() if stream is None else stream
-        for record in _block(block, at, m, column, own, task, polish):
+        row_stream = NoiseStream() if stream is None else stream
+        for record in _block(block, at, m, column, row_stream, task, polish):
             if draws is not None and record.guarantee is not None and m.in_parts is not None:
                 record = replace(record, guarantee=m.in_parts.with_draws(record.guarantee, draws))
             yield record
@@ -376,31 +376,31 @@ class DatasetGuarantee:
     def counted(self) -> str:
         """Summarise the outcome of the rows in plain words."""
         n = self.rows - self.errors - self.untouched
-        said = [f"{pluralize(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
+        parts = [f"{pluralize(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
         if self.untouched:
             is_ = "is" if self.untouched == 1 else "are"
-            said.append(f"{self.untouched:,} had no sampled word and {is_} unchanged")
+            parts.append(f"{self.untouched:,} had no sampled word and {is_} unchanged")
         if self.errors:
-            said.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
-        return f"{', '.join(said)}."
+            parts.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
+        return f"{', '.join(parts)}."
 
     def sentence(self) -> str:
         """Return the guarantee of the whole in plain words."""
         n = self.rows - self.errors - self.untouched
-        left = ""
+        remark = ""
         if self.untouched:
             unchanged, them = ("it is", "it") if self.untouched == 1 else ("they are", "them")
-            left = (
+            remark = (
                 f" {pluralize(self.untouched, 'row')} had no sampled word: {unchanged} unchanged, and this "
                 f"guarantee protects nothing in {them}."
             )
         if self.errors:
             their = "its text" if self.errors == 1 else "their texts"
-            left += f" {pluralize(self.errors, 'row')} had an error: nothing of {their} is released."
+            remark += f" {pluralize(self.errors, 'row')} had an error: nothing of {their} is released."
         if not n:
-            return f"No row was rewritten.{left}"
+            return f"No row was rewritten.{remark}"
         if self.notions.get("none"):
-            return f"There is no privacy guarantee: {self.reason}{left}"
+            return f"There is no privacy guarantee: {self.reason}{remark}"
         message = ""
         if self.seeded:
             message = (
@@ -416,12 +416,12 @@ class DatasetGuarantee:
         every += optimal_note(self.all_optimal)
         every = "there is no guarantee, because their δ add up to 1" if self.all_delta >= 1 else f"at most {every}"
         if self.shares_draws:
-            return f"{message}All {n:,} rows together: {kind}, {every}.{left}"
+            return f"{message}All {n:,} rows together: {kind}, {every}.{remark}"
         if n == 1:
-            return f"{message}The row has its own guarantee ({kind}): at most {one}.{left}"
+            return f"{message}The row has its own guarantee ({kind}): at most {one}.{remark}"
         return (
             f"{message}Each of {n:,} rows has its own guarantee ({kind}): at most {one} for the row that spends most. "
-            f"For an author of several rows, the ε of these rows add up; over all rows {every}.{left}"
+            f"For an author of several rows, the ε of these rows add up; over all rows {every}.{remark}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def inspection(
 
     def rows() -> Iterator[Row]:
         for original, line in zip(data.rows(), read_lines(folder), strict=False):
-            own = line[OWN]
-            values = (PRIVATE, own["row"] + 1, original[column], line[column], own.get("total"), own["error"])
+            fields = line[OWN]
+            values = (PRIVATE, fields["row"] + 1, original[column], line[column], fields.get("total"), fields["error"])
             yield dict(zip(names, values, strict=True)) | {name: line[k] for name, k in others.items()}
 
     return _write(rows, (*names, *others), Path(out), exact, private=True)
@@ -156,11 +156,11 @@ def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path,
     import pyarrow.parquet
 
     # A first pass determines the types: numbers remain numbers only if all values are.
-    found: dict[str, set[type]] = {n: set() for n in names}
+    column_types: dict[str, set[type]] = {n: set() for n in names}
     for row in rows():
         for n in names:
-            found[n].add(_type(row[n]))
-    kinds = {n: _kind(types - {type(None)}) for n, types in found.items()}
+            column_types[n].add(_type(row[n]))
+    kinds = {n: _kind(types - {type(None)}) for n, types in column_types.items()}
     schema = pyarrow.schema([(_clean(n), getattr(pyarrow, k)()) for n, k in kinds.items()])
     count = 0
     with pyarrow.parquet.ParquetWriter(out, schema) as writer:

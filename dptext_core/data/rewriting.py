@@ -57,32 +57,32 @@ def rewrite_data(
     """
     check_columns(column, keep)
     with RunFolder(out, config_of(data, m, column, keep, seed, batch, polish)) as folder:
-        whole = so_far(folder.path, m.shares_draws)
-        if m.shares_draws and 0 < whole.rows < data.count:
+        total = so_far(folder.path, m.shares_draws)
+        if m.shares_draws and 0 < total.rows < data.count:
             raise ConfigError(
                 "With these options, all rows share their draws, but this run was stopped while writing them. Choose "
                 "another folder for a new run."
             )
-        if whole.rows < data.count:
-            folder.log(f"{'goes on at' if whole.rows else 'begins with'} row {whole.rows} of {data.count}")
-        task.report(whole.rows, data.count)
-        if whole.rows < data.count:
+        if total.rows < data.count:
+            folder.log(f"{'goes on at' if total.rows else 'begins with'} row {total.rows} of {data.count}")
+        task.report(total.rows, data.count)
+        if total.rows < data.count:
             records = rewrite_records(
-                data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, polish=polish, task=task
+                data.rows(), m, column, seed=seed, start=total.rows, batch=batch, polish=polish, task=task
             )
             for some in _chunks(records, batch):
                 folder.append(line_of(r, column, keep) for r in some)
                 for r in some:
-                    whole.add(r.guarantee, r.untouched)
-                task.report(whole.rows, data.count)
-        check_count(whole.rows, data)
-        result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
+                    total.add(r.guarantee, r.untouched)
+                task.report(total.rows, data.count)
+        check_count(total.rows, data)
+        result: dict[str, Any] = {"mode": "rewrite", **total.to_dict()}
         if polish:
             result["polish"] = polished(data, folder.path, column)
         if measures:
             result["measures"] = score_run(data, folder.path, column, measures, task.quiet)
         folder.finish(result)
-        folder.log(f"done: {whole.rows} rows, {whole.errors} errors")
+        folder.log(f"done: {total.rows} rows, {total.errors} errors")
     return result
 
 
@@ -126,17 +126,17 @@ def check_count(rows: int, data: Source) -> None:
 
 def so_far(folder: Path, shares_draws: bool) -> DatasetGuarantee:
     """Summarise the rows written so far. Raises InputError if they are not rows of this run."""
-    whole = DatasetGuarantee(shares_draws)
+    total = DatasetGuarantee(shares_draws)
     for line in read_lines(folder):
-        if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
+        if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != total.rows:
             raise InputError(f"{folder.name} contains rows that are not in order. Choose another folder.")
         try:
-            whole.add(guarantee_of(line[OWN]), line[OWN].get("untouched", False))
+            total.add(guarantee_of(line[OWN]), line[OWN].get("untouched", False))
         except (KeyError, TypeError):
             raise InputError(
-                f"Row {whole.rows} in {folder.name} does not state its guarantee. Choose another folder."
+                f"Row {total.rows} in {folder.name} does not state its guarantee. Choose another folder."
             ) from None
-    return whole
+    return total
 
 
 def errors_of(folder: Path) -> Iterator[tuple[int, str]]:
@@ -170,48 +170,48 @@ def _chunks(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
 
 def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
     """Return a row in the form of rows.jsonl."""
-    own: dict[str, Any] = {"row": r.index}
+    fields: dict[str, Any] = {"row": r.index}
     if r.guarantee is not None:
         g = r.guarantee
         numbers = {"epsilon": g.epsilon, "delta": g.delta, "draws": g.draws, "total": g.total}
         if g.notion == "none":
             numbers |= {"epsilon": math.inf, "delta": math.inf, "total": math.inf}
-        own |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
+        fields |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
         if g.bounded_range:
-            own["bounded_range"] = True
+            fields["bounded_range"] = True
         if g.reason:
-            own["reason"] = g.reason
-        own["exposed"] = [str(entry) for entry in g.exposed]
+            fields["reason"] = g.reason
+        fields["exposed"] = [str(entry) for entry in g.exposed]
         if r.untouched:
-            own["untouched"] = True
+            fields["untouched"] = True
         if g.seeded:
-            own["note"] = "demonstration, not private: anyone who knows the seed can reproduce the noise"
+            fields["note"] = "demonstration, not private: anyone who knows the seed can reproduce the noise"
     if r.drawn is not None:
-        own |= {"origin": "polished", "drawn": r.drawn}
-    own["error"] = r.error
-    return {OWN: own, **{k: r.row[k] for k in keep}, column: r.text}
+        fields |= {"origin": "polished", "drawn": r.drawn}
+    fields["error"] = r.error
+    return {OWN: fields, **{k: r.row[k] for k in keep}, column: r.text}
 
 
-def guarantee_of(own: dict[str, Any]) -> Guarantee | None:
+def guarantee_of(fields: dict[str, Any]) -> Guarantee | None:
     """Return the guarantee that :func:`line_of` wrote, as far as a total needs it."""
-    if own.get("error") is not None:
+    if fields.get("error") is not None:
         return None
-    numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
+    numbers = {k: math.inf if fields[k] is None else fields[k] for k in ("epsilon", "delta", "total")}
     what = "as the mechanism says"
     return Guarantee(
-        notion=own["notion"],
+        notion=fields["notion"],
         epsilon=numbers["epsilon"],
         unit="",
         adjacency="",
-        draws=own["draws"],
+        draws=fields["draws"],
         total=numbers["total"],
         delta=numbers["delta"],
-        exposed=tuple(own["exposed"]),
-        reason=own.get("reason", ""),
-        seeded="note" in own,
-        bounded_range=bool(own.get("bounded_range")),
-        metric=what * (own["notion"] == "metric"),
-        group=what * (own["notion"] == "group"),
+        exposed=tuple(fields["exposed"]),
+        reason=fields.get("reason", ""),
+        seeded="note" in fields,
+        bounded_range=bool(fields.get("bounded_range")),
+        metric=what * (fields["notion"] == "metric"),
+        group=what * (fields["notion"] == "group"),
     )
 
 
@@ -229,12 +229,12 @@ def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
         if (drawn := line[OWN].get("drawn")) is not None and _has_text(row[column]):
             for name, text in (("before", drawn), ("after", line[column])):
                 shares[name] += [float(x) for x in score("unchanged", [row[column]], [text])]
-    found = {name: float(np.mean(x)) if x else 0.0 for name, x in shares.items()}
-    return found | {
+    shares_mean = {name: float(np.mean(x)) if x else 0.0 for name, x in shares.items()}
+    return shares_mean | {
         "rows": len(shares["after"]),
         "sentence": (
-            f"The clean-up spent no ε. Before it, {found['before']:.0%} of all words were unchanged, now "
-            f"{found['after']:.0%} are. An attacker who reads the release could restore the same words."
+            f"The clean-up spent no ε. Before it, {shares_mean['before']:.0%} of all words were unchanged, now "
+            f"{shares_mean['after']:.0%} are. An attacker who reads the release could restore the same words."
         ),
     }
 
@@ -248,7 +248,7 @@ def score_run(
     """
     from ..measure.metrics import score
 
-    found: dict[str, list[float]] = {name: [] for name in measures}
+    scores: dict[str, list[float]] = {name: [] for name in measures}
     pairs = itertools.islice(zip(data.rows(), read_lines(folder), strict=False), None, None, step)
     done = 0
     while block := list(itertools.islice(pairs, _MEASURED)):
@@ -257,9 +257,9 @@ def score_run(
         task.report(done, -(-data.count // step))
         both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str) and _has_text(a[column])]
         for name in measures:
-            found[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []
+            scores[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []
     out = {}
-    for name, values in found.items():
+    for name, values in scores.items():
         x = np.array([v for v in values if math.isfinite(v)])
         if len(x):
             out[name] = {"mean": float(x.mean()), "error": standard_error(x) or 0.0, "n": len(x)}

@@ -201,8 +201,8 @@ def _file(path: Path, name: str, asked: _TableRequest, task: Task) -> Source:
         return _read_rows(path, dialect, asked)
 
     count = unread = 0
-    seen: set[str] = set()
-    for row in _read_rows(path, dialect, asked, task, bare=True, seen=seen):
+    names: set[str] = set()
+    for row in _read_rows(path, dialect, asked, task, bare=True, seen=names):
         count += 1
         unread += isinstance(row, UnreadableRow)
         if asked.most is not None and count > asked.most:
@@ -218,16 +218,16 @@ def _file(path: Path, name: str, asked: _TableRequest, task: Task) -> Source:
         except InputError as error:
             raise InputError(f"{error}{more}") from None
     if kind == ".jsonl":
-        _check_seen(path.name, asked.columns, seen)
+        _check_seen(path.name, asked.columns, names)
     return Source(name, digest, count, watch.rows(rows, digest), unread, notes)
 
 
-def _check_seen(name: str, columns: Sequence[str], seen: set[str]) -> None:
+def _check_seen(name: str, columns: Sequence[str], names: set[str]) -> None:
     """Raise InputError for a column that no row of JSONL has, and for one that is requested twice."""
     twice = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
     if twice is not None:
         raise naming.same_column(name, twice, twice)
-    if (error := text_rows.missing_column(name, columns, seen, of_run=name == ROWS)) is not None:
+    if (error := text_rows.missing_column(name, columns, names, of_run=name == ROWS)) is not None:
         raise error
 
 
@@ -259,16 +259,16 @@ def _document(path: Path, name: str, digest: str, asked: _TableRequest, task: Ta
     """Return a file that is slow to read, and whose texts are kept in memory."""
     names = _COLUMNS[_kind(path)]
     at = naming.places(path.name, asked.columns, names, len(names))
-    found = documents.read_document(path, asked.most, task)
-    if not found.texts:
+    document = documents.read_document(path, asked.most, task)
+    if not document.texts:
         raise InputError(f"{path.name} has no rows. Name a file with at least one.")
 
     def rows() -> Iterator[Row]:
-        for number, text in found.texts:
+        for number, text in document.texts:
             cells = (text, number)
             yield {column: cells[i] for column, i in zip(asked.columns, at, strict=True)}
 
-    return Source(name, digest, len(found.texts), rows, notes=found.notes)
+    return Source(name, digest, len(document.texts), rows, notes=document.notes)
 
 
 def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task) -> Source:

@@ -121,7 +121,7 @@ def jsonl_heading(path: Path, task: Task) -> tuple[str, ...]:
 
 
 def jsonl(
-    path: Path, columns: Sequence[str], each: bool, task: Task, bare: bool, seen: set[str] | None = None
+    path: Path, columns: Sequence[str], each: bool, task: Task, bare: bool, names: set[str] | None = None
 ) -> Iterator[Row]:
     """Yield the rows of JSONL with these columns: a missing name is None.
 
@@ -138,8 +138,8 @@ def jsonl(
                 raise
             yield UnreadableRow(() if bare else columns, str(error))
             continue
-        if seen is not None:
-            seen |= row.keys() & wanted
+        if names is not None:
+            names |= row.keys() & wanted
         yield {} if bare else pick_columns(row, columns)
 
 
@@ -195,10 +195,10 @@ def _deep(value: Any) -> bool:
     return bool(level)
 
 
-def missing_column(name: str, columns: Sequence[str], seen: set[str], of_run: bool) -> InputError | None:
+def missing_column(name: str, columns: Sequence[str], names: set[str], of_run: bool) -> InputError | None:
     """Return the error for the first column that no row has, or None. of_run: whether a run wrote the file."""
     for column in columns:
-        if column not in seen:
+        if column not in names:
             hint = f" The run that made it keeps columns with --keep {column}." if of_run else ""
             return InputError(f"{name} has no column {shorten_repr(column)} in any row. Choose another name.{hint}")
     return None

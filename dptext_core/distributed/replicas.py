@@ -238,10 +238,10 @@ class RemoteEngine:
             done = 0
             while open_calls:
                 at, response = open_calls[0]
-                found = self._result(response, task, end)
+                scores = self._result(response, task, end)
                 open_calls.popleft()
-                out[at : at + len(found)] = found
-                done += len(found)
+                out[at : at + len(scores)] = scores
+                done += len(scores)
                 task.report(done, len(reqs))
             return out
         finally:

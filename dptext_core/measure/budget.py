@@ -133,15 +133,15 @@ def _check_values(values: Sequence[float], limit: float, most: float) -> None:
 def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
     """Return a weight for each token: its public entropy relative to the largest, and 1 for copied tokens."""
     start = mechanism.public_prior
-    found = None if start is None else start.entropy(prepared)
-    if found is None:
+    entropies = None if start is None else start.entropy(prepared)
+    if entropies is None:
         raise ConfigError(
             f"{mechanism.title} has no public prior, so it is unknown which words need less ε. Use a public prior "
             "(dp-mlm-prior, or the option prior), or distribute the total evenly."
         )
-    largest = max(found.values(), default=0.0) or 1.0
+    largest = max(entropies.values(), default=0.0) or 1.0
     every = [1.0] * len(prepared.document.tokens)
-    for i, entropy in found.items():
+    for i, entropy in entropies.items():
         every[i] = max(LEAST_OPEN, entropy / largest)
     return every
 
@@ -164,8 +164,8 @@ def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]
                          "shares.")
     if not others and abs(given - 1) > 1e-6:
         raise InputError(f"Every word has a share, and they add up to {given:.1%}. Make it 100%, or omit one share.")
-    rest = (1 - given) / others if others else 0.0
-    return [shares.get(i, rest) / (1 if others else given) for i in drawn]
+    remaining = (1 - given) / others if others else 0.0
+    return [shares.get(i, remaining) / (1 if others else given) for i in drawn]
 
 
 def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:

@@ -117,13 +117,13 @@ class Calibration:
         over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
         if self.kind in TEXT_TARGETS:
             over = f" ({how.removeprefix(', ')})" if how else ""
-        told = number(self.epsilon)
+        epsilon_text = number(self.epsilon)
         if self.kind == "bayes":  # the figure may jump next to this ε: more digits
-            told = f"{round_directed(self.epsilon, 6, up=self.reached > self.target):,g}"
+            epsilon_text = f"{round_directed(self.epsilon, 6, up=self.reached > self.target):,g}"
         if self.kind in TEXT_TARGETS:
-            told = f"{round_directed(self.epsilon, 4, up=self.kind == 'meaning'):,g}"
+            epsilon_text = f"{round_directed(self.epsilon, 4, up=self.kind == 'meaning'):,g}"
         return (
-            f"{self.mechanism.title}: ε = {told} gives a {_NAMES[self.kind]} of "
+            f"{self.mechanism.title}: ε = {epsilon_text} gives a {_NAMES[self.kind]} of "
             f"{_format_target(self.kind, self.reached)}{over}."
         )
 
@@ -179,11 +179,11 @@ def calibrate(
         raise ConfigError(f"The target {kind} is not about one fact. Omit fact and alternatives.")
     else:
         inputs = _inputs(mechanism, kind, text, words)
-    found = _search(plain, kind, value, inputs, task, measure=measure)
+    calibration = _search(plain, kind, value, inputs, task, measure=measure)
     task.report(1, 1)  # the search may end early
-    if found.epsilon is None:
-        raise InputError(found.reason)
-    return found
+    if calibration.epsilon is None:
+        raise InputError(calibration.reason)
+    return calibration
 
 
 def target_function(
@@ -333,8 +333,8 @@ def _inputs_of_each(
 
 def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _Inputs, task: Task) -> Calibration:
     """Return the figure that a mechanism reaches at an ε, as the target for others, without a search."""
-    own = _measure(mechanism, kind, inputs, task)(epsilon)
-    value = own.value
+    figure = _measure(mechanism, kind, inputs, task)(epsilon)
+    value = figure.value
     if kind != "total" and not 0 < value < 1:
         raise InputError(
             f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no useful target "
@@ -342,7 +342,7 @@ def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _In
         )
     n, ends = len(inputs), (value, value)
     return Calibration(
-        mechanism, kind, value, epsilon, value, own.interval, own.draws, n, 1, ends, "", own.by, own.guesses
+        mechanism, kind, value, epsilon, value, figure.interval, figure.draws, n, 1, ends, "", figure.by, figure.guesses
     )
 
 
@@ -418,7 +418,7 @@ class _Search:
         )
 
     def crossing(self) -> tuple[float, float] | None:
-        """Return two ε between which the figure reaches the target; None where it does not."""
+        """Return two ε between which the figure reaches the target; None if it does not."""
         seen, target = self.seen, self.target
         self.at(LOW)
         self.at(self.most)
@@ -449,30 +449,30 @@ class _Search:
 
     def bisect(self, low: float, high: float, tolerance: float) -> tuple[float, TargetFigure]:
         """Return the ε between two others whose figure is nearest to the target, and that figure."""
-        seen, target = self.seen, self.target
-        rises = seen[low].value <= seen[high].value
-        best = min((low, high), key=lambda e: abs(seen[e].value - target))
+        measured, target = self.seen, self.target
+        rises = measured[low].value <= measured[high].value
+        best = min((low, high), key=lambda e: abs(measured[e].value - target))
         # Estimates move in steps of one draw: beyond three digits of ε, only the draws would be fitted.
-        finest = _READ_APART if self.rewritten else 1 + 1e-12 if seen[self.most].draws is None else 1.002
-        if self.kind == "certainty" and seen[self.most].draws is not None:
+        finest = _READ_APART if self.rewritten else 1 + 1e-12 if measured[self.most].draws is None else 1.002
+        if self.kind == "certainty" and measured[self.most].draws is not None:
             finest = _POSTERIORS_APART
         if self.kind == "total":  # in proportion to ε: the first guess is right
-            guess = LOW * target / seen[LOW].value
+            guess = LOW * target / measured[LOW].value
             low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
         near = tolerance * max(1.0, abs(target))
         if self.kind == "best":
-            near += 1 / ((seen[self.most].draws or 1) * len(self.inputs))
+            near += 1 / ((measured[self.most].draws or 1) * len(self.inputs))
         is_sided = self.kind in TEXT_TARGETS  # the nearest may be on the wrong side
         for _ in range(STEPS):
-            if high / low <= finest or (not is_sided and abs(seen[best].value - target) <= near):
+            if high / low <= finest or (not is_sided and abs(measured[best].value - target) <= near):
                 break
             middle = math.sqrt(low * high)
             self.at(middle)
-            best = min((best, middle), key=lambda e: abs(seen[e].value - target))
-            low, high = (middle, high) if (seen[middle].value < target) == rises else (low, middle)
+            best = min((best, middle), key=lambda e: abs(measured[e].value - target))
+            low, high = (middle, high) if (measured[middle].value < target) == rises else (low, middle)
         if is_sided:
-            best = next((e for e in (low, high) if is_within(self.kind, seen[e].value, target)), best)
-        return best, seen[best]
+            best = next((e for e in (low, high) if is_within(self.kind, measured[e].value, target)), best)
+        return best, measured[best]
 
 
 def _check_target(kind: str) -> None:

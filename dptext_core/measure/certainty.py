@@ -100,7 +100,7 @@ class FactReader:
         self,
         mechanisms: Sequence[Mechanism],
         word: str = "",
-        held: MutableMapping[Asked, BeliefQuestion] | None = None,
+        cache: MutableMapping[Asked, BeliefQuestion] | None = None,
         *,
         alternatives: Sequence[str] | None = None,
     ):
@@ -108,7 +108,7 @@ class FactReader:
         self._word = word
         self._alternatives = alternatives
         self._facts: dict[str, Fact] = {}
-        self._held = {} if held is None else held
+        self._held = {} if cache is None else cache
 
     def fact(self, text: str) -> Fact:
         """Return the fact. Raise InputError if the text has none."""
@@ -143,10 +143,10 @@ class FactReader:
             The mechanism has no formula for whole rewrites, with the reason.
         """
         question, chances = self.question(mechanism, prepared.text, task.quiet), require_likelihood(mechanism)
-        found = expected_success([mechanism], question, None, False, stream, task)
-        if found is None:
+        success = expected_success([mechanism], question, None, False, stream, task)
+        if success is None:
             slow = chances.in_turn or chances.states_pieces
-            found = expected_success([mechanism], question, DRAWS_SLOW if slow else DRAWS, False, stream, task)
-            assert found is not None
-        (expected,) = found
+            success = expected_success([mechanism], question, DRAWS_SLOW if slow else DRAWS, False, stream, task)
+            assert success is not None
+        (expected,) = success
         return TargetFigure(expected.value, expected.interval, expected.draws or None)

@@ -83,7 +83,7 @@ def count_flag_changes(
 
     Each unflagged word in lower case is replaced by each of three public words.
     """
-    changed = made = 0
+    changed = tried = 0
     for marked in texts:
         document = Document.parse(marked.text, language)
         flagged = _flagged_tokens(document, find(marked.text, language))
@@ -93,9 +93,9 @@ def count_flag_changes(
             for other in _EXCHANGED:
                 text = marked.text[: token.start] + other + marked.text[token.end :]
                 after = _flagged_tokens(Document.parse(text, language), find(text, language))
-                made += 1
+                tried += 1
                 changed += {k: v for k, v in after.items() if k != i} != flagged
-    return changed, made
+    return changed, tried
 
 
 def _flagged_tokens(document: Document, spans: Sequence[PiiSpan]) -> dict[int, str]:
@@ -132,8 +132,8 @@ def count_detections(
         flags = [(a, b, span.kind) for span in find(marked.text, language) for a, b in [span.span]]
         tokens = [t for t in Document.parse(marked.text, language).tokens if t.kind in ("word", "number")]
         for kind, start, end in marked.spans:
-            own = [t for t in tokens if t.start < end and start < t.end]
-            telling = [t for t in own if plain_form(t.text) not in passed_over] or own
+            inside = [t for t in tokens if t.start < end and start < t.end]
+            telling = [t for t in inside if plain_form(t.text) not in passed_over] or inside
             counts.units[kind] += 1
             counts.whole[kind] += all(any(a <= t.start and t.end <= b for a, b, _ in flags) for t in telling)
         if marked.complete:

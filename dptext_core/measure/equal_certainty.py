@@ -88,14 +88,14 @@ class EqualCertainty(Private):
         at_epsilon = "" if best.epsilon is None else f" at ε = {number(best.epsilon)}"
         cosine = f"cosine {best.meaning.value:.2f}{at_epsilon}"
         if len(self.rows) > 1 and sum(not row.reason for row in self.rows) == 1:
-            said = f"Only {best.title} keeps a reader at {at} certainty about “{self.fact.word}”: {cosine}."
+            sentence = f"Only {best.title} keeps a reader at {at} certainty about “{self.fact.word}”: {cosine}."
         else:
-            said = f"At {at} certainty about “{self.fact.word}”, {best.title} preserves the most meaning: {cosine}."
+            sentence = f"At {at} certainty about “{self.fact.word}”, {best.title} preserves the most meaning: {cosine}."
         if self.rivals:
-            said += f" The difference from {' and '.join(row.title for row in self.rivals)} is not significant."
+            sentence += f" The difference from {' and '.join(row.title for row in self.rivals)} is not significant."
         if note := unreadable_note(best.meaning.value):
-            said += f" {note}"
-        return said
+            sentence += f" {note}"
+        return sentence
 
 
 def equal_certainty(
@@ -149,7 +149,7 @@ def _row(m: Mechanism, text: str, level: float, fact: Fact, task: Task) -> Equal
         _, meaning = text_target(m, "meaning", prepared, None, None, task.child(0.8, 1))
         if not m.uses_epsilon:
             return _without_epsilon(m, prepared, level, fact, meaning, task)
-        found = calibrate(
+        figure = calibrate(
             m,
             {"certainty": level},
             text=prepared,
@@ -157,8 +157,8 @@ def _row(m: Mechanism, text: str, level: float, fact: Fact, task: Task) -> Equal
             alternatives=fact.alternatives,
             task=task.child(0, 0.8),
         )
-        assert found.epsilon is not None
-        return EqualCertaintyRow(found.calibrated, found.epsilon, found.reached, meaning(found.epsilon))
+        assert figure.epsilon is not None
+        return EqualCertaintyRow(figure.calibrated, figure.epsilon, figure.reached, meaning(figure.epsilon))
     except Cancelled:
         raise
     except DPTextError as error:
@@ -170,7 +170,7 @@ def _without_epsilon(
 ) -> EqualCertaintyRow:
     """Return the row of a setting on which ε has no effect, or the reason for none."""
     _, certainty = text_target(m, "certainty", prepared, fact.word, fact.alternatives, task)
-    found = certainty(m.config.epsilon).value
-    if found > level:
-        return EqualCertaintyRow(m, None, found, None, f"{m.title} leaves the reader {percent(found)} certain.")
-    return EqualCertaintyRow(m, None, found, meaning(m.config.epsilon))
+    success = certainty(m.config.epsilon).value
+    if success > level:
+        return EqualCertaintyRow(m, None, success, None, f"{m.title} leaves the reader {percent(success)} certain.")
+    return EqualCertaintyRow(m, None, success, meaning(m.config.epsilon))

@@ -92,8 +92,8 @@ def _identifiers(text: str, mentions: Iterable[Mapping[str, Any]]) -> list[Ident
 
 def _counted_words(text: str) -> list[tuple[str, int, int]]:
     """Return the counted words of a text, ignoring case, and their positions."""
-    found = [(t.text.casefold(), t.start, t.end) for t in Document.parse(text).tokens]
-    return [w for w in found if w[0] not in _IGNORED and any(c.isalnum() for c in w[0])]
+    words = [(t.text.casefold(), t.start, t.end) for t in Document.parse(text).tokens]
+    return [w for w in words if w[0] not in _IGNORED and any(c.isalnum() for c in w[0])]
 
 
 def _in_a_row(words: Iterable[str]) -> str:
@@ -104,10 +104,10 @@ def are_hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -
     """Return for each identifier whether no word of it is in place and no mention elsewhere in the rewrite."""
     before, after = _counted_words(original), _counted_words(rewrite)
     one, other = [w for w, *_ in before], [w for w, *_ in after]
-    there, kept = _in_a_row(other), set[int]()
+    there, unmoved = _in_a_row(other), set[int]()
     for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
-        kept |= set(range(block.a, block.a + block.size))
-    stand = [before[k][1:] for k in sorted(kept)]
+        unmoved |= set(range(block.a, block.a + block.size))
+    stand = [before[k][1:] for k in sorted(unmoved)]
     out = []
     for i in identifiers:
         in_place = any(a < end and start < b for a, b in i.spans for start, end in stand)

@@ -236,9 +236,9 @@ class Ledger:
             return "This releases nothing and spends nothing."
         for r in results:
             trial.record(r, released=True)
-        said = [trial.account(n).sentence() for n in dict.fromkeys(trial._number(r.original) for r in results)]
+        sentences = [trial.account(n).sentence() for n in dict.fromkeys(trial._number(r.original) for r in results)]
         together = trial.overall()
-        return " ".join(said + ([together.sentence()] if together is not None else []))
+        return " ".join(sentences + ([together.sentence()] if together is not None else []))
 
     def to_dict(self) -> dict:
         """Return plain data without any text: draws, totals of each text and of all texts, and exports."""
@@ -279,19 +279,19 @@ class Ledger:
 
     def _numbers(self, texts: np.ndarray) -> set[int]:
         """Return the numbers that any of these texts has so far."""
-        found = {self._texts[t] for t in texts.tolist() if t in self._texts}
-        return found | {e.text for e in self._entries if e._texts is not None and _common(texts, e._texts)}
+        numbers = {self._texts[t] for t in texts.tolist() if t in self._texts}
+        return numbers | {e.text for e in self._entries if e._texts is not None and _common(texts, e._texts)}
 
     def _number_of(self, texts: np.ndarray) -> int:
         """Return one number for all of these: the first that any of them has, else a new one."""
-        found = self._numbers(texts)
-        if not found:
+        numbers = self._numbers(texts)
+        if not numbers:
             self._last += 1
             return self._last
-        number = min(found)
-        if len(found) > 1:
-            self._entries = [dataclasses.replace(e, text=number) if e.text in found else e for e in self._entries]
-            self._texts = {t: number if n in found else n for t, n in self._texts.items()}
+        number = min(numbers)
+        if len(numbers) > 1:
+            self._entries = [dataclasses.replace(e, text=number) if e.text in numbers else e for e in self._entries]
+            self._texts = {t: number if n in numbers else n for t, n in self._texts.items()}
         return number
 
     def _noises(self, text: int) -> list[str]:

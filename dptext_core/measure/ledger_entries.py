@@ -63,10 +63,10 @@ class LedgerEntry:
 
     def to_dict(self) -> dict:
         """Return plain data, without texts; null for what is not guaranteed."""
-        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
         if self.notion == "none":
-            own |= dict.fromkeys(("epsilon", "total", "delta", "one", "one_delta"))
-        return own | {"time": self.time.isoformat(timespec="seconds"), "config": public_config(self.config)}
+            values |= dict.fromkeys(("epsilon", "total", "delta", "one", "one_delta"))
+        return values | {"time": self.time.isoformat(timespec="seconds"), "config": public_config(self.config)}
 
 
 @dataclass(frozen=True)

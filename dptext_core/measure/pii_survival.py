@@ -111,15 +111,15 @@ def still_there(
     or deleted. Otherwise it remains if it occurs anywhere in the released text: one word of a name or place, all of
     anything else. None if the origin of the released text is unknown: both count.
     """
-    found = find_pii(original, language, finder)
-    in_place = _in_place(found, original, released) if aligned is not False else None
+    flagged = find_pii(original, language, finder)
+    in_place = _in_place(flagged, original, released) if aligned is not False else None
     if in_place is None or not aligned:
-        anywhere = [bool(spans) for _, spans in _find_remaining(found, original, released, in_parts=bool(aligned))]
+        anywhere = [bool(spans) for _, spans in _find_remaining(flagged, original, released, in_parts=bool(aligned))]
         in_place = [a or b for a, b in zip(anywhere, in_place or anywhere, strict=True)]
-    return tuple(t for t, there in zip(found, in_place, strict=True) if there)
+    return tuple(t for t, there in zip(flagged, in_place, strict=True) if there)
 
 
-def _in_place(found: Sequence[PiiSpan], original: str, released: str) -> list[bool] | None:
+def _in_place(spans: Sequence[PiiSpan], original: str, released: str) -> list[bool] | None:
     """Return for each whether a word of it is unchanged in its own place between two blanks.
 
     None if the two texts have different numbers of places.
@@ -128,7 +128,7 @@ def _in_place(found: Sequence[PiiSpan], original: str, released: str) -> list[bo
     if len(starts) != len(new):
         return None
     out = []
-    for t in found:
+    for t in spans:
         at = [(bisect_right(starts, a) - 1, visible_text(original[a:b])) for a, b in t.words]
         out.append(any(any(_places(_lower(word), _lower(new[k]))) for k, word in at))
     return out
@@ -149,16 +149,16 @@ def standing_among(result: RewriteResult, texts: Sequence[str]) -> list[tuple[Pi
 
 
 def _find_remaining(
-    found: Sequence[PiiSpan], original: str, released: str, in_parts: bool = False
+    spans_flagged: Sequence[PiiSpan], original: str, released: str, in_parts: bool = False
 ) -> Iterator[tuple[PiiSpan, list[tuple[int, int]]]]:
     """Return, for each flagged span, its places in the released text, or those of a word of a name or place.
 
     in_parts: a word of any kind. No regular expressions: Python caches compiled ones, which would contain what was
     typed.
     """
-    seen, places, _ = to_visible(released) or (released, range(len(released)), 0)
-    lower = _lower(seen)
-    for t in found:
+    visible, places, _ = to_visible(released) or (released, range(len(released)), 0)
+    lower = _lower(visible)
+    for t in spans_flagged:
         words = [visible_text(t.text)]
         if in_parts:
             words = [visible_text(original[a:b]) for a, b in t.words]

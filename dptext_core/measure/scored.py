@@ -112,8 +112,8 @@ class Scores:
     @property
     def best(self) -> ScoredFigure | None:
         """Return the strongest attacker on single words; None if no words are aligned."""
-        found = {r.name: r for r in self.rows if r.name in WORDS}
-        return found[strongest({name: r.value for name, r in found.items()})] if found else None
+        attackers = {r.name: r for r in self.rows if r.name in WORDS}
+        return attackers[strongest({name: r.value for name, r in attackers.items()})] if attackers else None
 
     def sentence(self) -> str:
         """Explain the figures in plain words."""
@@ -171,7 +171,7 @@ def score(
     """
     task = task or UNWATCHED
     before, after = _check_texts(originals, rewrites, "rewrites")
-    told = {
+    labels_hidden = {
         name: _check_texts(originals, given, f"{name}s")[1]
         for name, given in (("label", labels), ("author", authors))
         if given is not None
@@ -201,15 +201,15 @@ def score(
         corpus.linked_share(corpus.vectors_alike(after, before)).tolist(),
         chance=1 / len(before),
     )
-    left = [_pii_share(a, b) for a, b in zip(before, after, strict=True)]
-    rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in left if x is not None])
+    survival = [_pii_share(a, b) for a, b in zip(before, after, strict=True)]
+    rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in survival if x is not None])
     if every is not None:
         for r in recall(before, after, every):
             title = f"{r.kind.capitalize()} identifiers hidden"
             rows.append(ScoredFigure(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
     for name, role, kind in (("label", "utility", "kept"), ("author", "privacy", "found")):
-        if name in told:
-            rows += _classifier_scores(before, after, told[name], name, role, kind)
+        if name in labels_hidden:
+            rows += _classifier_scores(before, after, labels_hidden[name], name, role, kind)
     return Scores(tuple(rows), len(before), words, missing)
 
 
@@ -284,7 +284,7 @@ def _words_found(
     The baseline is the share for always guessing the most frequent word.
     """
     space, lm = word_space(), load_masked_lm("bundled")
-    found: dict[str, list[float]] = {name: [] for name in WORDS}
+    shares: dict[str, list[float]] = {name: [] for name in WORDS}
     words, stop = 0, stop_words(None, _LANGUAGE)
     free = np.array([w not in stop for w in space.words])
     for n, (original, rewrite) in enumerate(zip(originals, rewrites, strict=True)):
@@ -295,10 +295,10 @@ def _words_found(
             tokens = [t.text for t in Document.parse(rewrite).tokens]
             hits = _hits(places, tokens, space, lm, free, task)
             for name in WORDS:
-                found[name].append(float(np.mean(hits[name])))
+                shares[name].append(float(np.mean(hits[name])))
         task.report(n + 1, len(originals))
     frequent = np.exp(log_frequencies(tuple(space.words))) * free
-    return found, words, float(frequent.max() / frequent.sum())
+    return shares, words, float(frequent.max() / frequent.sum())
 
 
 def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> dict[str, list[float]]:
@@ -309,9 +309,9 @@ def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = 
     stop = stop_words()
     words = [sum(t.kind == "word" and t.text not in stop for t in Document.parse(a).tokens) for a in originals]
     answered = [len(align_words(a, b)) for a, b in zip(originals, rewrites, strict=True)]
-    found, _, _ = _words_found(originals, rewrites, task)
+    by_attacker, _, _ = _words_found(originals, rewrites, task)
     of_each = {}
-    for name, shares in found.items():
+    for name, shares in by_attacker.items():
         each = iter(shares)
         of_each[name] = [next(each) * n / of if n else 0.0 for n, of in zip(answered, words, strict=True)]
     return of_each
@@ -350,8 +350,8 @@ def _pii_share(original: str, rewrite: str) -> float | None:
 
     A name or place remains if one of its words does. None if the original has none.
     """
-    told = {t.text.casefold() for t in find_pii(original)}
-    return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(told) if told else None
+    pii = {t.text.casefold() for t in find_pii(original)}
+    return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(pii) if pii else None
 
 
 def _classifier_scores(

@@ -32,7 +32,7 @@ GUESSES = 240
 READ, _REWRITES = 30, 5
 #: Rewrites that estimate how likely a word is to be unchanged, if that depends on earlier words.
 _IN_TURN = 8
-#: Distance, as a factor, of exact figures around an ε that draws found; the maximum number of further ones; and the
+#: Distance, as a factor, of exact figures around an ε that draws found; the maximum number of additional ones; and the
 #: distance to the target that is near enough.
 _APART, _PASSES, _SURE = 1.2, 3, 0.002
 #: Maximum number of channels in memory; more are recomputed at every step.
@@ -86,9 +86,10 @@ def _check(mechanism: Mechanism, kind: str) -> None:
 
 
 def _require_sampling(mechanism: Mechanism, kind: str) -> Alignment[Mechanism]:
-    """Return the words that are sampled. Raises NoDistribution where a mechanism samples none by looking at it."""
+    """Check that the mechanism samples words from their originals. Raises NoDistribution otherwise."""
     if kind != "total" and not mechanism.uses_epsilon:
-        raise NoDistribution(f"{mechanism.title} replaces words without looking at them, so it has no {TARGETS[kind]}.")
+        raise NoDistribution(f"{mechanism.title} replaces words independently of the originals, so it has no "
+                             f"{TARGETS[kind]}.")
     return require_alignment(mechanism, f"has no {TARGETS[kind]}. Use the total as the target")
 
 
@@ -131,16 +132,16 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
 
 
 def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
-    """Return what all of these that have words share: the same places of a text, or the same words."""
+    """Return what all of these with words share: the same places of a text, or the same words."""
     inputs = [i for i in given if i is not None]
     if not inputs:
         return given
     if inputs[0].prepared is None:
         shared = set(inputs[0].names).intersection(*(i.names for i in inputs))
-        found = [_Inputs(None, (), tuple(n for n in inputs[0].names if n in shared)) for _ in inputs]
+        shared_inputs = [_Inputs(None, (), tuple(n for n in inputs[0].names if n in shared)) for _ in inputs]
     else:
         every = set(inputs[0].places).intersection(*(i.places for i in inputs))
-        found = [
+        shared_inputs = [
             _Inputs(
                 i.prepared,
                 tuple(p for p in i.places if p in every),
@@ -148,10 +149,10 @@ def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
             )
             for i in inputs
         ]
-    if not len(found[0]):
+    if not len(shared_inputs[0]):
         raise InputError("No word is sampled by all of these mechanisms. Remove one of them.")
-    rest = iter(found)
-    return [None if i is None else next(rest) for i in given]
+    words = iter(shared_inputs)
+    return [None if i is None else next(words) for i in given]
 
 
 def _measure(
@@ -190,11 +191,11 @@ def _measure(
     def kept(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
         assert inputs.prepared is not None
-        found = []
+        figures = []
         for i in inputs.places:
             task.check()
-            found.append(m.distribution(inputs.prepared, i))
-        return _mean([d.p_keep() for d in found], [1] * len(found), found[0].draws)
+            figures.append(m.distribution(inputs.prepared, i))
+        return _mean([d.p_keep() for d in figures], [1] * len(figures), figures[0].draws)
 
     return kept
 
@@ -220,8 +221,8 @@ def _kept_in_turn(
         for result in m.rewrites(prepared, _IN_TURN, stream=stream, task=task.quiet):
             task.check()
             steps = {i: s for i, s in enumerate(result.steps) if s.action == "replace" and s.span[0] in starts}
-            if own := [d.p_keep() for i, d in result.distributions() if i in steps]:  # all may be deleted at random
-                shares.append(np.mean(own))
+            if p := [d.p_keep() for i, d in result.distributions() if i in steps]:  # all may be deleted at random
+                shares.append(np.mean(p))
         if not shares:
             raise NoDistribution("All words of this text were deleted at random, so there is nothing to measure. Try "
                                  "again.")
@@ -303,23 +304,23 @@ def _refine_exactly(
     assert mechanism.by_word is not None
     rows, counts, _ = _channels(mechanism.by_word, inputs.names)
     one = mechanism.replace(epsilon=near)
-    found: dict[float, float] = {}
+    exact: dict[float, float] = {}
 
     def add(*epsilons: float) -> None:
         success = rows_success(one, rows, epsilons, task=task)
-        found.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
+        exact.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
 
     add(*(min(mechanism.max_epsilon, near * by) for by in (1 / _APART, 1.0, _APART)))
     for _ in range(_PASSES):
-        below = [e for e, x in found.items() if x <= target]
-        above = [e for e, x in found.items() if x > target]
-        if not below or not above or min(abs(x - target) for x in found.values()) < _SURE:
+        below = [e for e, x in exact.items() if x <= target]
+        above = [e for e, x in exact.items() if x > target]
+        if not below or not above or min(abs(x - target) for x in exact.values()) < _SURE:
             break
         # The nearest on either side: the line between them meets the target, unless the figure jumps there.
-        a, b = max(below, key=found.__getitem__), min(above, key=found.__getitem__)
-        add(math.exp(float(np.interp(target, (found[a], found[b]), (math.log(a), math.log(b))))))
-    best = min(found, key=lambda e: abs(found[e] - target))
-    return best, TargetFigure(found[best], (found[best], found[best]))
+        a, b = max(below, key=exact.__getitem__), min(above, key=exact.__getitem__)
+        add(math.exp(float(np.interp(target, (exact[a], exact[b]), (math.log(a), math.log(b))))))
+    best = min(exact, key=lambda e: abs(exact[e] - target))
+    return best, TargetFigure(exact[best], (exact[best], exact[best]))
 
 
 def _channels(by_word: WordByWord, names: Sequence[str]):
@@ -327,10 +328,10 @@ def _channels(by_word: WordByWord, names: Sequence[str]):
     at = {w.lower(): i for i, w in enumerate(by_word.vocabulary.words)}
     times = Counter(at[n] for n in names)
     rows = np.array(list(times))
-    held = by_word.channels(rows[:_HELD])
+    stored = by_word.channels(rows[:_HELD])
 
     def channels(task: Task) -> Iterator[Channel]:
-        for channel in held:
+        for channel in stored:
             task.check()
             yield channel
         for start in range(_HELD, len(rows), 128):
@@ -348,11 +349,11 @@ def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[f
         return channel.deniability(epsilon)[0] if channel.draws is None else channel.at(epsilon).p_keep()
 
     def kept(epsilon: float) -> TargetFigure:
-        found, draws = [], None
+        figures, draws = [], None
         for channel in channels(task):
-            found.append(keep(channel, epsilon))
+            figures.append(keep(channel, epsilon))
             draws = channel.draws
-        return _mean(found, counts, draws)
+        return _mean(figures, counts, draws)
 
     return kept
 

@@ -70,8 +70,8 @@ def _certainty(
 
     def certainty(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
-        (found,) = success_by_releases(m, question, (1,), draws, stream, task.quiet)
-        return TargetFigure(found.value, found.interval, found.draws or None)
+        (success,) = success_by_releases(m, question, (1,), draws, stream, task.quiet)
+        return TargetFigure(success.value, success.interval, success.draws or None)
 
     return certainty
 

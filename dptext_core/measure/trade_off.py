@@ -7,7 +7,7 @@ A point is one setting at one ε with several independent rewrites. Utility is m
 a text). Privacy is the success of the strongest attacker, N_w or the success of the optimal guess, as in
 :mod:`dptext_core.measure.calibration`. Or it is how well a rewrite is distinguished from one of a text with another
 word (:mod:`dptext_core.attacks.two_texts`), which needs no aligned words. The scores of a text are prepared once per
-setting, and settings share them if they need no new pass. The points are for the owner of the text. Looking at them
+setting, and settings share them if they need no new pass. The points are for the owner of the text. Viewing them
 releases and spends nothing. But a setting chosen by them depends on the private text, and reveals something about it
 (docs/tradeoff.md).
 """
@@ -146,8 +146,8 @@ class TradeOffPoint(Private):
         """
         if name == "epsilon":
             return Value(self.epsilon, self.epsilon, self.epsilon)
-        if (found := self.measured.get(name)) is not None:
-            return Value(found.value, *found.interval, None, found.draws)
+        if (value := self.measured.get(name)) is not None:
+            return Value(value.value, *value.interval, None, value.draws)
         if name in self.scores:
             return _of_draws(self.scores[name], metric_info(name))
         raise NoDistribution(
@@ -175,8 +175,8 @@ def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
     points = check_whole_number("points, the number of ε,", points, least=1)
     low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     high = min(high, mechanism.max_epsilon)
-    found = [default] if points == 1 else np.geomspace(low, high, points).tolist()
-    return tuple(dict.fromkeys(float(f"{e:.3g}") for e in found))
+    epsilons = [default] if points == 1 else np.geomspace(low, high, points).tolist()
+    return tuple(dict.fromkeys(float(f"{e:.3g}") for e in epsilons))
 
 
 def tradeoff(
@@ -238,8 +238,8 @@ def tradeoff(
     if several and (fact or prepare):
         raise ConfigError("For several texts, omit fact and prepare.")
     only = "" if several else one_text(text)
-    made = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
-    if not made or not all(isinstance(m, Mechanism) for m in made):
+    mechanisms_given = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
+    if not mechanisms_given or not all(isinstance(m, Mechanism) for m in mechanisms_given):
         raise ConfigError("Give at least one setting: a mechanism, or its name.")
     draws = check_whole_number("draws, the number of rewrites at each point,", draws, least=1)
     names = tuple(dict.fromkeys(to_list(metrics, "metrics")))
@@ -248,7 +248,7 @@ def tradeoff(
             raise ConfigError(
                 f"{shorten_repr(name)} is not a known measure. Use one of {', '.join(MEASURES)}."
             )
-    axes = [_axis(m, epsilons, points) for m in made]
+    axes = [_axis(m, epsilons, points) for m in mechanisms_given]
     if several:
         return _mean_points(several, axes, draws, names, NoiseStream(seed), alternatives, task or UNWATCHED)
     reader = FactReader([axis[0] for axis in axes], fact, alternatives=alternatives)
@@ -273,19 +273,19 @@ def _points(
     prepare: Prepare | None,
     task: Task,
 ) -> Iterator[TradeOffPoint]:
-    held: dict[tuple, Prepared | str] = {}
+    prepared: dict[tuple, Prepared | str] = {}
 
     def scores(m: Mechanism) -> Prepared:
-        if m.key not in held:
+        if m.key not in prepared:
             try:
-                held[m.key] = prepare(m) if prepare else m.prepare(text, task=task.quiet)
+                prepared[m.key] = prepare(m) if prepare else m.prepare(text, task=task.quiet)
             except Cancelled:
                 raise
             except DPTextError as error:  # for every ε of the setting: reported at each, tried once
-                held[m.key] = str(error)
-        if isinstance(found := held[m.key], str):
-            raise InputError(found)
-        return found
+                prepared[m.key] = str(error)
+        if isinstance(text_prepared := prepared[m.key], str):
+            raise InputError(text_prepared)
+        return text_prepared
 
     order = [(j, i) for i in _from_the_middle(max(map(len, axes))) for j in range(len(axes)) if i < len(axes[j])]
     for n, (j, i) in enumerate(order):
@@ -307,13 +307,13 @@ def _mean_points(
     task: Task,
 ) -> Iterator[TradeOffPoint]:
     """Yield each point with its mean over texts, which are measured in sequence."""
-    found: dict[tuple[int, int], list[TradeOffPoint]] = {}
+    points_at: dict[tuple[int, int], list[TradeOffPoint]] = {}
     for k, text in enumerate(texts):
         reader = FactReader([axis[0] for axis in axes], "", alternatives=alternatives)
         part = task.child(k, k + 1, len(texts))
         for point in _points(text, axes, draws, names, stream.at("text", k), reader, None, part):
-            found.setdefault((point.setting, point.index), []).append(point)
-    for same in found.values():
+            points_at.setdefault((point.setting, point.index), []).append(point)
+    for same in points_at.values():
         yield _mean_point(same, stream.seed)
 
 
@@ -366,7 +366,7 @@ def _measure_missing(
     reader: its first setting chooses the other text for all.
     """
     fact = point.fact
-    kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
+    scores, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
     for name in names:
         if point.error or point.has(name):
             continue
@@ -382,12 +382,12 @@ def _measure_missing(
                 hidden[name] = reader.certainty(point.mechanism, prepared, stream.at(name), task.quiet)
                 fact = reader.fact(prepared.text)
             else:
-                kept[name] = tuple(score(name, [prepared.text] * len(point.texts), point.texts))
+                scores[name] = tuple(score(name, [prepared.text] * len(point.texts), point.texts))
         except Cancelled:
             raise
         except DPTextError as error:
             reasons[name] = str(error)
-    return dataclasses.replace(point, scores=kept, measured=hidden, reasons=reasons, fact=fact)
+    return dataclasses.replace(point, scores=scores, measured=hidden, reasons=reasons, fact=fact)
 
 
 def _measure_distinguishability(
@@ -424,12 +424,12 @@ def add_metrics(
 
 def _from_the_middle(n: int) -> list[int]:
     """Return 0 to n − 1: the middle, the ends, then the midpoints of the widest gaps."""
-    found = list(dict.fromkeys((n // 2, 0, n - 1)))
-    while len(found) < n:
-        at = sorted(found)
+    order = list(dict.fromkeys((n // 2, 0, n - 1)))
+    while len(order) < n:
+        at = sorted(order)
         gaps = sorted(((b - a, -a) for a, b in itertools.pairwise(at) if b - a > 1), reverse=True)
-        found += [-a + gap // 2 for gap, a in gaps]
-    return found
+        order += [-a + gap // 2 for gap, a in gaps]
+    return order
 
 
 def _of_draws(values: Sequence[float], metric: Metric) -> Value:
@@ -463,11 +463,11 @@ def describe_privacy(name: str) -> str:
     }[name]
 
 
-def pareto_front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> list[int]:
+def pareto_front(points: Sequence[TradeOffPoint], hidden: str, utility: str) -> list[int]:
     """Return the indices of the points that no other one dominates by its means of privacy and utility."""
-    at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(kept)]
-    where = [(points[i].value(hidden).mean, points[i].value(kept).mean) for i in at]
-    return [at[i] for i in pareto(where, (-1, utility_sign(kept)))]
+    at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(utility)]
+    where = [(points[i].value(hidden).mean, points[i].value(utility).mean) for i in at]
+    return [at[i] for i in pareto(where, (-1, utility_sign(utility)))]
 
 
 # --- tables ---------------------------------------------------------------------------------------------------
@@ -500,5 +500,5 @@ def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
 
 def to_csv(points: Sequence[TradeOffPoint]) -> str:
     """Return :func:`rows` as CSV, with six significant digits."""
-    found = [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in r.items()} for r in rows(points)]
-    return cells.to_csv(found) if found else ""
+    formatted = [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in r.items()} for r in rows(points)]
+    return cells.to_csv(formatted) if formatted else ""

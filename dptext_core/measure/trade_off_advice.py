@@ -49,11 +49,11 @@ class Advice:
             return f"There is no measurement yet of how often {describe_privacy(self.hidden)}."
         if self.best is None:
             assert self.nearest is not None
-            found = self.nearest.value(self.hidden).mean
+            privacy = self.nearest.value(self.hidden).mean
             return (
                 f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
                 f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.hidden)} with probability "
-                f"{_percent(found)}. Raise the limit, or try a smaller ε."
+                f"{_percent(privacy)}. Raise the limit, or try a smaller ε."
             )
         hidden = self.best.value(self.hidden).mean
         return (
@@ -71,9 +71,9 @@ class Advice:
             out.append("One draw per point does not show the uncertainty. Use more draws.")
         elif self.rivals:
             names = "; ".join(f"{_point_label(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
-            rest = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
+            others = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
             out.append(
-                f"The difference from these is not significant, as the intervals overlap: {names}{rest}."
+                f"The difference from these is not significant, as the intervals overlap: {names}{others}."
             )
         if self.unsure:
             one = len(self.unsure) == 1
@@ -88,14 +88,14 @@ class Advice:
 _ROUNDING = 1e-12
 
 
-def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
+def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, utility: str) -> bool:
     """Return True if the points so far are enough for an answer.
 
     Each of the settings needs :data:`FEWEST` of its ``wanted`` points, all of them, or the reason for its refusal.
     """
 
     def is_done(p: TradeOffPoint) -> bool:
-        return bool(p.error) or all(p.has(name) or name in p.reasons for name in (hidden, kept))
+        return bool(p.error) or all(p.has(name) or name in p.reasons for name in (hidden, utility))
 
     stands = [sum(p.setting == j and is_done(p) for p in points) for j in range(settings)]
     return all(n >= min(FEWEST, wanted) for n in stands)
@@ -103,8 +103,8 @@ def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: 
 
 def is_unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
     """Return True if a point's privacy interval extends over the limit, so that the comparison is inconclusive."""
-    found = point.value(hidden)
-    return hidden != "epsilon" and found.low <= limit + _ROUNDING < found.high
+    value = point.value(hidden)
+    return hidden != "epsilon" and value.low <= limit + _ROUNDING < value.high
 
 
 def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str) -> Advice:

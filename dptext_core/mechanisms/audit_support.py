@@ -1,4 +1,4 @@
-"""What an audit needs from a mechanism: the comparisons of its guarantee, and the noise between text and release."""
+"""The questions that an audit asks a mechanism: which texts its guarantee compares, and the noise before a release."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def notion_distances(notion: str, n: int) -> np.ndarray:
 
 
 class AuditSupport(Facet[M]):
-    """The questions of an audit to any mechanism; a family derives its own and overrides what it knows better."""
+    """Answers for an audit of any mechanism. A family derives its own class and overrides what it knows better."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class AuditSupport(Facet[M]):
         """Return True if :meth:`spelled` returns a text."""
         return type(self).spelled is not AuditSupport.spelled
 
-    # --- the noise that a text is written from
+    # --- the noise on which a text is based
 
     def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
         """Return the largest log-ratio of the noisy values between two texts, if the release depends on them alone.

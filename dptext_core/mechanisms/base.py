@@ -1,4 +1,4 @@
-"""What every mechanism is: a frozen config, a way to rewrite, and the guarantee that goes with it."""
+"""The base class of mechanisms: a frozen config, a way to rewrite, and the matching guarantee."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from .capabilities import PartwiseRewriting, PublicPrior, StoredScores
     from .clipping import Clipping
 
-#: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
+#: Number of texts per batch: some mechanisms are faster on several texts at once.
 BATCH = 32
-#: Reasons why tokens are kept, in the order in which they are told: what one of these is called, and several.
+#: Reasons why tokens are kept, in the order of sentences: the singular and the plural of each.
 _KEPT = ("stop word", "punctuation", "symbol", NOT_IN_VOCABULARY)
 
 
@@ -48,11 +48,11 @@ class Mechanism(PreparationBase):
     Attributes
     ----------
     config
-        Its options, a frozen dataclass; ``setting`` has those that make it again.
+        The options, a frozen dataclass; ``setting`` has those that recreate the mechanism.
     can : frozenset of str
-        What its results have: of "distribution", "sweep" and "alignment".
+        The features of its results, out of "distribution", "sweep" and "alignment".
     by_word, alignment, likelihood, audit_support, reading, kept_scores, in_parts, public_prior, clipping
-        Facets: what it says of itself beside, each a small object, or None where it has none.
+        Optional capabilities (facets), each a small object, or None.
     """
 
     @classmethod
@@ -63,14 +63,14 @@ class Mechanism(PreparationBase):
             cls.check_never(Blocklist(frozenset(words)), config)
         if config.epsilon is None:
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
-        made = cls.of_config(cls.resolve(config))
+        mechanism = cls.of_config(cls.resolve(config))
         if isinstance(config.epsilon, tuple):
-            require_alignment(made, "takes one ε, not a list of them")
-        return made
+            require_alignment(mechanism, "takes one ε, not a list of them")
+        return mechanism
 
     @classmethod
     def of_config(cls, config: Any) -> Self:
-        """Return the mechanism of a config that is checked and resolved."""
+        """Return the mechanism for a checked and resolved config."""
         if getattr(config, "surrogates", False):
             # It derives from this class, so it is imported on first use.
             return importlib.import_module(".detected.hybrid", __package__).with_surrogates(cls, config)
@@ -78,24 +78,26 @@ class Mechanism(PreparationBase):
 
     @cached_property
     def setting(self) -> Setting:
-        """What makes it again: its ε, and the options that it needs to be given, none that is at its default or follows
-        from the others."""
+        """Return the ε and the options that recreate the mechanism, without defaults and options that follow from
+        others."""
         cls, config = type(self), self.config
         needed = {f.name: v for f in dataclasses.fields(config) if (v := getattr(config, f.name)) != f.default}
         needed["epsilon"] = config.epsilon
         for name in [name for name in needed if name != "epsilon"]:
-            rest = {k: v for k, v in needed.items() if k != name}
+            others = {k: v for k, v in needed.items() if k != name}
             try:
-                if cls.create(**rest).config == config:
-                    needed = rest
+                if cls.create(**others).config == config:
+                    needed = others
             except DPTextError:
                 pass
         return Setting.of(self.name, **needed)
 
     @cached_property
     def can(self) -> frozenset[str]:
-        """What its results have: of "distribution" (one for each drawn piece), "sweep" (the same noise at another ε
-        without a new pass) and "alignment" (pieces answer to the words that were read, so that there are steps)."""
+        """Return the features of its results.
+
+        "distribution": each sampled token has one. "sweep": the same noise can be used at another ε without a new model
+        pass. "alignment": released words correspond to original words, so there are steps."""
         chances = self.likelihood
         sweeps = chances is not None and chances.sweeps
         have = {"distribution": chances is not None, "sweep": sweeps, "alignment": self.alignment is not None}
@@ -106,7 +108,7 @@ class Mechanism(PreparationBase):
         values = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
         return type(self).create(**(values | options))
 
-    # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
+    # A str is also a Sequence[str], so the overloads overlap; the first one decides.
     @overload
     def rewrite(  # type: ignore[overload-overlap]
         self,
@@ -128,19 +130,17 @@ class Mechanism(PreparationBase):
     ) -> list[RewriteResult]: ...
 
     def rewrite(self, text, seed=None, *, stream=None, task: Task | None = None):
-        """Rewrite one text, or a list of texts, each with a noise stream of its own.
+        """Rewrite one text, or a list of texts, each with a separate noise stream.
 
         Parameters
         ----------
         text : str, Prepared, or list of str
         seed : int, optional
-            Makes the run repeatable and its promise void: the noise of a text follows from the seed and its place in
-            the list, from 0, and from no other text. So the first text of a list is rewritten as by itself, and one
-            that stands twice is drawn twice. Where ``shares_draws``, the noise follows from the seed and the word
-            alone, wherever it stands.
+            Makes the run repeatable and voids its guarantee. The noise of a text depends on the seed and its position
+            in the list, from 0, and on no other text. So the first text of a list gets the same rewrite as alone, and a
+            repeated text is sampled twice. With ``shares_draws``, the noise depends only on the seed and the word.
         stream : NoiseStream, optional
-            Locks the noise of a session, instead of a seed. Without either the operating system's randomness is drawn
-            from.
+            Locks the noise of a session, instead of a seed. Without either, randomness comes from the operating system.
         task : Task, optional
             Receives the progress, and may cancel the work.
 
@@ -169,23 +169,22 @@ class Mechanism(PreparationBase):
     def rewrite_each(
         self, texts: Sequence[str], *, stream: NoiseStream | None = None, task: Task | None = None
     ) -> Iterator[RewriteResult]:
-        """Yield what :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An
-        error that a text is to blame for is raised before the first result."""
+        """Yield the results of :meth:`rewrite` for a list, one by one, so that some mechanisms hold only a part at a
+        time. An error that a text causes is raised before the first result."""
         batch = self._batch()
         for result in self.rewrite_one_by_one(text_list(texts), _one_stream(None, stream), (task or UNWATCHED).quiet):
             yield in_batch(self._checked(result), batch)
 
     def _batch(self) -> str:
-        """Return what results of one call share where their texts share draws on purpose."""
+        """Return what the results of one call share if their texts share draws on purpose."""
         return secrets.token_hex(8) if self.shares_draws else ""
 
     def _checked(self, result: RewriteResult) -> RewriteResult:
-        """Return the result, marked where it is seeded. Raises ConfigError where its pieces are not those of its
-        text."""
+        """Return the result, marked if it is seeded. Raises ConfigError if its releases do not match its text."""
         if result.pieces is not None:
             check_pieces(result.text, result.pieces, self.title)
         elif not len(result.steps) and result.text.strip() and "alignment" not in result.can:
-            raise ConfigError(f"{self.title} returns neither steps nor pieces with its text. Return one of them.")
+            raise ConfigError(f"{self.title} returns neither steps nor releases with its text. Return one of them.")
         return mark_seeded(result)
 
     def rewrites(
@@ -197,7 +196,8 @@ class Mechanism(PreparationBase):
         stream: NoiseStream | None = None,
         task: Task | None = None,
     ) -> list[RewriteResult]:
-        """Rewrites of one text with fresh noise each, for figures over many. Each that is released spends.
+        """Return several rewrites of one text, each with fresh noise, for figures over many. Each released one spends
+        ε.
 
         Parameters
         ----------
@@ -225,20 +225,21 @@ class Mechanism(PreparationBase):
         stream: NoiseStream | None = None,
         task: Task | None = None,
     ) -> Sweep:
-        """Return the text at every ε with the same noise, for looking. Releasing two of the results has no finite ε.
+        """Return the rewrite at every ε with the same noise, for exploration. Releasing two of the results has no
+        finite ε.
 
         Parameters
         ----------
         text : str or Prepared
         epsilons : sequence of float
-            Each is taken for all words.
+            Each applies to all words.
         seed, stream, task
             As in :meth:`rewrite`.
 
         Returns
         -------
         Sweep
-            ``results[i].text`` is what ``replace(epsilon=epsilons[i]).rewrite(text, seed)`` gives.
+            ``results[i].text`` equals ``replace(epsilon=epsilons[i]).rewrite(text, seed).text``.
         """
         task = task or UNWATCHED
         if not isinstance(epsilons, Sequence | np.ndarray) or isinstance(epsilons, str | bytes) or not len(epsilons):
@@ -251,11 +252,11 @@ class Mechanism(PreparationBase):
         results = tuple(v.rewrite(prepared, stream=stream, task=task.quiet) for v in variants)
         return Sweep(tuple(v.config.epsilon for v in variants), results)
 
-    # --- what its author writes: these three, and others where something is known better
+    # --- what an author of a mechanism writes: these three, and overrides of others
 
     @abstractmethod
     def guarantee(self, text: str | Prepared) -> Guarantee:
-        """Return what a rewrite of this text promises, and what it exposes. Loads no model.
+        """Return the guarantee of a rewrite of this text, and what is not protected. Loads no model.
 
         Parameters
         ----------
@@ -264,32 +265,32 @@ class Mechanism(PreparationBase):
         Returns
         -------
         Guarantee
-            ε for one draw and in total, its unit, which texts are made alike, what stays exposed.
+            ε per draw and in total, its unit, which texts it compares, and what is not protected.
         """
 
     @abstractmethod
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
-        """One rewrite.
+        """Rewrite a prepared text once.
 
         Parameters
         ----------
         prepared
-            What :meth:`prepare_document` gave, or :meth:`plan`.
+            The output of :meth:`prepare_document` or :meth:`plan`.
         stream
-            The only source of randomness: give each place a stream of its own by ``stream.at(place)``, so that ε can
-            move while the noise stays.
+            The only source of randomness. Give each place a separate stream by ``stream.at(place)``, so that ε can
+            change while the noise is fixed.
         task
             As in :meth:`prepare_document`.
         """
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
-        """Return what is drawn in the place of a token, given the original text.
+        """Return the distribution of a token's replacement, given the original text.
 
         Parameters
         ----------
         text : str or Prepared
         index : int
-            The token's index in the document, insertions not counted.
+            The token's index in the document, without insertions.
 
         Returns
         -------
@@ -298,7 +299,7 @@ class Mechanism(PreparationBase):
         Raises
         ------
         NoDistribution
-            The token is kept, or nothing is drawn in a token's place.
+            The token is kept, or the mechanism replaces no single tokens.
         """
         require_alignment(
             self,
@@ -308,7 +309,7 @@ class Mechanism(PreparationBase):
         raise NoDistribution(f"{self.title} has no formula for the probabilities of a word.")
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        """Return a rewrite of each text. Override it where texts are faster together or share draws.
+        """Return a rewrite of each text. Override it if texts are faster together or share draws.
 
         Parameters
         ----------
@@ -330,7 +331,7 @@ class Mechanism(PreparationBase):
         return out
 
     def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        """Several rewrites of one text. Override it where that is faster than one after the other.
+        """Return several rewrites of one text. Override it if that is faster than one after the other.
 
         Parameters
         ----------
@@ -353,43 +354,44 @@ class Mechanism(PreparationBase):
         return out
 
     def rewrite_one_by_one(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
-        """As :meth:`rewrite_list`. Override it where a part of the results can be held at a time."""
+        """Yield the results of :meth:`rewrite_list`. Override it if not all results need to be held at once."""
         return iter(self.rewrite_list(texts, stream, task))
 
     @property
     def shares_draws(self) -> bool:
-        """Whether texts that are rewritten in one call share draws, so that a data set has to be rewritten in one."""
+        """Return whether the texts of one call share draws, so that a data set must be rewritten in one call."""
         return False
 
-    # --- what its author may call
+    # --- what an author of a mechanism may call
 
     @property
     def adjacency_conditions(self) -> tuple[Condition, ...]:
-        """What two texts share that :meth:`adjacency` compares: all that is released besides sampled words."""
+        """Return what two adjacent texts share: everything that is released besides sampled words."""
         kinds = [ConditionKind.TOKEN_COUNT, ConditionKind.KEPT_TOKENS, ConditionKind.SPACING]
         if capitals(self.config) == "original":
             kinds.append(ConditionKind.CAPITALS)
         return tuple(map(Condition, kinds))
 
     def adjacency(self, *more: str) -> Adjacency:
-        """Return the adjacency: all that the released text is computed from besides released words, and ``more``.
+        """Return the adjacency: everything besides released words that determines the released text, and ``more``.
 
-        A change of one word may change which stop words are kept beside it (:mod:`dptext_core.text.names_and_numbers`).
-        The two texts then have other kept tokens, and are not compared.
+        A change of one word may change which stop words next to it are kept
+        (:mod:`dptext_core.text.names_and_numbers`). The two texts then have different kept tokens, and are not
+        compared.
 
         Parameters
         ----------
         *more : Condition or str
             More conditions; a plain string is a custom one.
         """
-        count, kept, *others = self.adjacency_conditions
-        return Adjacency(count, kept, *more, *others)
+        count, kept_tokens, *others = self.adjacency_conditions
+        return Adjacency(count, kept_tokens, *more, *others)
 
     def _exposed_beside(
         self, reasons: Sequence[str | None], stop: Lexicon | None, *more: str
     ) -> tuple[NotProtected, ...]:
-        """Return what everyone sees of a text besides sampled words: the kept tokens, by why they are kept, ``more``,
-        and what holds for every text."""
+        """Return what everyone sees of a text besides sampled words: the kept tokens by reason, ``more``, and general
+        items."""
         items: list[NotProtected] = []
         for reason in _KEPT:
             if count := reasons.count(reason):
@@ -411,49 +413,51 @@ class Mechanism(PreparationBase):
     def _case(self, word: str, capital: bool) -> str:
         return cased(self.config, self.language, word, capital)
 
-    # --- what it has beside
+    # --- optional capabilities
 
-    #: The public range that scores are clipped to, of the class and of its mechanisms; None where none are clipped.
+    #: The public range that scores are clipped to, for the class and its mechanisms; None if nothing is clipped.
     clipping: ClassVar[Clipping | None] = None
 
     @property
     def by_word(self) -> WordByWord | None:
-        """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
+        """Return the distributions of single words; None if a distribution depends on more than the word."""
         return None
 
     @property
     def alignment(self) -> Alignment[Mechanism] | None:
-        """The words in whose places others are drawn; None where nothing answers to the words that were read."""
+        """Return which words are replaced; None if released words do not correspond to original words."""
         return Alignment(self)
 
     @property
     def likelihood(self) -> Likelihood[Mechanism] | None:
-        """What pieces are drawn from, and how likely whole rewrites are; None where no piece has a distribution."""
+        """Return the distributions of tokens and the probabilities of whole rewrites; None if no token has a
+        distribution."""
         return Likelihood(self) if type(self).distribution is not Mechanism.distribution else None
 
     @property
     def audit_support(self) -> AuditSupport[Mechanism]:
-        """What an audit asks: what the promise compares, and what stands between a text and its release."""
+        """Return what an audit needs: which texts the guarantee compares, and the noise before a release."""
         return AuditSupport(self)
 
     @property
     def reading(self) -> InputCoverage[Mechanism]:
-        """How a text is read: what of it is known, and what its author should know of that."""
+        """Return how a text is read: which parts the mechanism knows, and what the author should know about it."""
         return InputCoverage(self)
 
     @property
     def kept_scores(self) -> StoredScores[Mechanism] | None:
-        """Scores that can be kept in a file; None where there are none."""
+        """Return scores that can be stored in a file; None if there are none."""
         return None
 
     @property
     def in_parts(self) -> PartwiseRewriting[Mechanism] | None:
-        """How texts that share draws are rewritten in parts; None where none are shared, or they cannot be."""
+        """Return how texts that share draws are rewritten in parts; None if no draws are shared, or parts are
+        impossible."""
         return None
 
     @property
     def public_prior(self) -> PublicPrior[Mechanism] | None:
-        """How it starts from what is public of a text, or could; None where it cannot."""
+        """Return how the mechanism uses, or could use, a public prior; None if it cannot."""
         return None
 
     # --- how it is measured
@@ -470,12 +474,12 @@ def _one_stream(seed: Any, stream: Any) -> NoiseStream:
 
 
 def in_runs(texts: Sequence[Any]) -> list[tuple[Any, int]]:
-    """Each text, and how often it stands there one after the other: equal ones are prepared once."""
+    """Yield each text and how often it occurs in a row: equal neighbours are prepared once."""
     runs = (list(same) for _, same in groupby(texts, lambda t: t if isinstance(t, str) else id(t)))
     return [(same[0], len(same)) for same in runs]
 
 
 def check_mechanism(mechanism: object) -> None:
-    """Raise ConfigError for anything else."""
+    """Raise ConfigError if the value is not a mechanism."""
     if not isinstance(mechanism, Mechanism):
         raise ConfigError(f"Pass a mechanism from dptext_core.get_mechanism, not {shorten_repr(mechanism)}.")

@@ -71,11 +71,11 @@ def _visible(text: str) -> str:
 
 def forms(token: str) -> tuple[str, ...]:
     """Return a token in comparable form, and its parts between hyphens, dots, apostrophes and the like."""
-    whole = fold(token)
-    if whole.isalnum():
-        return (whole,)
-    words = (part.strip("'") for part in _APART.split(whole)) if "'" in whole else ()
-    return (whole, *runs(whole), *(word for word in words if word))
+    token_form = fold(token)
+    if token_form.isalnum():
+        return (token_form,)
+    words = (part.strip("'") for part in _APART.split(token_form)) if "'" in token_form else ()
+    return (token_form, *runs(token_form), *(word for word in words if word))
 
 
 def runs(folded: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def runs(folded: str) -> tuple[str, ...]:
 
 def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
     """Return the words of a list, each once, in a fixed order. Raises ConfigError."""
-    found = set()
+    folded = set()
     for word in words:
         if not isinstance(word, str):
             raise ConfigError(f"{name} must be a list of words, but {shorten_repr(word)} is not a word.")
@@ -97,12 +97,12 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
                 )
             if not any(c.isalnum() or unicodedata.category(c)[0] == "S" for c in word):
                 raise ConfigError(f"{shorten_repr(word)} is punctuation, not a word. Remove it from {name}.")
-            found.add(word)
-    if sum(map(len, found)) + len(found) > MOST:
+            folded.add(word)
+    if sum(map(len, folded)) + len(folded) > MOST:
         raise ConfigError(
-            f"{name} has {len(found):,} words of more than {MOST:,} letters in total. Remove the rarest ones."
+            f"{name} has {len(folded):,} words of more than {MOST:,} letters in total. Remove the rarest ones."
         )
-    return tuple(sorted(found))
+    return tuple(sorted(folded))
 
 
 def split(text: str) -> list[str]:
@@ -112,10 +112,7 @@ def split(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Blocklist(Private):
-    """The words of a list. Empty, and false, if there is none.
-
-    public: those that are on the program's list.
-    """
+    """The words of a list; empty and false without words. public: the words on the program's list."""
 
     words: frozenset[str] = frozenset()
     public: frozenset[str] = frozenset()
@@ -178,8 +175,8 @@ def public_blocklist() -> frozenset[str]:
 @lru_cache(maxsize=8)
 def _index(words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
     """Return, for each form, the indices of the words that have it. Contains public words only."""
-    found: dict[str, list[int]] = {}
+    indices: dict[str, list[int]] = {}
     for i, word in enumerate(words):
         for form in dict.fromkeys(forms(word)):
-            found.setdefault(form, []).append(i)
-    return {form: tuple(places) for form, places in found.items()}
+            indices.setdefault(form, []).append(i)
+    return {form: tuple(places) for form, places in indices.items()}

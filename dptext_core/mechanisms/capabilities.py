@@ -1,7 +1,6 @@
-"""What some mechanisms have beside what every one is, each a small object that a mechanism gives, or None.
+"""Optional capabilities of a mechanism, each a small object or None.
 
-A facet speaks for one mechanism, which it holds. A family of mechanisms derives its own facet and overrides what it
-knows better.
+A facet belongs to one mechanism. A family of mechanisms derives its own facet and overrides what it knows better.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ M = TypeVar("M", bound="Mechanism", covariant=True)
 
 
 class Facet(Generic[M]):
-    """A side of one mechanism."""
+    """One capability of one mechanism."""
 
     __slots__ = ("m",)
 
@@ -36,167 +35,165 @@ class Facet(Generic[M]):
 
 
 class Alignment(Facet[M]):
-    """The words of a text in whose places others are drawn: pieces of a result answer to the words that were read."""
+    """The replaced words of a text: released words correspond to original words."""
 
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
-        """Tokens in whose place a word is drawn by looking at them, ascending. Runs no model where none is needed."""
+        """Return the tokens whose replacement depends on them, ascending. Runs a model only if necessary."""
         steps = self.m.rewrite(self.m.plan(text)).steps
         return tuple(sorted({s.index for s in steps if s.by_looking}))
 
     def spending(self, text: str | Prepared) -> tuple[int, ...]:
-        """Those of them whose draw spends ε of its own: a word that is drawn once may stand in many."""
+        """Return those of them that spend ε: one sample may serve several occurrences of a word."""
         return self.drawn(text)
 
     @property
     def added(self) -> float:
-        """The chance that one more word is added after a drawn one."""
+        """Return the probability that a word is added after a replaced one."""
         return 0.0
 
     @property
     def deleted(self) -> float:
-        """The chance that a drawn word is left out."""
+        """Return the probability that a replaced word is deleted."""
         return 0.0
 
     def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
-        """Return what whoever knows a total and its list of ε over the words learns of the text besides. uneven: the
-        places have public weights that differ, so that the sum of some tells which they are."""
+        """Return what the total and its list of ε per word reveal about the text. uneven: the places have different
+        public weights, so a partial sum reveals which places it contains."""
         return ()
 
 
 def require_alignment(m: Mechanism, consequence: str) -> Alignment[Mechanism]:
-    """Return that capability of a mechanism. Raises NoDistribution, with what follows, where a new text is written that
-    answers to no word of the old."""
+    """Return that capability of a mechanism. Raises NoDistribution, with the consequence, if released words do not
+    correspond to original words."""
     if m.alignment is None:
         raise NoDistribution(f"{m.title} writes a new text instead of replacing words, so it {consequence}.")
     return m.alignment
 
 
 def by_word(m: Mechanism) -> WordByWord:
-    """Return that capability of a mechanism, for what is measured of its words. Raises ConfigError of one that has
-    none."""
+    """Return that capability of a mechanism, for measurements of its words. Raises ConfigError if it has none."""
     if m.by_word is None:
         raise ConfigError(f"{m.name!r} has no vocabulary to measure. Choose a word-level mechanism.")
     return m.by_word
 
 
 def drawn_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
-    """:meth:`Alignment.drawn` of a mechanism. Raises NoDistribution where it has no such words."""
+    """Return :meth:`Alignment.drawn` of a mechanism. Raises NoDistribution if it replaces no single words."""
     return require_alignment(m, "replaces no single words").drawn(text)
 
 
 class InputCoverage(Facet[M]):
-    """How a text is read: what of it is known, and what its author should know of that. Runs no model."""
+    """Which parts of a text the mechanism knows, and what the author should know about that. Runs no model."""
 
     __slots__ = ()
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        """How many words of the text the mechanism knows, and how many it has; kept stop words are known.
+        """Return how many words of the text the mechanism knows, and how many there are. Kept stop words count as
+        known.
 
-        All are known where nothing says otherwise.
+        By default, all words are known.
         """
         document = text.document if hasattr(text, "document") else self.m.document(text)
         words = [known for known, kind in zip(self.known(document), document.kinds, strict=True) if kind == "word"]
         return sum(words), len(words)
 
     def known(self, document: Document) -> Sequence[bool]:
-        """For each token whether it is known."""
+        """Return for each token whether it is known."""
         return [True] * len(document.tokens)
 
     def uncovered(self) -> str:
-        """Return a sentence on what happens to the words that it does not know."""
+        """Return a sentence on what happens to unknown words."""
         return "their replacements do not depend on them."
 
     def note(self, text: str | Prepared) -> str:
-        """Return what its author should know of how this text is read, in a sentence; "" for nothing."""
+        """Return a sentence on what the author should know about how this text is read; "" for nothing."""
         return ""
 
 
 class StoredScores(Facet[M]):
-    """Scores that can be kept in a file, and put into a text again."""
+    """Scores that can be stored in a file and loaded into a prepared text."""
 
     __slots__ = ()
 
     @abstractmethod
     def of(self, prepared: Prepared) -> np.ndarray:
-        """Return the scores that a prepared text holds, one row a draw."""
+        """Return the scores that a prepared text holds, one row per draw."""
 
     @abstractmethod
     def put(self, document: Document, scores: np.ndarray) -> Prepared | None:
-        """Return a prepared text with scores that were kept; None where they are not those of this document."""
+        """Return a prepared text with stored scores; None if they do not belong to this document."""
 
 
 class PartwiseRewriting(Facet[M]):
-    """How texts that share draws are rewritten in parts, all under one noise stream (``NoiseStream.numbered``)."""
+    """Rewriting in parts for texts that share draws, under one noise stream (``NoiseStream.numbered``)."""
 
     __slots__ = ()
 
     @abstractmethod
     def draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable]:
-        """Return what these texts draw once for all. Draws nothing, and runs no model."""
+        """Return the shared draws of these texts. Samples nothing and runs no model."""
 
     @abstractmethod
     def with_draws(self, guarantee: Guarantee, draws: int) -> Guarantee:
-        """Return the guarantee of a text of a part, where so many things are drawn once for all parts together."""
+        """Return the guarantee of a text of one part, given the number of shared draws over all parts."""
 
 
 class PublicPrior(Facet[M]):
-    """How a mechanism starts from what is public of a text, or could."""
+    """How a mechanism uses, or could use, a public prior."""
 
     def from_public(self) -> Mechanism | None:
-        """Return the same mechanism starting from what is public of a text; None where there is none, or it does
-        already."""
+        """Return the same mechanism with a public prior; None if there is none, or it already has one."""
         return None
 
     def without_prior(self) -> Mechanism | None:
-        """Return the same mechanism without its public prior; None where it has none."""
+        """Return the same mechanism without its public prior; None if it has none."""
         return None
 
     def entropy(self, text: str | Prepared) -> dict[int, float] | None:
-        """How open each place that is not kept is before the private text is looked at: the entropy of its public
-        proposal, in nats, given what is kept alone. None where nothing is proposed by place."""
+        """Return the entropy in nats of the public proposal at each sampled place, given only the kept tokens. None if
+        proposals do not depend on the place."""
         return None
 
     def context(self, prepared: Prepared, index: int) -> Hashable:
-        """Return what two draws must have in common for the promise of one draw to compare them, besides their
-        distance.
-
-        What is public of the text, and the place in it; None where it compares any two."""
+        """Return what two draws must share so that the guarantee of one draw compares them: the public text and the
+        place. None if it compares any two."""
         return None
 
 
 def public_context(m: Mechanism, prepared: Prepared, index: int) -> Hashable:
-    """:meth:`PublicPrior.context` of any mechanism; None where it compares any two draws."""
+    """Return :meth:`PublicPrior.context` of any mechanism; None if it compares any two draws."""
     return None if m.public_prior is None else m.public_prior.context(prepared, index)
 
 
 class WordByWord(Protocol):
-    """Words drawn one by one: each row of a public vocabulary has a channel of its own, whatever stands around it."""
+    """Words sampled one by one: each row of a public vocabulary has its own channel, independent of the context."""
 
     @property
     def vocabulary(self) -> Any:
-        """What has ``words``, each once, in a fixed order; ``counts`` and vectors where it is a word space."""
+        """Return an object with ``words``, each once, in a fixed order; a word space also has ``counts`` and
+        vectors."""
 
     @property
     def space(self) -> WordSpace:
-        """The word space in which its words are near or far."""
+        """Return the word space that defines distances between words."""
 
     def channel(self, row: int) -> Channel: ...
     def channels(self, rows: np.ndarray) -> list[Channel]: ...
 
     def token_row(self, prepared: Any, i: int) -> int | None:
-        """Return the row of token i; None where it is no word of the vocabulary, or stays."""
+        """Return the row of token i; None if it is not in the vocabulary, or is copied."""
 
     def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
-        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
+        """Return ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
 
     def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         """Return the same of every word, float64 (V,), and how far it may be off."""
 
     def likelihood_ready(self, epsilon: float) -> bool:
-        """Whether :meth:`log_likelihood` answers within a second."""
+        """Return whether :meth:`log_likelihood` answers within a second."""
 
     def range_key(self, options: Mapping[str, Any]) -> str:
         """Return what of the options decides where ε bites, as the key of the measured ranges."""
 
     def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
-        """About n of the words, each with others that the promise makes alike to it; None where any are."""
+        """Return about n words, each with others that the guarantee compares with it; None if it compares any two."""

@@ -155,17 +155,17 @@ def _quote(value: str, field: dataclasses.Field, marks: str = "") -> str:
 
 def _places(name: str, text: str) -> tuple[str, ...]:
     """Return the entries between commas. Raises ConfigError."""
-    found, at = [], 0
+    entries, at = [], 0
     while True:
         if (place := _PLACE.match(text, at)) is None:
             raise ConfigError(
                 f"{shorten_repr(text)} has an unclosed quote. Close it before the next comma of {name}, and double "
                 "any quote inside a name."
             )
-        found.append(place[2].strip() if place[1] is None else place[1].replace('""', '"'))
+        entries.append(place[2].strip() if place[1] is None else place[1].replace('""', '"'))
         at = place.end()
         if not place[3]:
-            return tuple(found)
+            return tuple(entries)
 
 
 def _filled(name: str, text: str, places: tuple[str, ...]) -> tuple[str, ...]:

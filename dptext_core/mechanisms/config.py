@@ -33,12 +33,12 @@ _KINDS = {bool: "flag", int: "integer", float: "number", str: "text", tuple: "te
 def option(
     default: Any, *, label: str, help: str, kind: str = "", choices: Sequence[str] | None = None, **described: Any
 ) -> Any:
-    """Return a dataclass field with the description that forms and checks are made from.
+    """Return a dataclass field with the description for forms and checks.
 
     Parameters
     ----------
     default
-        Its value where none is given.
+        The value if none is given.
     label, help : str
         For forms, and for ``--help``.
     kind : str, optional
@@ -74,15 +74,15 @@ def epsilon_option(
     Parameters
     ----------
     default : float or None
-        None: what ``Mechanism.epsilon_range`` says for the other options; a config that is made has a number.
+        None: the default of ``Mechanism.epsilon_range`` for the other options; a finished config has a number.
     low, high : float
-        Ends of its slider, not the limits of what is allowed.
+        The ends of the slider, which are not limits.
     unit : str
-        Of what it is.
+        The unit of ε.
     spent : str
-        A sentence on what spends it.
+        A sentence about what spends it.
     most : float
-        The largest that is taken; another one than ``MAX_EPSILON`` where no chance of a word is a float64.
+        The largest accepted value; it may differ from ``MAX_EPSILON`` if no probability of a word is a float64.
 
     Returns
     -------

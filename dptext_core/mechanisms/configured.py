@@ -18,7 +18,7 @@ from .option_meta import option_meta
 
 
 class ConfiguredBase(ABC):
-    """The options of a mechanism, and what follows from them alone."""
+    """The options of a mechanism, and the properties that depend on them alone."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -41,17 +41,17 @@ class ConfiguredBase(ABC):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        """Return the config with what depends on other options filled in.
+        """Return the config with values that depend on other options filled in.
 
         Parameters
         ----------
         config
-            Of ``config_cls``, each option checked by itself.
+            An instance of ``config_cls``, each option checked separately.
 
         Returns
         -------
         config
-            The same, or another of that class.
+            The same, or another instance of that class.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class ConfiguredBase(ABC):
 
     @classmethod
     def spec(cls) -> MechanismSpec:
-        """How the class is listed. Makes no mechanism."""
+        """Return how the class is listed, without creating a mechanism."""
         return MechanismSpec(cls.name, cls.title, cls.family, cls.notion, cls.config_cls, cls.needs, cls.summary)
 
     @property
@@ -74,19 +74,19 @@ class ConfiguredBase(ABC):
 
     @classmethod
     def check_never(cls, never: Blocklist, config: Any) -> None:
-        """Refuse words that cannot be kept out of what is released.
+        """Refuse words that cannot be excluded from the release.
 
         Parameters
         ----------
         never : Never
             The words.
         config
-            The options, each checked by itself.
+            The options, each checked separately.
 
         Raises
         ------
         ConfigError
-            One of them can come out in spite of it; always where ``takes_never`` is False.
+            One of them could still be released; always if ``takes_never`` is False.
         """
         if not cls.takes_never:
             raise ConfigError(
@@ -123,7 +123,7 @@ class ConfiguredBase(ABC):
         Parameters
         ----------
         options : mapping, optional
-            Those that are not given are at their defaults.
+            Options that are not given have their defaults.
 
         Returns
         -------
@@ -178,17 +178,17 @@ class MechanismSpec:
     Attributes
     ----------
     name, title : str
-        As on the command line, and for a reader.
+        The name on the command line, and the title for readers.
     family : str
-        The folder of its kind.
+        The folder of its family.
     notion : {"pure", "approx", "group", "metric", "none"}
-        What is promised.
+        The notion of the guarantee.
     config_cls : type
-        Its options: a frozen dataclass.
+        The options, a frozen dataclass.
     needs : tuple of str
-        What must be on this machine ("masked language model", "word space", …).
+        The requirements on this machine ("masked language model", "word space", …).
     summary : str
-        What it does, in a sentence.
+        A sentence about what it does.
     """
 
     name: str

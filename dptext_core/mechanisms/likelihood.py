@@ -1,8 +1,8 @@
-"""How likely what was released would have been, had another text been read: what it takes to ask which text it was.
+"""How likely a release would have been if another text had been the original.
 
-Two general ways, each by what a mechanism states anyway: piece by piece, where nothing answers to a word
-(:meth:`Likelihood.given`), and place by place, where released words stand in the places of those that were read. Both
-take in everything that is seen: how many pieces there are, which words stay, the blanks between them, and capital
+There are two general ways, both based on what a mechanism states anyway. One goes token by token, if no token answers
+to an original word (:meth:`Likelihood.given`). The other goes place by place, if released words replace original words.
+Both use everything that can be seen: the number of tokens, the kept words, the blanks between them, and capital
 letters.
 """
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame(Private):
-    """What every rewrite of a text shows: which tokens are sampled, and the skeleton around them. The same at every ε.
+    """The visible frame of every rewrite of a text: the sampled tokens and the skeleton. The same at every ε.
 
-    steps : the steps of a rewrite that is thrown away, which tell the sampled tokens from the kept ones.
+    steps: the steps of a discarded rewrite, which distinguish sampled tokens from kept ones.
     """
 
     steps: tuple[Step, ...]
@@ -49,9 +49,9 @@ def frame(m: Mechanism, prepared: Prepared, task: Task = UNWATCHED) -> Frame:
 
 
 class Likelihood(Facet[M]):
-    """What the drawn pieces of a mechanism's results are drawn from, and how likely whole rewrites are under others.
+    """The distributions of a mechanism's sampled tokens, and the probabilities of whole rewrites for other texts.
 
-    sweeps: whether the same noise can be looked at at another ε without a new pass.
+    sweeps: whether the same noise can be used at another ε without a new model pass.
     """
 
     __slots__ = ("sweeps",)
@@ -64,21 +64,21 @@ class Likelihood(Facet[M]):
 
     @property
     def in_turn(self) -> bool:
-        """Whether what a word is drawn from depends on the words that were released before it."""
+        """Return whether the distribution of a word depends on the words released before it."""
         return False
 
     def before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
-        """Of one rewrite under this stream: for each drawn token, the places and words that were released before it,
-        where what it is drawn from depends on them; empty where it does not."""
+        """Return the places and words released before each sampled token of the rewrite under this stream. Empty if
+        distributions do not depend on them."""
         return {}
 
     def after(self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]) -> TokenDistribution:
-        """As :meth:`Mechanism.distribution`, where these places and words were released before."""
+        """Return :meth:`Mechanism.distribution`, given the places and words released before."""
         return self.m.distribution(prepared, index)
 
     def at(self, places: Sequence[tuple[Prepared, int]], task: Task = UNWATCHED) -> list[TokenDistribution | None]:
-        """As :meth:`Mechanism.distribution` of a token of each text, together where that is less work; None where no
-        word is drawn."""
+        """Return :meth:`Mechanism.distribution` of a token of each text, jointly if that is faster. None if the token
+        is not sampled."""
         distributions: list[TokenDistribution | None] = []
         for prepared, index in places:
             task.check()
@@ -89,20 +89,20 @@ class Likelihood(Facet[M]):
         return distributions
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
-        """Return what each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces
-        before it: for mechanisms whose pieces answer to no word. None where that is not known."""
+        """Return the distribution of each token of ``result`` if ``prepared`` were the original, given the tokens
+        before it. For mechanisms whose tokens correspond to no original word. None if unknown."""
         return None
 
     @property
     def states_pieces(self) -> bool:
-        """Whether :meth:`given` says it."""
+        """Return whether :meth:`given` has an answer."""
         return type(self).given is not Likelihood.given
 
     # --- whole rewrites
 
     @property
     def missing(self) -> str:
-        """Why :meth:`log` has no answer, in a sentence; empty where it has one."""
+        """Return a sentence on why :meth:`log` has no answer; empty if it has one."""
         if self.states_pieces:
             return ""
         if "alignment" not in self.m.can:
@@ -112,8 +112,8 @@ class Likelihood(Facet[M]):
     def log(
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
     ) -> np.ndarray:
-        """ln of the chance of everything that was drawn for each of these rewrites, had each of these texts been read:
-        float64 (texts, results), −∞ where it could not have come out. Raises NoDistribution where there is no formula.
+        """Return the log-probability of every sample of these rewrites for each of these texts as the original. float64
+        (texts, results), −∞ if impossible. Raises NoDistribution if there is no formula.
         """
         if reason := self.missing:
             raise NoDistribution(reason)
@@ -121,7 +121,7 @@ class Likelihood(Facet[M]):
         return (by_pieces if self.states_pieces else by_places)(self, texts, results, task or UNWATCHED)
 
     def frames(self, texts: Sequence[Prepared], task: Task = UNWATCHED) -> list[Frame]:
-        """Return the frame of each text, for :meth:`relative`; empty where results have no steps."""
+        """Return the frame of each text, for :meth:`relative`; empty if results have no steps."""
         return [] if "alignment" not in self.m.can else [frame(self.m, text, task) for text in texts]
 
     def relative(
@@ -132,19 +132,19 @@ class Likelihood(Facet[M]):
         frames: Sequence[Frame] = (),
         task: Task | None = None,
     ) -> np.ndarray:
-        """Return :meth:`log` up to one constant for each result: enough to compare the texts with each other.
+        """Return :meth:`log` up to one constant per result, which suffices to compare the texts.
 
         Parameters
         ----------
         texts, results, task
             As in :meth:`log`.
         frames : sequence of Frame, optional
-            What :meth:`frames` returned for these texts at any ε; without it, each call works them out again.
+            The output of :meth:`frames` for these texts at any ε; without it, each call computes them.
 
         Returns
         -------
         ndarray
-            float64 (texts, results); −∞ where the text cannot have produced the result.
+            float64 (texts, results); −∞ if the text cannot have produced the result.
 
         Raises
         ------
@@ -159,32 +159,32 @@ class Likelihood(Facet[M]):
         return by_places(self, texts, results, task or UNWATCHED, frames, self.deciding_places(texts))
 
     def deciding_places(self, texts: Sequence[Prepared]) -> Mapping[int, frozenset[int]] | None:
-        """Return, for each number of tokens, the places whose distribution can differ between these texts.
-
-        Where each word is sampled from its own word alone, the other places cancel. None: every place can differ.
+        """Return, for each number of tokens, the places whose distribution can differ between these texts. If each word
+        is sampled from its own word alone, the other places cancel. None: every place can differ.
         """
         return None if self.m.by_word is None else differing_places(texts)
 
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
     ) -> np.ndarray:
-        """ln of the chance of released words in the places of this text, float64 (n,). Each has the same places."""
+        """Return the log-probabilities of released words at the places of this text, float64 (n,). All have the same
+        places."""
         stated = {i: self.m.distribution(prepared, i) for i in (released[0] if released else ())}
         return of_words(self.m, stated, released, self.find)
 
     def shared_draws(self, prepared: Prepared, places: Sequence[int]) -> dict[int, int]:
-        """Return, for each of these sampled places, the first of them that takes the same draw: itself by default."""
+        """Return, for each of these sampled places, the first one that shares its draw: itself by default."""
         return {i: i for i in places}
 
     @property
     def find(self) -> Callable[[TokenDistribution, str], np.ndarray] | None:
-        """How the candidates that are a word are found, where the mechanism knows a faster way than reading them."""
+        """Return a function that finds the candidates equal to a word, if the mechanism has a fast one."""
         return None
 
 
 def require_likelihood(m: Mechanism) -> Likelihood[Mechanism]:
-    """Return the chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason,
-    of any other."""
+    """Return the likelihood of a mechanism with a formula for whole rewrites. Raises NoDistribution, with the reason,
+    for any other."""
     chances = m.likelihood
     if chances is None:
         raise NoDistribution(_why_none(m))
@@ -217,7 +217,7 @@ def _no_formula(m: Mechanism) -> str:
 
 
 def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
-    """Raise InputError for a rewrite that this mechanism with these options has not made."""
+    """Raise InputError for a rewrite by another mechanism or with other options."""
     if any((r.mechanism, r.config) != (m.name, m.config) for r in results):
         raise InputError("This rewrite was made with another mechanism or other options. Use the mechanism that "
                          "made it.")
@@ -226,7 +226,8 @@ def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
 def by_pieces(
     chances: Likelihood[Mechanism], texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task
 ) -> np.ndarray:
-    """ln of the chance of each result under each text, float64 (texts, results), from what is stated of its pieces."""
+    """Return the log-probability of each result under each text from the stated distributions: float64 (texts,
+    results)."""
     m, out = chances.m, np.zeros((len(texts), len(results)))
     for b, r in enumerate(results):
         for a, text in enumerate(texts):
@@ -251,8 +252,8 @@ def by_places(
     frames: Sequence[Frame] = (),
     only: Mapping[int, frozenset[int]] | None = None,
 ) -> np.ndarray:
-    """Return the same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters
-    would not have given the released text. only: the places that count, by the number of tokens; None: all."""
+    """Return the same for words at known places: −∞ if a text's kept words, blanks or capitals contradict the release.
+    only: the places that count, by the number of tokens; None: all."""
     m, out = chances.m, np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]
     if any(s.action == "insert" for every in steps for s in every):
@@ -263,13 +264,13 @@ def by_places(
         alike = [b for b, every in enumerate(steps) if len(every) == n]
         if not alike:
             continue
-        own = frames[a] if frames else frame(m, text, task)
+        own_frame = frames[a] if frames else frame(m, text, task)
         fitting = []
         for b in alike:
-            edits = _edits(own.steps, steps[b])
-            if edits is not None and _rendered(m, own, edits) == results[b].text:
+            edits = _edits(own_frame.steps, steps[b])
+            if edits is not None and _rendered(m, own_frame, edits) == results[b].text:
                 fitting.append(b)
-        drawn = [i for i, s in enumerate(own.steps) if s.action == "replace" and (only is None or i in only[n])]
+        drawn = [i for i, s in enumerate(own_frame.steps) if s.action == "replace" and (only is None or i in only[n])]
         words = [{i: steps[b][i].replacement for i in drawn} for b in fitting]
         if fitting:
             out[a, fitting] = chances.in_places(text, words, task)
@@ -278,26 +279,26 @@ def by_places(
 
 
 def differing_places(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
-    """For each number of tokens, the places where texts of that length differ in a word, and all others that hold one
-    of those words: places with one word may share a draw."""
+    """Return, for each number of tokens, the places where texts of that length differ, and all others with one of these
+    words. Places with the same word may share a draw."""
     groups: dict[int, list[list[str]]] = {}
     for text in texts:
         groups.setdefault(len(text.document.words), []).append([w.casefold() for w in text.document.words])
-    found: dict[int, frozenset[int]] = {}
+    places: dict[int, frozenset[int]] = {}
     for n, rows in groups.items():
         words = {w for column in zip(*rows, strict=True) if len(set(column)) > 1 for w in column}
-        found[n] = frozenset(i for i in range(n) if any(row[i] in words for row in rows))
-    return found
+        places[n] = frozenset(i for i in range(n) if any(row[i] in words for row in rows))
+    return places
 
 
-def _rendered(m: Mechanism, own: Frame, edits: Sequence[Edit]) -> str:
-    return finished(m.config, own.skeleton, [e.text for e in edits])[0].render(edits).text
+def _rendered(m: Mechanism, own_frame: Frame, edits: Sequence[Edit]) -> str:
+    return finished(m.config, own_frame.skeleton, [e.text for e in edits])[0].render(edits).text
 
 
-def _edits(own: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
-    """Return the released words in the places of another text; None where they cannot stand there."""
+def _edits(own_steps: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
+    """Return the released words at the places of another text; None if they cannot occur there."""
     out = []
-    for mine, theirs in zip(own, released, strict=True):
+    for mine, theirs in zip(own_steps, released, strict=True):
         if (mine.action == "delete") != (theirs.action == "delete"):
             return None
         if mine.action == theirs.action == "replace" and mine.capital != theirs.capital:
@@ -312,10 +313,10 @@ def of_words(
     released: Sequence[Mapping[int, str]],
     find: Callable[[TokenDistribution, str], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """ln of the chance of these words in their places, float64 (n,); stated: the distribution of each place.
+    """Return the log-probabilities of these words at their places, float64 (n,).
 
-    find: returns the indices of the candidates that are a word, case aside; by default each list of candidates is
-    looked up once for all places that share it.
+    stated: the distribution of each place. find: returns the indices of the candidates that equal a word, ignoring
+    case. By default, each list of candidates is searched once for all places that share it.
     """
     out = np.zeros(len(released))
     places: dict[int, tuple[Sequence[str], dict[str, list[int]]]] = {}
@@ -331,10 +332,10 @@ def of_words(
                 out[j] += known[word]
             continue
         if id(d.candidates) not in places:
-            found: dict[str, list[int]] = {}
+            indices: dict[str, list[int]] = {}
             for k, word in enumerate(d.candidates):
-                found.setdefault(word.casefold(), []).append(k)
-            places[id(d.candidates)] = d.candidates, found
+                indices.setdefault(word.casefold(), []).append(k)
+            places[id(d.candidates)] = d.candidates, indices
         at = places[id(d.candidates)][1]
         for j, words in enumerate(released):
             out[j] += _ln_sum(d, np.array(at.get(words[i].casefold(), ()), np.int64))

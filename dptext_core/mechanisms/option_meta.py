@@ -41,13 +41,13 @@ class OptionMeta:
     slider : (float, float) or None
         The ends of the slider of ε, which are not the limits of what is allowed.
     phrase : str, (str, str), mapping of str to str or None
-        The option in words, for tables: "K = {}", what no and yes mean for a flag, or what each choice means.
+        The option in words, for tables: "K = {}", the words for no and yes of a flag, or what each choice means.
     unset_phrase : str or None
         The same for the value None.
     offered_names : tuple of str
         The names that pages offer for a "text".
     masked_models : bool
-        Whether the option names a masked language model of this machine.
+        Whether the option names a masked language model on this machine.
     generators : (str or None, str) or None
         The kind of generator that the option names (None for any) and the bundled one.
     word_spaces, word_lists : bool
@@ -119,12 +119,12 @@ class OptionMeta:
 
     @property
     def writes_only(self) -> bool:
-        """Whether the option decides how released words are written, and nothing else."""
+        """Return whether the option only changes how released words are written."""
         return self.live and self.keeps_distribution
 
     @property
     def names_model(self) -> bool:
-        """Whether the option names a model of this machine."""
+        """Return whether the option names a model on this machine."""
         return self.masked_models or self.generators is not None
 
     def field(self, default: Any) -> Any:

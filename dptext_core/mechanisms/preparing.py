@@ -21,7 +21,7 @@ class PreparationBase(ConfiguredBase):
     """Cut a text into tokens and prepare it."""
 
     def prepare(self, text: str, *, task: Task | None = None) -> Prepared:
-        """Return the expensive part that no ε changes. Hold it and pass it in the text's place.
+        """Return the expensive part, which is independent of ε. Keep it and pass it instead of the text.
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class PreparationBase(ConfiguredBase):
         return self.prepare_document(self.document(text), task)
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        """Yield prepared texts in order. Mechanisms that batch over texts do better than this loop."""
+        """Yield prepared texts in order. Mechanisms that batch over texts override this loop."""
         task = task or UNWATCHED
         documents = [self.document(t) for t in text_list(texts)]
         for i, document in enumerate(documents):
@@ -54,19 +54,19 @@ class PreparationBase(ConfiguredBase):
             task.report(i + 1, len(documents))
 
     def prepare_document(self, document: Document, task: Task) -> Prepared:
-        """Return the expensive part that no ε changes, of a text that is cut into tokens. Write it where there is one.
+        """Return the expensive part, which is independent of ε, of a tokenised text. Override it if there is one.
 
         Parameters
         ----------
         document
             The text, cut by :attr:`language`.
         task
-            Ask it to :meth:`~Task.check` now and then where this takes long.
+            Call its :meth:`~Task.check` regularly if this takes long.
 
         Returns
         -------
         Prepared
-            Or a class of one's own that derives from it, with :attr:`key` as its key.
+            Or an instance of a derived class, with :attr:`key` as its key.
         """
         return Prepared(document, self.key)
 
@@ -83,7 +83,8 @@ class PreparationBase(ConfiguredBase):
         return Document.parse(text, self.language)
 
     def prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
-        """Return the prepared text of either. Raises ConfigError if it was prepared with other options."""
+        """Return the prepared form of a text or prepared text. Raises ConfigError if it was prepared with other
+        options."""
         if not isinstance(text, Prepared):
             return self.prepare(text, task=task)
         if text.key != self.key:
@@ -112,7 +113,7 @@ class Prepared(Private):
     ----------
     document : Document
     key : tuple
-        What it was prepared for: the ``key`` of the mechanism.
+        The ``key`` of the mechanism that it was prepared for.
     """
 
     document: Document
@@ -125,4 +126,4 @@ class Prepared(Private):
         return self.document.text
 
     def share(self) -> None:
-        """Store what is computed from its scores with it, for a public text that many sessions use."""
+        """Store results computed from its scores with it, for a public text that many sessions use."""

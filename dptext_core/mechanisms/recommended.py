@@ -14,8 +14,8 @@ from .option_meta import SAME_AS_DEFAULT, option_meta
 from .registry import DEFAULT_MECHANISM, fields_of, mechanism_class
 from .setting import Setting
 
-#: The first preserves most at the same measured privacy (``dptext bench leaderboard``). Then one of each family before
-#: others of the same, and fast ones first.
+#: The first preserves the most utility at the same measured privacy (``dptext bench leaderboard``). The others
+#: alternate between families, fast ones first.
 ORDER = (DEFAULT_MECHANISM, "custext", "santext", "diffractor", "mahalanobis", "dp-sentence")
 
 
@@ -53,8 +53,8 @@ def recommended(mechanism: str = ORDER[0], /, **options: Any) -> Mechanism:
 def without_recommended(setting: Setting) -> Setting:
     """Return the setting without options at their recommended value."""
     first = recommended_fields(setting.mechanism)
-    rest = {k: v for k, v in setting.options.items() if k not in first or v != recommended_value(first[k])}
-    return dataclasses.replace(setting, options=rest)
+    others = {k: v for k, v in setting.options.items() if k not in first or v != recommended_value(first[k])}
+    return dataclasses.replace(setting, options=others)
 
 
 def spelled_out(setting: Setting) -> Setting:
@@ -77,5 +77,5 @@ def label(setting: Setting) -> str:
         for name, f in recommended_fields(setting.mechanism).items()
         if name not in setting.options and not option_meta(f).writes_only
     }
-    rest = without_recommended(setting)
-    return dataclasses.replace(rest, options=dict(rest.options) | other).label()
+    changed = without_recommended(setting)
+    return dataclasses.replace(changed, options=dict(changed.options) | other).label()

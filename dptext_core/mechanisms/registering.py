@@ -1,4 +1,4 @@
-"""Your own mechanisms: the requirements of the registry on a class, and the plugins that register some."""
+"""Registration of new mechanisms: the checks on a class, and the plugins that register some."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ GROUP = "dptext.mechanisms"
 
 
 def register(cls: type[Mechanism]) -> type[Mechanism]:
-    """Add a mechanism of one's own to this process; a decorator too.
-
-    ``dptext_core.support.plugins`` says how every process gets it.
+    """Add a mechanism to this process. Also works as a decorator. ``dptext_core.support.plugins`` describes how to add
+    one to every process.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ def register(cls: type[Mechanism]) -> type[Mechanism]:
     Raises
     ------
     ConfigError
-        The name is taken, or something is missing or of the wrong kind.
+        The name is already used, or an attribute is missing or has the wrong type.
     """
     if not (isinstance(cls, type) and issubclass(cls, Mechanism)):
         raise ConfigError("Register a class that derives from dptext_core.Mechanism.")
@@ -68,7 +67,7 @@ def _check_class(cls: type[Mechanism]) -> None:
                 f"The field {name!r} of {cls.config_cls.__name__} has no description. Define it with "
                 "dptext_core.option(…), or dptext_core.epsilon_option(…)."
             )
-        # None is up to the mechanism, and empty values are not displayed.
+        # The mechanism may interpret None, and empty values are not displayed.
         if field.default not in (None, "", ()):
             try:
                 check(field, field.default)
@@ -86,7 +85,7 @@ def unregister(name: str) -> None:
     Parameters
     ----------
     name : str
-        Nothing happens where none was registered under it; built-in ones stay.
+        A name that was not registered has no effect; built-in mechanisms cannot be removed.
     """
     if name not in registered:
         plugins.load()
@@ -95,16 +94,16 @@ def unregister(name: str) -> None:
     del registered[name]
 
 
-def _take(_name: str, found: Any) -> bool:
+def _take(_name: str, component: Any) -> bool:
     """Register what an entry point returns: a mechanism, or a function that registers some."""
-    if isinstance(found, type) and issubclass(found, Mechanism):
+    if isinstance(component, type) and issubclass(component, Mechanism):
         # Its module, which several entry points may name, may have registered it already.
-        if found not in registered.values():
-            register(found)
+        if component not in registered.values():
+            register(component)
         return True
-    if not callable(found) or isinstance(found, type):
+    if not callable(component) or isinstance(component, type):
         raise ConfigError("The entry point names neither a Mechanism nor a function that registers some.")
-    found()
+    component()
     return False
 
 

@@ -56,7 +56,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
     Parameters
     ----------
     name : str
-        Plugins are loaded where it is neither built in nor registered.
+        Plugins are loaded if it is neither built in nor registered.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
     Raises
     ------
     ConfigError
-        There is none of this name.
+        No mechanism has this name.
     """
     if not isinstance(name, str):
         raise ConfigError(f"The name of a mechanism must be a string, not {type(name).__name__}.")
@@ -93,8 +93,8 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     name : str
         One of ``mechanisms()``, a plugin's included.
     **options
-        Fields of its ``config_cls``; ε is one number, or one for each token of the text. A mechanism that samples no
-        word by looking at it (``uses_epsilon`` is False) takes no ε.
+        Fields of its ``config_cls``; ε is one number, or one per token of the text. A mechanism whose samples do not
+        depend on the original words (``uses_epsilon`` is False) takes no ε.
 
     Returns
     -------
@@ -104,10 +104,10 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     Raises
     ------
     ConfigError
-        A name or an option is unknown, a value is wrong, or ε is given to a mechanism that uses none.
+        A name or an option is unknown, a value is invalid, or ε is given to a mechanism that uses none.
     """
     made = mechanism_class(name).create(**options)
-    # A grid over ε sets it through Setting and replace: there, a mechanism without ε is one point.
+    # A grid over ε sets it through Setting and replace, where a mechanism without ε is one point.
     if not made.uses_epsilon and made.config.epsilon != made.epsilon_range()[2]:
         require_epsilon(made)
     return made

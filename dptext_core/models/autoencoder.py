@@ -91,14 +91,14 @@ class Autoencoder:
         self.shape, self.name = shape, name
         self.weights = {k: np.ascontiguousarray(v, np.float32) for k, v in weights.items()}
         for key, size in shape.tensors().items():
-            if (found := self.weights.get(key)) is None or found.shape != size:
+            if (tensor := self.weights.get(key)) is None or tensor.shape != size:
                 raise ConfigError(
                     f"{name or 'The checkpoint'} has no weights {key!r} of the shape {size}: its files do not match. "
                     "Download the folder again."
                 )
             # With finite weights all later numbers are finite: gates are in [0, 1] and states grow by at most 1 per
             # step.
-            if not np.isfinite(found).all():
+            if not np.isfinite(tensor).all():
                 raise ModelUnavailable(
                     f"{name or 'The checkpoint'} has weights that are not numbers ({key}). Download the folder again."
                 )
@@ -173,14 +173,14 @@ class Autoencoder:
         for start, block in _blocks(contexts):
             h, c, context = self._start(block)
             rows = [[begin, *ids] for ids in texts[start : start + len(block)]]
-            found: list[list[np.ndarray]] = [[] for _ in rows]
+            scores_of: list[list[np.ndarray]] = [[] for _ in rows]
             for t in range(max(map(len, rows))):
                 h, c = self._step("decoder", np.concatenate([self._pieces_at(rows, t), context]), h, c)
                 scores = (self._write @ h).T
                 for k, row in enumerate(rows):
                     if t < len(row):
-                        found[k].append(scores[k].copy())
-            yield from (np.stack(one) for one in found)
+                        scores_of[k].append(scores[k].copy())
+            yield from (np.stack(one) for one in scores_of)
 
     def _pieces_at(self, rows: Sequence[Sequence[int]], t: int) -> np.ndarray:
         """Return the input of the t-th token of each row, float32 (hidden, WIDTH)."""

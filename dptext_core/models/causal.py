@@ -196,9 +196,9 @@ class Judge:
         ids = torch.tensor([[size // 7, size // 3, size // 2, size - 1]], device=self.device)
         mask = torch.ones_like(ids).bool()
         with torch.inference_mode():
-            ((found, _),) = self._logits(ids, mask, mask[:, 1:], ids[0, 1:])
+            ((logits, _),) = self._logits(ids, mask, mask[:, 1:], ids[0, 1:])
             want = self._model(input_ids=ids, use_cache=False).logits[0, :-1]
-        return shortcuts.agree(found.float().cpu().numpy(), want.float().cpu().numpy(), self.dtype)
+        return shortcuts.agree(logits.float().cpu().numpy(), want.float().cpu().numpy(), self.dtype)
 
 
 def _surprise(logits: Any, targets: Any) -> Any:

@@ -23,26 +23,26 @@ def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def in_eight_bits(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the weights of a transformer with its large matrices in 8 bits, and all else in float32."""
-    found: dict[str, np.ndarray] = {}
+    tensors: dict[str, np.ndarray] = {}
     for name, value in weights.items():
         if value.ndim == 2 and not name.endswith(_FLOATS):
-            found[name + CODES], found[name + SCALES] = quantize(value)
+            tensors[name + CODES], tensors[name + SCALES] = quantize(value)
         else:
-            found[name] = np.ascontiguousarray(value, np.float32)
-    return found
+            tensors[name] = np.ascontiguousarray(value, np.float32)
+    return tensors
 
 
 def in_floats(stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the weights that ``in_eight_bits`` stored, in float32: the same numbers that the runtime computes with."""
-    found: dict[str, np.ndarray] = {}
+    tensors: dict[str, np.ndarray] = {}
     for name, value in stored.items():
         if name.endswith(CODES):
             scales = stored[name.removesuffix(CODES) + SCALES]
             blocks = value.astype(np.float32).reshape(len(value), -1, BLOCK) * scales[..., None]
-            found[name.removesuffix(CODES)] = blocks.reshape(value.shape)
+            tensors[name.removesuffix(CODES)] = blocks.reshape(value.shape)
         elif not name.endswith(SCALES):
-            found[name] = value
-    return found
+            tensors[name] = value
+    return tensors
 
 
 def transformers_state(state: Mapping[str, np.ndarray], words: np.ndarray) -> dict[str, np.ndarray]:
@@ -50,14 +50,14 @@ def transformers_state(state: Mapping[str, np.ndarray], words: np.ndarray) -> di
 
     words: the word embeddings (V, d) to which the low-rank update is added.
     """
-    found = {name: value for name, value in state.items() if name.startswith("bert.")}
-    found["bert.embeddings.word_embeddings.weight"] = words + state["up"] @ state["down"]
+    tensors = {name: value for name, value in state.items() if name.startswith("bert.")}
+    tensors["bert.embeddings.word_embeddings.weight"] = words + state["up"] @ state["down"]
     head = "cls.predictions."
-    found[f"{head}bias"] = state["bias"]
+    tensors[f"{head}bias"] = state["bias"]
     for end in ("weight", "bias"):
-        found[f"{head}transform.dense.{end}"] = state[f"dense.{end}"]
-        found[f"{head}transform.LayerNorm.{end}"] = state[f"norm.{end}"]
-    return found
+        tensors[f"{head}transform.dense.{end}"] = state[f"dense.{end}"]
+        tensors[f"{head}transform.LayerNorm.{end}"] = state[f"norm.{end}"]
+    return tensors
 
 
 _KINDS = {"float32": "F32", "int8": "I8", "int64": "I64"}

@@ -106,8 +106,8 @@ class Generator:
     @cached_property
     def candidates(self) -> tuple[str, ...]:
         """Return the display form of each candidate: ``▁`` for a space before it, ``##`` for none."""
-        found = self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())
-        out = [str(t).replace("Ġ", "▁").replace("Ċ", "⏎") for t in found]
+        words = self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())
+        out = [str(t).replace("Ġ", "▁").replace("Ċ", "⏎") for t in words]
         out[self.end] = END
         return tuple(out)
 
@@ -231,26 +231,26 @@ class Generator:
             cache = self.repeated(self.public(before), len(prompts)).cache
             prompts = [p[prefix:] for p in prompts]
         width = max(map(len, prompts)) if width is None else width
-        left = self.spec.kind == "decoder"
+        pads_left = self.spec.kind == "decoder"
         ids = np.full((len(prompts), width), self.pad_id, np.int64)
         there = np.zeros((len(prompts), width), np.int64)
         for r, p in enumerate(prompts):
-            part = slice(width - len(p), width) if left else slice(0, len(p))
+            part = slice(width - len(p), width) if pads_left else slice(0, len(p))
             ids[r, part], there[r, part] = p, 1
         shape = GeneratorPass(len(prompts), width, 1, prefix)
         there = np.pad(there, ((0, 0), (prefix, 0)), constant_values=1)
         ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
         with self._lock, enough_memory(self.device), torch.inference_mode():
-            if left:
+            if pads_left:
                 at = (mask.cumsum(1) - 1).clamp(min=0)[:, prefix:]
                 given = {"position_ids": at} if self._takes_positions else {}
                 out, read = self._run(cache, input_ids=ids_t, attention_mask=mask, **given)
                 state = State(shape, read, None, mask, mask.sum(1), out.logits)
             else:
-                seen = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask)
+                encoded = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask)
                 first = torch.tensor([self._opening] * len(prompts), device=self.device)
-                out, read = self._run(None, encoder_outputs=seen, attention_mask=mask, decoder_input_ids=first)
-                state = State(shape, read, seen, mask, None, out.logits)
+                out, read = self._run(None, encoder_outputs=encoded, attention_mask=mask, decoder_input_ids=first)
+                state = State(shape, read, encoded, mask, None, out.logits)
             state.logits = self._scores(out)
         return state if draws == 1 else self.repeated(state, draws)
 
@@ -262,16 +262,16 @@ class Generator:
             raise ValueError("Only a state without generated tokens can be repeated.")
         with self._lock, enough_memory(self.device), torch.inference_mode():
             cache = copy.deepcopy(state.cache)
-            seen = copy.copy(state.seen)
+            encoded = copy.copy(state.seen)
             there, lengths = state.there, state.lengths
             if draws > 1:
                 cache.batch_repeat_interleave(draws)
                 there = there.repeat_interleave(draws, 0)
                 lengths = None if lengths is None else lengths.repeat_interleave(draws, 0)
-                if seen is not None:
-                    seen = type(seen)(last_hidden_state=seen.last_hidden_state.repeat_interleave(draws, 0))
+                if encoded is not None:
+                    encoded = type(encoded)(last_hidden_state=encoded.last_hidden_state.repeat_interleave(draws, 0))
         shape = replace(state.shape, draws=draws)
-        return State(shape, cache, seen, there, lengths, np.repeat(state.logits, draws, axis=0))
+        return State(shape, cache, encoded, there, lengths, np.repeat(state.logits, draws, axis=0))
 
     def step(self, state: State, tokens: Sequence[int]) -> None:
         """Write one candidate (index) in every row, and score the next ones."""
@@ -338,12 +338,12 @@ class Generator:
                 ids[r, : len(p)], there[r, : len(p)] = p, 1
             ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
             with self._lock, enough_memory(self.device), torch.inference_mode():
-                seen = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask).last_hidden_state
-                out.append((seen.float() * mask[..., None]).cpu().numpy()[: len(block)])
-        found = np.concatenate(out)
-        if np.isnan(found).any():
+                encoded = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask).last_hidden_state
+                out.append((encoded.float() * mask[..., None]).cpu().numpy()[: len(block)])
+        vectors = np.concatenate(out)
+        if np.isnan(vectors).any():
             raise self._damaged()
-        return found
+        return vectors
 
     def decode(
         self, latents: np.ndarray, most: int, repeat: int = 0, step: Callable[[int], None] | None = None
@@ -364,7 +364,7 @@ class Generator:
             block = latents[first : first + ROWS]
             filled = np.zeros((ROWS, *block.shape[1:]), np.float32)
             filled[: len(block)] = block
-            seen = BaseModelOutput(torch.as_tensor(filled, device=self.device).to(self._model.dtype))
+            encoded = BaseModelOutput(torch.as_tensor(filled, device=self.device).to(self._model.dtype))
             mask = torch.ones(filled.shape[:2], dtype=torch.int64, device=self.device)
             ids = torch.tensor([self._opening] * ROWS, device=self.device)
             tokens: list[list[int]] = [[] for _ in block]
@@ -372,8 +372,8 @@ class Generator:
             past = None
             for k in range(most):
                 with self._lock, enough_memory(self.device), torch.inference_mode():
-                    made, past = self._run(past, encoder_outputs=seen, attention_mask=mask, decoder_input_ids=ids)
-                    scores = self._scores(made)
+                    output, past = self._run(past, encoder_outputs=encoded, attention_mask=mask, decoder_input_ids=ids)
+                    scores = self._scores(output)
                 last = [self.end] * ROWS
                 for r, row in enumerate(tokens):
                     if not done[r]:

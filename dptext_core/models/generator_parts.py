@@ -48,20 +48,20 @@ def _writable_ids(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:
         )
     special = set(tokenizer.all_special_ids)
     names = tokenizer.convert_ids_to_tokens(list(range(n)))
-    kept = [i for i, t in enumerate(names) if i == end or (i not in special and t and not _UNUSED.fullmatch(str(t)))]
-    return np.array(kept, np.int64), int(end)
+    ids = [i for i, t in enumerate(names) if i == end or (i not in special and t and not _UNUSED.fullmatch(str(t)))]
+    return np.array(ids, np.int64), int(end)
 
 
 def _start_id(model: Any, tokenizer: Any) -> int:
-    for found in (
+    for start in (
         model.config.decoder_start_token_id,
         getattr(model.generation_config, "decoder_start_token_id", None),
         tokenizer.bos_token_id,
         tokenizer.cls_token_id,
         tokenizer.pad_token_id,
     ):
-        if found is not None:
-            return int(found)
+        if start is not None:
+            return int(start)
     raise ConfigError("The model has no decoder_start_token_id, so it cannot write. Choose another model.")
 
 

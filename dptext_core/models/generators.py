@@ -142,10 +142,10 @@ def _max_length(notes_file: Path, notes: Mapping[str, Any], config: Mapping[str,
     for key in ("max_position_embeddings", "n_positions", "n_ctx"):
         if isinstance(positions := config.get(key), int) and positions > 0:
             limits.append(positions)
-    if (own := notes.get("max_length")) is not None:
-        if isinstance(own, bool) or not isinstance(own, int) or own < 16:
+    if (stated := notes.get("max_length")) is not None:
+        if isinstance(stated, bool) or not isinstance(stated, int) or stated < 16:
             raise ConfigError(f"max_length in {notes_file} must be a whole number, at least 16.")
-        limits.append(own)
+        limits.append(stated)
     return min(limits)
 
 
@@ -154,7 +154,7 @@ def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[Mo
 
     kind: only "encoder-decoder" or only "decoder"; None: all.
     """
-    found = []
+    generators = []
     places = [(BUNDLED, "bundled"), *((m.id, "added") for m in added()), *((r, "hub cache") for r in cached_repos())]
     for name, where in places:
         try:
@@ -172,5 +172,5 @@ def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[Mo
             paper = spec.clips.get("paper")
             low, high = (None, None) if paper is None else (paper.low, paper.high)
             tuned = spec.clips.get("tuned")
-            found.append(ModelInfo(name, spec.title, spec.license, where, round(size, 1), low, high, tuned))
-    return found
+            generators.append(ModelInfo(name, spec.title, spec.license, where, round(size, 1), low, high, tuned))
+    return generators

@@ -98,11 +98,11 @@ class MaskedLM:
         probe = self.model_input(MaskRequest(pieces, pieces, 1))
         public = public_scores(model, probe, self.mask_id)[self.candidate_ids]
         marks = (self.pad_id, self.mask_id)
-        found = TorchModel(model, self.candidate_ids, self.device, self.dtype, marks, uses_types)
-        if why := found.check(probe, public):
+        scorer = TorchModel(model, self.candidate_ids, self.device, self.dtype, marks, uses_types)
+        if why := scorer.check(probe, public):
             self.slower = (why,)
             shortcuts.announce(why)
-        return found
+        return scorer
 
     @property
     def description(self) -> str:
@@ -152,14 +152,14 @@ class MaskedLM:
         """
         queries = Queries(self.template, self.mask_id, self.spec.max_length, self._signs)
         texts: dict[tuple[int, ...], list[int]] = {}
-        found = []
+        inputs = []
         for request in requests:
             if self.spec.queries and request.context is not None:
-                found.append(queries(request))
+                inputs.append(queries(request))
             else:
                 x = model_input(request, self.template, self.mask_id, self.spec.max_length)
-                found.append(replace(x, ids=texts.setdefault(tuple(x.ids), x.ids)))
-        return found
+                inputs.append(replace(x, ids=texts.setdefault(tuple(x.ids), x.ids)))
+        return inputs
 
     def shape_for(self, length: int, query: bool = False) -> tuple[int, int]:
         """Return (rows, padded length) of the pass for a sequence of `length` positions.

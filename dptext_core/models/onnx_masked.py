@@ -1,6 +1,6 @@
 """The bundled masked language model on the processor: texts and their queries as rows of one ONNX Runtime pass.
 
-A query is a row of its own: it reads the text and itself, and no other row reads it. A masked position of a text reads
+A query is a separate row: it reads the text and itself, and no other row reads it. A masked position of a text reads
 the same, so it is computed as a query that does not read itself. Each text is padded to a length that depends on its
 own length only. A matrix product gives a row the same bits whatever the other rows are, if there are at least two. So a
 request has the same bits in every call on one machine, alone or with others, and with any number of threads.
@@ -73,12 +73,12 @@ class OnnxModel:
         for t, (length, asked) in enumerate(texts):
             groups[length, bucket(len(asked))].append(t)
         if len(groups) == 1 and len({len(asked) for _, asked in texts}) == 1:
-            found = self._found(texts[0][0], [asked for _, asked in texts])[:, : len(texts[0][1])]
-            return found.reshape(begins[-1], self.candidates)
+            logits = self._found(texts[0][0], [asked for _, asked in texts])[:, : len(texts[0][1])]
+            return logits.reshape(begins[-1], self.candidates)
         out = np.empty((begins[-1], self.candidates), np.float32)
         for (length, _), some in groups.items():
-            found = self._found(length, [texts[t][1] for t in some])
-            for t, rows in zip(some, found, strict=True):
+            logits = self._found(length, [texts[t][1] for t in some])
+            for t, rows in zip(some, logits, strict=True):
                 out[begins[t] : begins[t + 1]] = rows[: len(texts[t][1])]
         return out
 

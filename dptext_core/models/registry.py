@@ -96,10 +96,10 @@ class MaskedLMSpec:
     @property
     def clips(self) -> dict[str, ClipRange]:
         """Return the known ranges by name ("tuned", "paper"), the default first."""
-        found = {} if self.tuned is None else {"tuned": self.tuned}
+        ranges = {} if self.tuned is None else {"tuned": self.tuned}
         if self.clip_min is not None and self.clip_max is not None:
-            found["paper"] = ClipRange(self.clip_min, self.clip_max, self.clip_source)
-        return found
+            ranges["paper"] = ClipRange(self.clip_min, self.clip_max, self.clip_source)
+        return ranges
 
     @property
     def on_trunk(self) -> bool:
@@ -305,10 +305,10 @@ def _max_length(folder: Path, notes_file: Path, notes: Mapping, config: Mapping,
     length = json_in(folder / "tokenizer_config.json").get("model_max_length")
     if isinstance(length, int) and length > 0:
         limits.append(length)
-    if (own := notes.get("max_length")) is not None:
-        if isinstance(own, bool) or not isinstance(own, int) or own < 16:
+    if (stated := notes.get("max_length")) is not None:
+        if isinstance(stated, bool) or not isinstance(stated, int) or stated < 16:
             raise ConfigError(f"max_length in {notes_file} must be a whole number, at least 16.")
-        limits.append(own)
+        limits.append(stated)
     elif on_trunk:
         limits.append(128)
     return min(limits)
@@ -319,13 +319,13 @@ def list_models() -> list[ModelInfo]:
 
     Download others with ``hf download ID``, or save a folder with ``save_pretrained``.
     """
-    found = []
+    models = []
     try:
         spec = masked_lm_spec(BUNDLED)
     except ModelUnavailable:
         pass
     else:
-        found.append(_info(spec, "bundled"))
+        models.append(_info(spec, "bundled"))
     for repo in cached_repos():
         try:
             spec = masked_lm_spec(repo)
@@ -333,8 +333,8 @@ def list_models() -> list[ModelInfo]:
             continue
         architectures = json_in(spec.folder / "config.json").get("architectures") or []
         if any(str(a).endswith(("ForMaskedLM", "ForPreTraining")) for a in architectures):
-            found.append(_info(spec, "hub cache"))
-    return found
+            models.append(_info(spec, "hub cache"))
+    return models
 
 
 def cached_repos() -> list[str]:

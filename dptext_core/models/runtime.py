@@ -82,9 +82,9 @@ class Session:
                 if self._pid != os.getpid():
                     _INHERITED.append(self._session)
                     self._load()
-        whole = len(outputs) == len(self._outputs)
+        is_complete = len(outputs) == len(self._outputs)
         try:
-            return self._session.run(list(outputs), dict(given), None if whole else self._only)
+            return self._session.run(list(outputs), dict(given), None if is_complete else self._only)
         except Exception as error:  # ONNX Runtime has no specific error for this
             if "llocat" in str(error) or "bad_alloc" in str(error):
                 raise MemoryError from None

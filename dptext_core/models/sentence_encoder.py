@@ -49,20 +49,20 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
     ``device``: "cuda", "mps", "cpu"; None: the best one. Raises ModelUnavailable if the model is missing or is not the
     official one, and Busy if memory is short.
     """
-    found = np.zeros((len(texts), DIMENSIONS), np.float32)
+    embeddings = np.zeros((len(texts), DIMENSIONS), np.float32)
     if not texts:
-        return found
+        return embeddings
     device = resolve_device(device)
     if device != "cpu":
         given = [readable(text) for text in texts]
         options: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False}
         encoder = library_encoder(device)
         with enough_memory(device):
-            found[:] = encoder.encode(given, batch_size=batch_size, **options)
-        return found
+            embeddings[:] = encoder.encode(given, batch_size=batch_size, **options)
+        return embeddings
     for some, means, _ in _passes(pieces(texts, PIECES + 2), "mean", batch_size):
-        found[some] = means
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+        embeddings[some] = means
+    return embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
 
 
 def readable(text: str) -> str:
@@ -103,8 +103,8 @@ def _batches(
 ) -> Iterator[tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]]:
     """Yield texts of one padded length: their indices, their ids (b, n), and a mask of their pieces (b, n)."""
     groups: dict[int, list[int]] = defaultdict(list)
-    for i, own in enumerate(ids):
-        groups[bucket(len(own))].append(i)
+    for i, ids_of_text in enumerate(ids):
+        groups[bucket(len(ids_of_text))].append(i)
     for length, texts in groups.items():
         for start in range(0, len(texts), batch_size):
             some = texts[start : start + batch_size]
@@ -118,8 +118,8 @@ def _passes(ids: Sequence[Sequence[int]], output: str, batch_size: int) -> Itera
     encoder = _on_processor()
     for some, padded, there in _batches(ids, batch_size):
         with enough_memory("cpu"):
-            found = encoder([output], {"ids": padded, "there": there.astype(np.float32)})[0]
-        yield some, found, there
+            states = encoder([output], {"ids": padded, "there": there.astype(np.float32)})[0]
+        yield some, states, there
 
 
 def is_loaded() -> bool:

@@ -31,13 +31,13 @@ def announce(why: str) -> None:
     )
 
 
-def agree(found: np.ndarray, public: np.ndarray, dtype: str) -> bool:
+def agree(scores: np.ndarray, public: np.ndarray, dtype: str) -> bool:
     """Return True if scores (V,) match those of the public path in float32, as closely as ``dtype`` allows."""
-    if found.shape != public.shape or not np.array_equal(np.isnan(found), np.isnan(public)):
+    if scores.shape != public.shape or not np.array_equal(np.isnan(scores), np.isnan(public)):
         return False
     spread = 1.0 + float(np.nanmax(public, initial=0.0) - np.nanmin(public, initial=0.0))
     with np.errstate(invalid="ignore"):
-        apart = np.nanmax(np.abs(found - public), initial=0.0)
+        apart = np.nanmax(np.abs(scores - public), initial=0.0)
     return bool(apart <= (1e-3 if dtype == "float32" else 0.1) * spread)
 
 

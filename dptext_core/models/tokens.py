@@ -52,16 +52,16 @@ def bundled_tokenizer() -> Any:
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     vocabulary = {piece: i for i, piece in enumerate(read_pieces())}
-    found = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    found.normalizer = normalizers.BertNormalizer()
-    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    found.decoder = decoders.WordPiece()
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
     ends = [(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")]
-    found.post_processor = processors.TemplateProcessing(
+    tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
     )
-    found.add_special_tokens([AddedToken(name, normalized=False) for name in _SPECIAL.values()])
-    return found
+    tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in _SPECIAL.values()])
+    return tokenizer
 
 
 class TrunkTokenizer:
@@ -148,14 +148,14 @@ def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarra
         if not counts[marker]:
             raise ConfigError("This tokenizer does not mark where words begin, so it does not distinguish words from "
                               "pieces. Choose another model.")
-    found = {}
+    words = {}
     for piece, number in vocab.items():
         if piece.startswith(marker) and number not in special and language.is_word(piece[len(marker) :]):
-            found[number] = piece[len(marker) :]
-    if not found:
+            words[number] = piece[len(marker) :]
+    if not words:
         raise ConfigError(f"The vocabulary of this tokenizer has no whole {language.name} words. Choose another model.")
-    ids = np.array(sorted(found), np.int64)
-    return ids, tuple(found[i] for i in ids.tolist()), marker
+    ids = np.array(sorted(words), np.int64)
+    return ids, tuple(words[i] for i in ids.tolist()), marker
 
 
 def probe_template(tokenizer: Any, uses_types: bool, spec: MaskedLMSpec) -> Template:

@@ -99,10 +99,10 @@ class TorchModel:
     def _cut(self, module: Any, args: Any, output: Any) -> Any:
         hidden = output[0]
         rows = torch.arange(len(hidden), device=hidden.device)
-        kept = hidden[rows[:, None], self._positions]
+        masked = hidden[rows[:, None], self._positions]
         if isinstance(output, tuple):
-            return (kept, *output[1:])
-        output["last_hidden_state"] = kept
+            return (masked, *output[1:])
+        output["last_hidden_state"] = masked
         return output
 
     def __call__(self, passes: Passes) -> np.ndarray:

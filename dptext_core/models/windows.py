@@ -67,20 +67,20 @@ def window(tokens: Pieces, target: int, centre: Sequence[int], room: int) -> tup
     The window depends only on numbers of pieces. Near an end of the text, the other side gets the remaining room.
     """
     middle = list(centre[:room])
-    rest = room - len(middle)
-    left: list[int] = []  # reversed
+    remaining = room - len(middle)
+    pieces_left: list[int] = []  # reversed
     for i in range(target - 1, -1, -1):
-        if len(left) >= rest:
+        if len(pieces_left) >= remaining:
             break
-        left.extend(reversed(tokens[i]))
+        pieces_left.extend(reversed(tokens[i]))
     right: list[int] = []
     for i in range(target + 1, len(tokens)):
-        if len(right) >= rest:
+        if len(right) >= remaining:
             break
         right.extend(tokens[i])
-    n_left = min(len(left), max(rest // 2, rest - len(right)))
-    before = left[:n_left][::-1]
-    return [*before, *middle, *right[: rest - n_left]], n_left
+    n_left = min(len(pieces_left), max(remaining // 2, remaining - len(right)))
+    before = pieces_left[:n_left][::-1]
+    return [*before, *middle, *right[: remaining - n_left]], n_left
 
 
 def model_input(request: MaskRequest, template: Template, mask_id: int, max_length: int) -> ModelInput:

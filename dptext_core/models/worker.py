@@ -37,7 +37,7 @@ _ENOUGH = 768  # maximum positions of texts and queries: larger passes are not f
 
 
 class _Job:
-    """The requests of one call, and where their scores go."""
+    """The requests of one call, and their scores."""
 
     def __init__(self, inputs: list[ModelInput], shapes: list[PassShape], width: int):
         self.inputs = inputs
@@ -161,7 +161,7 @@ class Engine:
                 self._state.wait(_POLL)
 
     def _run(self, job: _Job, task: Task, end: float | None) -> np.ndarray:
-        total, told = len(job.inputs), 0
+        total, reported = len(job.inputs), 0
         if not total:
             return job.out
         with self._state:
@@ -171,14 +171,14 @@ class Engine:
         try:
             while True:
                 with self._state:
-                    if job.done == told and job.error is None:
+                    if job.done == reported and job.error is None:
                         self._state.wait(_POLL)
                     done, error = job.done, job.error
                 if error is not None:
                     raise error
-                if done > told:
+                if done > reported:
                     task.report(done, total)
-                told = done
+                reported = done
                 if done == total:
                     return job.out
                 self._check(task, end)
@@ -262,24 +262,24 @@ class Engine:
                 del scores
             except BaseException as error:
                 # A caller with requests in the pass waits for this thread alone, so an error of any kind must reach it.
-                told = error if isinstance(error, Exception) else Cancelled(_STOPPED)
+                failure = error if isinstance(error, Exception) else Cancelled(_STOPPED)
                 with self._state:
                     for job, _ in batch:
-                        job.error = told
+                        job.error = failure
                         self._drop(job)
                     self._state.notify_all()
-                if told is not error:
+                if failure is not error:
                     raise
-                del told
+                del failure
             # Nothing of a text remains in this frame while the thread sleeps.
             passes = batch = job = asked = None  # type: ignore[assignment]
 
     def _next_passes(self, lm: MaskedLM) -> list[tuple[PassShape, list[tuple[_Job, int]]]]:
         """Return the next passes of one thread: its share of the open ones, and no more than is useful at once."""
-        left = sum(-(-len(some) // shape[0]) for job in self._jobs for shape, some in job.open.items())
+        remaining = sum(-(-len(some) // shape[0]) for job in self._jobs for shape, some in job.open.items())
         passes = [self._next_pass()]
         positions = lambda: sum(shape[1] + len(some) for shape, some in passes)  # noqa: E731
-        while self._jobs and len(passes) < min(lm.at_once, -(-left // lm.workers)) and positions() < _ENOUGH:
+        while self._jobs and len(passes) < min(lm.at_once, -(-remaining // lm.workers)) and positions() < _ENOUGH:
             passes.append(self._next_pass())
         return passes
 

@@ -101,11 +101,11 @@ def _rounded_up(counts: Sequence[tuple[float, int]]) -> Sequence[tuple[float, in
         return counts
     levels = np.geomspace(counts[0][0], counts[-1][0], _LEVELS)
     levels[-1] = counts[-1][0]
-    found: Counter[float] = Counter()
+    rounded: Counter[float] = Counter()
     for epsilon, n in counts:
         at = min(int(np.searchsorted(levels, epsilon)), _LEVELS - 1)
-        found[max(epsilon, float(levels[at]))] += n
-    return sorted(found.items())
+        rounded[max(epsilon, float(levels[at]))] += n
+    return sorted(rounded.items())
 
 
 def _response(m: int, step: float) -> np.ndarray:

@@ -403,19 +403,19 @@ def expected_distinct_of(counts: np.ndarray, n: int) -> float:
 
     total = counts.sum()
     n = min(n, int(total))
-    left = total - counts
+    others = total - counts
     with np.errstate(invalid="ignore"):
-        missed = gammaln(left + 1) - gammaln(left - n + 1) - gammaln(total + 1) + gammaln(total - n + 1)
-    return float((1.0 - np.where(left < n, 0.0, np.exp(missed))).sum())
+        missed = gammaln(others + 1) - gammaln(others - n + 1) - gammaln(total + 1) + gammaln(total - n + 1)
+    return float((1.0 - np.where(others < n, 0.0, np.exp(missed))).sum())
 
 
 def without_each(winners: np.ndarray, source: int, parts: int) -> np.ndarray:
     """Return N_w and S_w (100) of the released words (n,) without each part, float64 (parts, 2)."""
     words, place = np.unique(winners, return_inverse=True)
     counts = np.stack([np.bincount(place[k::parts], minlength=len(words)) for k in range(parts)])
-    left = counts.sum(axis=0) - counts
-    stays = left[:, words == source].sum(axis=1) / left.sum(axis=1)
-    return np.stack([stays, [expected_distinct_of(each[each > 0], 100) for each in left]], axis=1)
+    others = counts.sum(axis=0) - counts
+    stays = others[:, words == source].sum(axis=1) / others.sum(axis=1)
+    return np.stack([stays, [expected_distinct_of(each[each > 0], 100) for each in others]], axis=1)
 
 
 def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:
@@ -467,11 +467,11 @@ def search_flips(
     Changes between two of the ``points`` with the same winner are missed.
     """
     grid = np.geomspace(low, high, points)
-    found = np.asarray(winners(grid))
-    out = [(float(low), int(found[0]))]
-    for k in np.flatnonzero(np.diff(found)).tolist():
+    winners_at = np.asarray(winners(grid))
+    out = [(float(low), int(winners_at[0]))]
+    for k in np.flatnonzero(np.diff(winners_at)).tolist():
         at = float(grid[k])
-        while (now := out[-1][1]) != found[k + 1]:
+        while (now := out[-1][1]) != winners_at[k + 1]:
             changed = lambda e, now=now: winners(np.array([e]))[0] != now  # noqa: E731
             at = boundary(changed, at, float(grid[k + 1]), 14, geometric=True)[1]
             out.append((at, int(winners(np.array([at]))[0])))
@@ -481,15 +481,15 @@ def search_flips(
 def find_word(candidates: Sequence[str], word: str) -> np.ndarray:
     """Return the indices of ``word`` in ``candidates``, ignoring case."""
     key, lines = word.casefold(), "\n".join(candidates).casefold()
-    found: list[int] = []
+    indices: list[int] = []
     if "\n" in key or lines.count("\n") >= len(candidates):
-        found += [i for i, c in enumerate(map(str.casefold, candidates)) if c == key]
-        return np.array(found, np.int64)
+        indices += [i for i, c in enumerate(map(str.casefold, candidates)) if c == key]
+        return np.array(indices, np.int64)
     # As lines of one text, which is folded and searched seven times as fast as a vocabulary word by word.
     lines, line = f"\n{lines}\n", f"\n{key}\n"
     number, counted, at = 0, 0, lines.find(line)
     while at >= 0:
         number, counted = number + lines.count("\n", counted, at), at
-        found.append(number)
+        indices.append(number)
         at = lines.find(line, at + 1)
-    return np.array(found, np.int64)
+    return np.array(indices, np.int64)

@@ -33,9 +33,9 @@ class DrawCounts:
     @classmethod
     def of(cls, g: Guarantee) -> DrawCounts:
         """Return the draws of one release."""
-        found = cls()
-        found.add(g)
-        return found
+        counts = cls()
+        counts.add(g)
+        return counts
 
     def add(self, g: Guarantee) -> None:
         """Count the draws of one more release."""

@@ -200,14 +200,14 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON. Without a guarantee, ε and δ are null, whatever the mechanism's setting."""
-        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        own = {name: str(value) if isinstance(value, str) else value for name, value in own.items()}
-        own |= {"exposed": list(map(str, self.exposed)), "spent": list(self.spent)}
-        del own["distance"]  # the metric states it
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        values = {name: str(value) if isinstance(value, str) else value for name, value in values.items()}
+        values |= {"exposed": list(map(str, self.exposed)), "spent": list(self.spent)}
+        del values["distance"]  # the metric states it
         if self.notion is Notion.NONE:
-            own |= dict.fromkeys(("epsilon", "delta", "total", "expected")) | {"spent": []}
+            values |= dict.fromkeys(("epsilon", "delta", "total", "expected")) | {"spent": []}
         closer, optimal = self.zcdp(), self.optimal()
-        return own | {
+        return values | {
             "optimal": None if optimal is None else {"epsilon": optimal, "delta": DELTA},
             "zcdp": None if closer is None else {"epsilon": closer, "delta": DELTA},
             "sentence": self.sentence(),

@@ -139,7 +139,7 @@ class NoiseStream:
         return full_range(words, lambda j: (self, first + j))
 
     def _deep(self, word: int, place: int) -> tuple[np.ndarray, int]:
-        """Return the index of further bits of a word of leading zeros at ``place``, and its first 160 bits."""
+        """Return the index of more bits of a word of leading zeros at ``place``, and its first 160 bits."""
         index = np.array([2 * self._block + place])
         more = self.extensions(index, 1 << 40)[0]
         return index, word << 96 | int(more[0]) << 32 | int(more[1]) >> 32
@@ -280,10 +280,10 @@ def geometric(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
     probabilities are exact, without floating-point error. With the noise locked, the numbers fall as the rate grows.
     """
     words = stream.words(n)
-    found = -stream.log_full_range(words)
+    numbers = -stream.log_full_range(words)
     # Far more than the rounding error: 2^−44 if U is not extended, plus a few units in the last place.
-    slack = 1e-12 + 1e-13 * found
-    low, high = (np.floor((found + side * slack) / float(rate)) for side in (-1, 1))
+    slack = 1e-12 + 1e-13 * numbers
+    low, high = (np.floor((numbers + side * slack) / float(rate)) for side in (-1, 1))
     out = np.where(high < 2.0**62, low, 0.0).astype(np.int64)
     exact = {int(j): _exponential_exact(stream, int(j), int(words[j]), rate) for j in np.flatnonzero(low != high)}
     if any(value >= 1 << 62 for value in exact.values()):
@@ -309,8 +309,8 @@ def _exponential_exact(stream: NoiseStream, j: int, word: int, rate: Fraction) -
                 low = int(max(Decimal(0), nearest - slack) * (1 - slack) / step)
                 if low == int((farthest + slack) * (1 + slack) / step):
                     return low
-        high, rest = (int(x) for x in stream.extensions(index, 1 << 40, level)[0])
-        bits, n, level = bits << 128 | high << 64 | rest, n + 128, level + 1
+        high, more_bits = (int(x) for x in stream.extensions(index, 1 << 40, level)[0])
+        bits, n, level = bits << 128 | high << 64 | more_bits, n + 128, level + 1
 
 
 def discrete_laplace(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
@@ -379,11 +379,11 @@ class Sampler:
             value = log_probs[col] - self._norm + _gumbel(_full_uniform(stream, prefixes[row, col], col, start + row))
             order = np.lexsort((value, row))
             last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
-            found = np.zeros(rows, bool)
+            chosen = np.zeros(rows, bool)
             if len(last):
-                found = (row[last] == np.arange(rows)) & (value[last] >= _NEAR)
-                out[start : start + rows][found] = col[last][found]
-            for r in map(int, np.flatnonzero(~found)):
+                chosen = (row[last] == np.arange(rows)) & (value[last] >= _NEAR)
+                out[start : start + rows][chosen] = col[last][chosen]
+            for r in map(int, np.flatnonzero(~chosen)):
                 out[start + r] = self._all(stream, prefixes[r], start + r)
         return out
 

@@ -108,12 +108,12 @@ def comparison_phrase(conditions: Sequence[Condition]) -> str:
 def adjacency(conditions: Sequence[Condition], custom: str = "") -> str:
     """Word which texts are compared.
 
-    custom: a plugin's own phrase, with further conditions.
+    custom: a plugin's own phrase, with more conditions.
     """
     shared = [c for c in conditions if c.kind not in _WHERE]
     where = [c for c in conditions if c.kind in _WHERE]
-    said = f"{custom or ANY_TEXTS} {comparison_phrase(shared)}".rstrip()
-    return f"{said}, where {_join_list(where)}" if where else said
+    phrase = f"{custom or ANY_TEXTS} {comparison_phrase(shared)}".rstrip()
+    return f"{phrase}, where {_join_list(where)}" if where else phrase
 
 
 # --- what is not protected
@@ -189,8 +189,8 @@ def _not_protected(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
 
 def count_templates(kind: StrEnum, parameters: Mapping[str, Any]) -> tuple[str, str]:
     """Return the templates of an entry about one, and about several: with the placeholder ``{count}``."""
-    rest = {k: v for k, v in parameters.items() if k != "count"}
-    one, several = (_values(rest) | _agreement(rest, alone) for alone in (True, False))
+    others = {k: v for k, v in parameters.items() if k != "count"}
+    one, several = (_values(others) | _agreement(others, alone) for alone in (True, False))
     template = _NOT_PROTECTED[NotProtectedKind(kind)]
     return fill(template, one | {"count": "1"}), fill(template, several)
 
@@ -317,11 +317,11 @@ def _template(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     """Return the sentences of a guarantee, with placeholders for numbers and terms."""
     if g.notion is Notion.NONE:
         return ["There is no privacy guarantee: {reason}"]
-    said = _statement(g, draws, epsilon)
+    statements = _statement(g, draws, epsilon)
     if g.seeded:
         before = "This is a demonstration, not private: anyone who knows its seed can replay its randomness."
-        return [before, f"Without a seed: {said[0][0].lower()}{said[0][1:]}", *said[1:]]
-    return said
+        return [before, f"Without a seed: {statements[0][0].lower()}{statements[0][1:]}", *statements[1:]]
+    return statements
 
 
 def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
@@ -371,8 +371,8 @@ def _subject(g: Guarantee, several: bool) -> str:
 def _by_distance(g: Guarantee, epsilon: float) -> str:
     within = ", in texts {among}" if g.among else ""
     examples = [
-        said
-        for said, d in (
+        phrase
+        for phrase, d in (
             ("typically {near} for its nearest neighbour", g.near),
             ("{largest} for the most different word", g.largest),
         )

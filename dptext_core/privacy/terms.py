@@ -51,18 +51,18 @@ class Term(_Frozen):
 
     def __new__(cls, kind: str, **parameters: Any) -> Self:
         try:
-            found = cls.kinds(kind)
+            member = cls.kinds(kind)
         except ValueError:
             raise ConfigError(f"{cls.__name__} has no kind {kind!r}. Choose one of: {', '.join(cls.kinds)}.") from None
-        if not parameters and (known := _known.get((cls, found))) is not None:
+        if not parameters and (known := _known.get((cls, member))) is not None:
             return known  # type: ignore[return-value]
         try:
-            self = super().__new__(cls, sentences.term(found, parameters))
+            self = super().__new__(cls, sentences.term(member, parameters))
         except (KeyError, ValueError) as why:
-            raise ConfigError(f"{cls.__name__} of the kind {str(found)!r} needs other parameters: {why}.") from None
-        self._put(kind=found, parameters=MappingProxyType(parameters))
+            raise ConfigError(f"{cls.__name__} of the kind {str(member)!r} needs other parameters: {why}.") from None
+        self._put(kind=member, parameters=MappingProxyType(parameters))
         if not parameters:
-            _known[cls, found] = self
+            _known[cls, member] = self
         return self
 
     @classmethod

@@ -25,14 +25,14 @@ def weak_cache(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
         @wraps(work)
         def answer(first: Any, *more: Any) -> Any:
-            kept = known.setdefault(first, {})
-            found = kept.pop(more, _NONE)
-            if found is _NONE:
-                found = work(first, *more)  # type: ignore[call-arg]
-            kept[more] = found  # the newest are last
-            for old in list(kept)[:-most]:
-                kept.pop(old, None)
-            return found
+            cached = known.setdefault(first, {})
+            value = cached.pop(more, _NONE)
+            if value is _NONE:
+                value = work(first, *more)  # type: ignore[call-arg]
+            cached[more] = value  # the newest are last
+            for old in list(cached)[:-most]:
+                cached.pop(old, None)
+            return value
 
         return answer  # type: ignore[return-value]
 
@@ -47,10 +47,10 @@ def kept_with(owner: Any, key: Any, make: Callable[[], T]) -> T:
 
     The value must not refer to the owner.
     """
-    held = _kept.setdefault(owner, {})
-    if key not in held:
-        held[key] = make()
-    return held[key]
+    values_kept = _kept.setdefault(owner, {})
+    if key not in values_kept:
+        values_kept[key] = make()
+    return values_kept[key]
 
 
 class OwnLock:

@@ -124,13 +124,13 @@ def to_list(values: Any, what: str = "texts") -> list[Any]:
 
 def text_list(values: Any, what: str = "texts") -> list[str]:
     """Return a column of texts as a list of plain str. Raises InputError that locates any other value."""
-    found = to_list(values, what)
-    for number, value in enumerate(found, 1):
+    texts = to_list(values, what)
+    for number, value in enumerate(texts, 1):
         if type(value) is not str:
             if not isinstance(value, str):
-                raise InputError(f"{_no_text(value)} It is number {number:,} of {len(found):,}.")
-            found[number - 1] = str.__str__(value)  # such as NumPy's
-    return found
+                raise InputError(f"{_no_text(value)} It is number {number:,} of {len(texts):,}.")
+            texts[number - 1] = str.__str__(value)  # such as NumPy's
+    return texts
 
 
 def each_text(values: Any) -> Iterator[str]:

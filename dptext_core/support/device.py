@@ -95,9 +95,9 @@ def enough_memory(device: str) -> Iterator[None]:
 
 
 def _no_memory(error: Exception) -> bool:
-    said = str(error)
+    message = str(error)
     ours = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return ours or "not enough memory" in said or "can't allocate memory" in said
+    return ours or "not enough memory" in message or "can't allocate memory" in message
 
 
 def give_back_memory(device: str) -> None:

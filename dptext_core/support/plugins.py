@@ -156,15 +156,15 @@ def restore(before: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _reason(error: BaseException, file: Path | None) -> str:
     """Explain in a sentence what failed in which line."""
-    said = " ".join(str(error).split())[:300].rstrip(".")
+    message = " ".join(str(error).split())[:300].rstrip(".")
     if isinstance(error, DPTextError):
-        return f"{said}."
+        return f"{message}."
     if isinstance(error, SyntaxError) and file is not None and error.filename == str(file):
         return f"line {error.lineno} is not valid Python ({error.msg})."
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if file is not None and f.filename == str(file)] or frames[-1:]
-    place = f"line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else "it"
-    return f"{place} stopped with {type(error).__name__}{f' ({said})' if said else ''}."
+    own_frames = [f for f in frames if file is not None and f.filename == str(file)] or frames[-1:]
+    place = f"line {own_frames[-1].lineno} of {Path(own_frames[-1].filename).name}" if own_frames else "it"
+    return f"{place} stopped with {type(error).__name__}{f' ({message})' if message else ''}."
 
 
 def _run(path: Path) -> bool:

@@ -77,8 +77,8 @@ class Task:
 
 
 class _Part(Task):
-    def __init__(self, whole: Task, listener: Listener | None) -> None:
-        self._whole, self._listener = whole, listener
+    def __init__(self, parent: Task, listener: Listener | None) -> None:
+        self._whole, self._listener = parent, listener
 
     @property
     def quiet(self) -> Task:
@@ -93,7 +93,7 @@ class _Part(Task):
 
 
 class _Unwatched(Task):
-    """The task of all work that nobody watches or stops."""
+    """The task of all work without a listener or cancellation."""
 
     def __init__(self) -> None: ...
 

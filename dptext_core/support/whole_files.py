@@ -34,20 +34,20 @@ def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
     sweep(path.parent)
     beside = path.with_name(f".PRIVATE-{os.urandom(8).hex()}.tmp")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _usual_mode(beside)
-    held = _open_locked(beside)
+    descriptor = _open_locked(beside)
     try:
         yield beside
         if fcntl is None:
-            os.close(held)
-            held = -1
+            os.close(descriptor)
+            descriptor = -1
         beside.replace(path)
         with contextlib.suppress(OSError):  # not every file system has modes
             path.chmod(0o600 if private else mode)
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)  # it only exists after a failure
-        if held >= 0:
-            os.close(held)
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -73,13 +73,13 @@ def write_whole(path: Path, data: bytes) -> None:
 def _open_locked(path: Path) -> int:
     """Create a file that only its owner can read, lock it, and return its descriptor."""
     while True:
-        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if fcntl is not None:
             with contextlib.suppress(OSError):  # some network folders have no locks
-                fcntl.flock(held, fcntl.LOCK_EX)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         if path.exists():
-            return held
-        os.close(held)  # another process deleted it before it was locked
+            return descriptor
+        os.close(descriptor)  # another process deleted it before it was locked
 
 
 def _usual_mode(path: Path) -> int:

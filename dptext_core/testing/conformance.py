@@ -141,13 +141,13 @@ def _registration(mechanism: type[Mechanism] | str) -> Iterator[str]:
         yield mechanism
         return
     try:
-        own = mechanism_class(getattr(mechanism, "name", "")) is not mechanism
+        is_unregistered = mechanism_class(getattr(mechanism, "name", "")) is not mechanism
     except ConfigError:
-        own = True
-    if own:
+        is_unregistered = True
+    if is_unregistered:
         register(mechanism)
     try:
         yield mechanism.name
     finally:
-        if own:
+        if is_unregistered:
             unregister(mechanism.name)

@@ -63,14 +63,14 @@ SHORT = "The pain was bad. She wrote a letter in 3 days!"
 MADE_ELSEWHERE = (stated_guarantee, through_entry_points, noise_source, in_two_processes)
 
 
-def _require(kept: Any, said: str) -> None:
+def _require(condition: Any, message: str) -> None:
     """Raise AssertionError unless true. Not an assert statement, which Python removes under -O."""
-    if not kept:
-        raise AssertionError(said)
+    if not condition:
+        raise AssertionError(message)
 
 
-def _equal(is_: Any, wanted: Any, said: str) -> None:
-    _require(is_ == wanted, f"{said}: {is_!r}, not {wanted!r}")
+def _equal(is_: Any, wanted: Any, message: str) -> None:
+    _require(is_ == wanted, f"{message}: {is_!r}, not {wanted!r}")
 
 
 @contextmanager
@@ -137,8 +137,8 @@ def steps_cover_the_text(make: Make) -> None:
         if "alignment" not in r.can:
             _require(not len(r.steps) and all(p.source is None for p in r.releases), "steps without alignment")
             _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], f"pieces of {text!r}")
-            whole = "".join("".join(p.text for p in r.releases).split())
-            _equal(whole, "".join(r.text.split()), f"pieces of {text!r} together")
+            released = "".join("".join(p.text for p in r.releases).split())
+            _equal(released, "".join(r.text.split()), f"pieces of {text!r} together")
             continue
         covered = {i for s in r.steps for i in range(*s.span)}
         lost = [c for i, c in enumerate(text) if c.isalnum() and i not in covered]
@@ -146,14 +146,14 @@ def steps_cover_the_text(make: Make) -> None:
         at = 0
         for s in r.steps:
             given = text[slice(*s.span)]
-            seen = to_visible(given)
-            _equal(s.original, given if seen is None else seen.text, "the original of a step")
+            visible = to_visible(given)
+            _equal(s.original, given if visible is None else visible.text, "the original of a step")
             _require(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
             _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "the replacement of a step")
             if s.action == "keep":
                 same = s.replacement == s.original or (capitals(m.config) == "public" and (s.capital or by_rule(s)))
-                kept = same and s.epsilon == 0 and s.reason
-                _require(kept, f"{s.original!r} is copied: unchanged, with ε = 0, and with a reason")
+                is_copied = same and s.epsilon == 0 and s.reason
+                _require(is_copied, f"{s.original!r} is copied: unchanged, with ε = 0, and with a reason")
                 at = r.text.index(s.replacement, at) + len(s.replacement)
 
 
@@ -231,11 +231,11 @@ def texts_of_a_list_have_independent_noise(make: Make) -> None:
 def the_noise_of_a_text_follows_from_seed_and_place(make: Make) -> None:
     """The first text of a list has the same noise as alone, whatever else is in the list."""
     m, other = make(), "My doctor paid."
-    whole = [r.text for r in m.rewrite([TEXT, other, TEXT, other], seed=5)]
-    _equal(whole[0], m.rewrite(TEXT, seed=5).text, "the first of a list, beside the text alone with that seed")
+    texts_released = [r.text for r in m.rewrite([TEXT, other, TEXT, other], seed=5)]
+    _equal(texts_released[0], m.rewrite(TEXT, seed=5).text, "the first of a list, beside the text alone with that seed")
     in_its_place = "a text at its place in another list with that seed"
-    _equal([r.text for r in m.rewrite([other, other, TEXT], seed=5)][1:], whole[1:3], in_its_place)
-    _equal([r.text for r in m.rewrite([TEXT, TEXT, other, other], seed=5)][::3], whole[::3], in_its_place)
+    _equal([r.text for r in m.rewrite([other, other, TEXT], seed=5)][1:], texts_released[1:3], in_its_place)
+    _equal([r.text for r in m.rewrite([TEXT, TEXT, other, other], seed=5)][::3], texts_released[::3], in_its_place)
 
 
 def equal_texts_in_a_row_are_read_once(make: Make) -> None:
@@ -256,7 +256,7 @@ def samples_are_in_their_distribution(make: Make) -> None:
     """Every distribution sums to 1 and contains the sampled word; a missing one is explained."""
     r = make().rewrite(TEXT, seed=11)
     together = {} if r.no_chances else dict(r.distributions())
-    seen = []
+    samples = []
     for i, u in enumerate(r.units):
         if u.action in ("keep", "delete") or "distribution" not in r.can:
             with _expect_error(NoDistribution, f"the distribution of {u.text!r}"):
@@ -268,11 +268,11 @@ def samples_are_in_their_distribution(make: Make) -> None:
                                                                  "separately")
         _equal((d.probs.dtype, len(d.probs)), (np.dtype("float64"), len(d.candidates)), f"probabilities at {u.text!r}")
         known = r.candidate(i)
-        seen.append((d.p(u.text) if known is None else d.probs[known]) > 0)
+        samples.append((d.p(u.text) if known is None else d.probs[known]) > 0)
         # An estimate from draws may miss some possible words, but contains most samples.
         estimated = d.draws is not None and len(d.index(u.text))
-        _require(seen[-1] or estimated, f"{u.text!r} was sampled but has probability 0 in its distribution")
-    _require(not seen or np.mean(seen) > 0.5, "most sampled words have probability 0 in their distributions")
+        _require(samples[-1] or estimated, f"{u.text!r} was sampled but has probability 0 in its distribution")
+    _require(not samples or np.mean(samples) > 0.5, "most sampled words have probability 0 in their distributions")
     _require(not together, "a part that was not sampled has a distribution")
 
 
@@ -409,8 +409,8 @@ def every_entry_point_releases_the_same(make: Make) -> None:
     """The release is the same with the same noise: prepared, planned, in lists, sweeps, threads, copies and rows."""
     m = make()
     text = TEXT if m.by_word is not None else SHORT
-    found = [f"{d.point} ({d.what})" for d in entry_point_differences(m, text, 3)]
-    _require(not found, f"different from the rewrite of the text alone: {', '.join(found)}")
+    differing = [f"{d.point} ({d.what})" for d in entry_point_differences(m, text, 3)]
+    _require(not differing, f"different from the rewrite of the text alone: {', '.join(differing)}")
 
 
 def all_noise_comes_from_the_stream(make: Make) -> None:

@@ -59,7 +59,7 @@ def to_csv(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = None
 def _guard_formula(cell: str, marks: re.Pattern[str], begins: str) -> str:
     """Put an apostrophe before everything that begins a formula.
 
-    begins: further characters that no cell may begin with.
+    begins: more characters that no cell may begin with.
     """
     first, *others = marks.split(cell)
     # After a separator, the cell's quotes may belong to another cell and be removed.

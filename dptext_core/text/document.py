@@ -148,19 +148,19 @@ class Document(Private):
         """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {type(text).__name__}.")
-        seen = to_visible(text)
-        plain = cls._of_visible(text if seen is None else seen.text, language)
+        visible = to_visible(text)
+        plain = cls._of_visible(text if visible is None else visible.text, language)
         long = max(map(len, plain.words), default=0) > LETTERS
-        if seen is None and not long:
+        if visible is None and not long:
             return plain
-        places = range(len(text)) if seen is None else seen.places
+        places = range(len(text)) if visible is None else visible.places
         if long:
             plain, places = plain._cut(places)
         starts = tuple([places[start] for start in plain.starts])
         ends = tuple([places[end - 1] + 1 for end in plain.ends])
         document = object.__new__(cls)
         document._fill(text, plain.words, starts, ends, plain.kinds, language)
-        document.__dict__.update(_visible=plain, _places=places, removed=seen.removed if seen else 0)
+        document.__dict__.update(_visible=plain, _places=places, removed=visible.removed if visible else 0)
         return document
 
     def _cut(self, places: Sequence[int]) -> tuple[Self, list[int]]:
@@ -222,5 +222,5 @@ class Document(Private):
         if len(drawn) != len(self.words):
             raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens, but got "
                              f"{len(drawn)}.")
-        kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
-        return Skeleton(kept, self.gaps, self.language)
+        tokens_kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
+        return Skeleton(tokens_kept, self.gaps, self.language)

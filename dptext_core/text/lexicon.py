@@ -111,9 +111,9 @@ def _wordnet_pairs(read: Callable[[str], Iterable[str]]) -> Iterator[tuple[str, 
             # An adjective may be followed by its position: "dead(p)".
             words = [word.partition("(")[0].replace("_", " ").lower() for word in fields[4 : 4 + 2 * count : 2]]
             synsets[part, fields[0]] = words
-            rest = fields[5 + 2 * count :]
+            fields_left = fields[5 + 2 * count :]
             for i in range(0, 4 * int(fields[4 + 2 * count]), 4):
-                symbol, offset, pos, ends = rest[i : i + 4]
+                symbol, offset, pos, ends = fields_left[i : i + 4]
                 if symbol == "!" and ends != "0000":
                     pointers.append((words[int(ends[:2], 16) - 1], letter[pos], offset, ends[2:]))
     for word, part, offset, end in pointers:
@@ -122,13 +122,13 @@ def _wordnet_pairs(read: Callable[[str], Iterable[str]]) -> Iterator[tuple[str, 
 
 def pairs_both_ways(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
     """Map each word in lower case to its partners, in either order of a pair."""
-    found: dict[str, set[str]] = {}
+    partners: dict[str, set[str]] = {}
     for a, b in pairs:
         a, b = a.lower(), b.lower()
         if a != b:
-            found.setdefault(a, set()).add(b)
-            found.setdefault(b, set()).add(a)
-    return MappingProxyType({word: frozenset(others) for word, others in found.items()})
+            partners.setdefault(a, set()).add(b)
+            partners.setdefault(b, set()).add(a)
+    return MappingProxyType({word: frozenset(others) for word, others in partners.items()})
 
 
 def _nltk_data(name: str) -> Any | None:

@@ -55,9 +55,9 @@ class Finder:
             raise InputError(f"The spaCy pipeline reads {self._nlp.max_length:,} characters at once. Split the text.")
         # Without a zone, spaCy keeps every word that it has read for the life of the process.
         with self._one, self._nlp.memory_zone():
-            found = [(KINDS[e.label_], e.start_char, e.end_char) for e in self._nlp(text).ents if e.label_ in KINDS]
+            entities = [(KINDS[e.label_], e.start_char, e.end_char) for e in self._nlp(text).ents if e.label_ in KINDS]
         small = text == text.lower()
-        for kind, start, end in found:
+        for kind, start, end in entities:
             # Pipelines include words before a name, and flag spans without any name.
             words = re.finditer(r"\S+", text[start:end])
             begin = start if small else next((start + m.start() for m in words if _has_mark(m[0])), end)

@@ -45,15 +45,15 @@ def names_and_numbers(document: Document) -> dict[int, str]:
         In the order of the tokens.
     """
     clues = document.language.clues
-    found: dict[int, str] = {}
+    kinds: dict[int, str] = {}
     for k, (kind, text) in enumerate(zip(document.kinds, document.words, strict=True)):
         if kind not in ("word", "number"):
             continue
         if text.islower() and text.isalpha() and len(text) > 1 and text not in clues.without_capital:
             continue  # most words
         if written_as := _kind(document, clues, k):
-            found[k] = written_as
-    return found
+            kinds[k] = written_as
+    return kinds
 
 
 def plain_form(text: str) -> str:
@@ -69,7 +69,7 @@ def can_begin(document: Document, k: int) -> bool:
 
 
 def is_number_word(word: str, clues: Clues) -> bool:
-    """Return True if a word, as :func:`plain_form` returns it, is a number by itself."""
+    """Return True if a word, as :func:`plain_form` returns it, is a number without its context."""
     return _size(word, clues) == "large"
 
 

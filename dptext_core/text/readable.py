@@ -26,19 +26,20 @@ def readable(
     """
     after = after or (None,) * len(texts)
     deleted = {i for i, text in enumerate(texts) if text == ""}
-    words = zip(skeleton.kept, texts, after, strict=True)
+    words = zip(skeleton.kept_tokens, texts, after, strict=True)
     shown = [word if text is None else text or more or "" for word, text, more in words]
     capitals = _capitals(skeleton, skeleton.starts(deleted))
     written = capitals | _articles(skeleton, shown, capitals)
     tight = skeleton.tight
     if not written:
         return tight, written
-    return replace(tight, kept=tuple([written.get(i, word) for i, word in enumerate(tight.kept)])), written
+    tokens = tuple([written.get(i, word) for i, word in enumerate(tight.kept_tokens)])
+    return replace(tight, kept_tokens=tokens), written
 
 
 def is_free_article(skeleton: Skeleton, i: int) -> bool:
     """Return True if a copied token is an article whose form depends on a word after it."""
-    articles, word = skeleton.language.articles, skeleton.kept[i]
+    articles, word = skeleton.language.articles, skeleton.kept_tokens[i]
     if articles is None or word is None or word.lower() not in articles.forms or not skeleton.gaps[i + 1]:
         return False
     # A capital inside a sentence is that of a letter, as in "vitamin A".
@@ -59,12 +60,12 @@ def _articles(skeleton: Skeleton, shown: Sequence[str | None], capitals: Mapping
 
     capitals: the copied words that have a capital in their places.
     """
-    out, kept, n = {}, skeleton.kept, len(skeleton.kept)
-    for i, word in enumerate(kept):
+    out, tokens, n = {}, skeleton.kept_tokens, len(skeleton.kept_tokens)
+    for i, word in enumerate(tokens):
         if word is None or not is_free_article(skeleton, i):
             continue
         j = next((j for j in range(i + 1, n) if shown[j]), n)
-        if j == n or all(kept[k] is not None for k in range(i + 1, j + 1)):
+        if j == n or all(tokens[k] is not None for k in range(i + 1, j + 1)):
             continue
         following = shown[j] or ""
         if following[0].isalnum():
@@ -80,7 +81,7 @@ def _capitals(skeleton: Skeleton, starts: Sequence[bool]) -> dict[int, str]:
     A word in the middle of a continued line has no capital.
     """
     out = {}
-    for i, word in enumerate(skeleton.kept):
+    for i, word in enumerate(skeleton.kept_tokens):
         if word is None or not (word.isalpha() and word.islower()):
             continue
         begins = starts[i] and (i == 0 or not NEWLINE.search(skeleton.gaps[i]))

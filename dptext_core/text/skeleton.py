@@ -65,28 +65,28 @@ class SplicedText(Private):
 class Skeleton(Private):
     """The unchanged parts of a text.
 
-    kept: each unchanged token, None for a hole. gaps: the blanks before each token, and those after the last. language:
-    decides where sentences end.
+    kept_tokens: each unchanged token, None for a hole. gaps: the blanks before each token, and those after the last.
+    language: decides where sentences end.
     """
 
-    kept: tuple[str | None, ...]
+    kept_tokens: tuple[str | None, ...]
     gaps: tuple[str, ...]
     language: Language = field(default=ENGLISH, compare=False)
 
     def __post_init__(self) -> None:
-        if len(self.gaps) != len(self.kept) + 1:
-            raise InputError(f"A skeleton of {len(self.kept)} tokens has {len(self.kept) + 1} gaps.")
+        if len(self.gaps) != len(self.kept_tokens) + 1:
+            raise InputError(f"A skeleton of {len(self.kept_tokens)} tokens has {len(self.kept_tokens) + 1} gaps.")
 
     def __repr__(self) -> str:
-        return f"Skeleton({len(self.kept)} tokens, {self.kept.count(None)} holes)"
+        return f"Skeleton({len(self.kept_tokens)} tokens, {self.kept_tokens.count(None)} holes)"
 
     @cached_property
     def begins(self) -> tuple[bool, ...]:
         """Return, for each token, whether it is the first word of a sentence or a line; a hole counts as a word."""
-        out = [False] * len(self.kept)
+        out = [False] * len(self.kept_tokens)
         starting, ended = True, False
         enders = self.language.enders
-        for i, (text, gap) in enumerate(zip(self.kept, self.gaps, strict=False)):
+        for i, (text, gap) in enumerate(zip(self.kept_tokens, self.gaps, strict=False)):
             if gap:
                 starting = starting or ended or (gap != " " and NEWLINE.search(gap) is not None)
                 ended = False
@@ -123,11 +123,11 @@ class Skeleton(Private):
         space separates a hole from another hole, and from a copied token that begins or ends with a letter, whatever
         word fills it. Raises InputError if words and positions do not match.
         """
-        kept, n = self.kept, len(self.kept)
+        tokens, n = self.kept_tokens, len(self.kept_tokens)
         if len(texts) != n:
             raise InputError(f"Rendering needs one Edit for each of the {n} tokens, but got {len(texts)}.")
-        words: list[Any] = [word if text is None else text for word, text in zip(kept, texts, strict=True)]
-        if None in words or kept.count(None) + texts.count(None) != n:
+        words: list[Any] = [word if text is None else text for word, text in zip(tokens, texts, strict=True)]
+        if None in words or tokens.count(None) + texts.count(None) != n:
             raise InputError("Rendering needs a word for each hole, and none for a copied token.")
         inserts = any(after)
         gaps = self._gaps(texts, after or (None,) * n) if inserts or "" in texts else self._spaced
@@ -147,14 +147,14 @@ class Skeleton(Private):
     def tight(self) -> Skeleton:
         """Return the skeleton without blanks that the language forbids next to its marks, as in ``well .``."""
         before, after = self.language.tight_before, self.language.tight_after
-        gaps, kept = list(self.gaps), self.kept
-        for i in range(1, len(kept)):
-            mark, last = kept[i], kept[i - 1]
+        gaps, tokens = list(self.gaps), self.kept_tokens
+        for i in range(1, len(tokens)):
+            mark, last = tokens[i], tokens[i - 1]
             if gaps[i] != " ":
                 continue
             clitic = mark is not None and mark[-1].isalpha()
             # A mark directly followed by another is a mark of its own, as in ":)". A sampled word takes no "n't".
-            ends = clitic or bool(self.gaps[i + 1]) or i + 1 == len(kept)
+            ends = clitic or bool(self.gaps[i + 1]) or i + 1 == len(tokens)
             if last in after or (mark in before and ends and not (last is None and mark == "n't")):
                 gaps[i] = ""
         return self if gaps == list(self.gaps) else replace(self, gaps=tuple(gaps))
@@ -162,10 +162,10 @@ class Skeleton(Private):
     @cached_property
     def _spaced(self) -> tuple[str, ...]:
         """Return the text before each token, and after the last, if one word fills every hole."""
-        gaps, n = list(self.gaps), len(self.kept)
+        gaps, n = list(self.gaps), len(self.kept_tokens)
         for i in [i for i, gap in enumerate(gaps) if not gap and 0 < i < n]:
-            left, right = self.kept[i - 1], self.kept[i]
-            if (left is None or right is None) and _ends_as_word(left) and _begins_as_word(right):
+            before, right = self.kept_tokens[i - 1], self.kept_tokens[i]
+            if (before is None or right is None) and _ends_as_word(before) and _begins_as_word(right):
                 gaps[i] = " "
         return tuple(gaps)
 
@@ -184,13 +184,13 @@ class Skeleton(Private):
                 return
             lone = not last or last.isspace()
             last, as_word, edited = text[-1], word, drawn
-            if rest := text.rstrip(" \t"):
-                line_start = NEWLINE.match(rest[-1]) is not None
+            if trimmed := text.rstrip(" \t"):
+                line_start = NEWLINE.match(trimmed[-1]) is not None
 
         def opened() -> bool:
             return (lone if last in "\"'" else unicodedata.category(last) in ("Ps", "Pi")) if last else False
 
-        for i, (kept, text, added) in enumerate(zip(self.kept, texts, after, strict=True)):
+        for i, (token, text, added) in enumerate(zip(self.kept_tokens, texts, after, strict=True)):
             gap = self.gaps[i].lstrip(" \t") if drop_blanks else self.gaps[i]
             drop_blanks = False
             if text == "" and not added:
@@ -202,12 +202,12 @@ class Skeleton(Private):
                 edited = True
                 continue
             write(gap)
-            drawn = kept is None
-            if (drawn or edited) and as_word and _begins_as_word(kept):
+            drawn = token is None
+            if (drawn or edited) and as_word and _begins_as_word(token):
                 gap = " "
                 write(gap)
             out.append(gap)
-            write("x" if kept is None else kept, _ends_as_word(kept), drawn)
+            write("x" if token is None else token, _ends_as_word(token), drawn)
             if added:
                 write("x", True, True)
         tail = self.gaps[-1]
@@ -240,16 +240,16 @@ def wordish(char: str) -> bool:
 _MODIFIERS = ("Mn", "Mc", "Me", "Cf")
 
 
-def _begins_as_word(kept: str | None) -> bool:
+def _begins_as_word(token: str | None) -> bool:
     """Return True if a word before it would run into it. A hole counts as a word, whatever fills it."""
-    return kept is None or wordish(kept[0])
+    return token is None or wordish(token[0])
 
 
-def _ends_as_word(kept: str | None) -> bool:
+def _ends_as_word(token: str | None) -> bool:
     """Return True if a word after it would run into it. An emoji with the mark after it is not a word."""
-    if kept is None:
+    if token is None:
         return True
-    for char in reversed(kept):
+    for char in reversed(token):
         if unicodedata.category(char) not in _MODIFIERS:
             return char.isalnum()
     return True

@@ -163,10 +163,10 @@ def _general_spans(
 def _hide_address(match: re.Match[str]) -> str:
     """Return the same number of letters, so that an address remains one token and offsets are unchanged."""
     address = match.group()
-    kept = address.rstrip(_ADDRESS_TAIL)
-    if address[len(kept) :].startswith(")") and "(" in kept:
-        kept += ")"
-    return "x" * len(kept) + address[len(kept) :]
+    address_part = address.rstrip(_ADDRESS_TAIL)
+    if address[len(address_part) :].startswith(")") and "(" in address_part:
+        address_part += ")"
+    return "x" * len(address_part) + address[len(address_part) :]
 
 
 def _tokenizer_spans(sentence: str, language: Language) -> list[tuple[int, int]] | None:

@@ -139,14 +139,14 @@ def to_visible(text: str) -> VisibleText | None:
 
 def visible_text(text: str) -> str:
     """Return the visible form of a text."""
-    seen = to_visible(text)
-    return text if seen is None else seen.text
+    visible = to_visible(text)
+    return text if visible is None else visible.text
 
 
 def count_removed(text: Any) -> int:
     """Return the number of invisible characters in a text; 0 for a value that is not a text."""
-    seen = to_visible(text) if isinstance(text, str) else None
-    return 0 if seen is None else seen.removed
+    visible = to_visible(text) if isinstance(text, str) else None
+    return 0 if visible is None else visible.removed
 
 
 def removed_note(removed: int) -> str:
@@ -176,7 +176,7 @@ def _without_blanks(text: str, places: Sequence[int]) -> tuple[str, Sequence[int
     end, at = len(text.rstrip()), 0
     if not any(blanks in text for blanks in ("\t", "  ", " \n")):
         return text[:end], places[:end]
-    kept, where = list[str](), list[int]()
+    characters, where = list[str](), list[int]()
     for run in _RUN.finditer(text, 0, end):
         stay = list(range(*run.span()))
         if text[run.end()] == "\n":
@@ -186,12 +186,12 @@ def _without_blanks(text: str, places: Sequence[int]) -> tuple[str, Sequence[int
         elif run.start() and text[run.start() - 1] != "\n":
             stay = stay[:1]
         if len(stay) < len(run.group()):
-            kept += text[at : run.start()], "".join([text[i] for i in stay])
+            characters += text[at : run.start()], "".join([text[i] for i in stay])
             where += [*places[at : run.start()], *(places[i] for i in stay)]
             at = run.end()
     if not at:
         return text[:end], places[:end]
-    return "".join((*kept, text[at:end])), [*where, *places[at:end]]
+    return "".join((*characters, text[at:end])), [*where, *places[at:end]]
 
 
 def _form(char: str) -> str | None:

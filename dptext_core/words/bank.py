@@ -340,6 +340,6 @@ def write_bank(
         for start in range(0, len(codes), _BLOCK):
             file.write(packer.compress(codes[start : start + _BLOCK].tobytes()))
         file.write(packer.flush())
-    made = BankAbout(**about, sentences=len(sentences), sha256=bank_sha256(folder))
-    (folder / ABOUT).write_text(json.dumps(asdict(made), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return made
+    about_bank = BankAbout(**about, sentences=len(sentences), sha256=bank_sha256(folder))
+    (folder / ABOUT).write_text(json.dumps(asdict(about_bank), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return about_bank

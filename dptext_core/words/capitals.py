@@ -22,6 +22,6 @@ def public_form(word: str) -> str:
 def public_forms() -> dict[str, str]:
     """Return the words in lower case whose most frequent form has capitals, each with that form."""
     words = read_pieces()
-    with np.load(assets_folder() / "words" / "capitals.npz", allow_pickle=False) as found:
-        title, upper = ([words[i] for i in found[name].tolist()] for name in ("title", "upper"))
+    with np.load(assets_folder() / "words" / "capitals.npz", allow_pickle=False) as data:
+        title, upper = ([words[i] for i in data[name].tolist()] for name in ("title", "upper"))
     return {w: w.capitalize() for w in title} | {w: w.upper() for w in upper}

@@ -95,16 +95,16 @@ def title(name: str | Path) -> str:
 
 def available_files() -> list[tuple[str, str, str]]:
     """Return name, title and origin of the spaces of this kind on this machine."""
-    found = []
+    files_found = []
     with contextlib.suppress(ModelUnavailable):
         _glove()
-        found.append((GLOVE, title(GLOVE), f"the installed package {_GLOVE_PACKAGE}"))
+        files_found.append((GLOVE, title(GLOVE), f"the installed package {_GLOVE_PACKAGE}"))
     base = _gensim_base()
     folders = sorted(p.name for p in base.iterdir() if _GENSIM_NAME.fullmatch(p.name)) if base.is_dir() else []
     for name in folders:
         if (base / name / f"{name}.gz").is_file():
-            found.append((name, title(name), "gensim's data folder"))
-    return found
+            files_found.append((name, title(name), "gensim's data folder"))
+    return files_found
 
 
 def _glove() -> Path:
@@ -274,22 +274,22 @@ def _is_row(line: bytes) -> bool:
 
 def _count_rows(path: Path, axes: int, rows: int | None, limit: int) -> int:
     """Count the lines to read. Raises InputError if one of them has too few or too many numbers."""
-    seen = 0
+    rows_read = 0
     with _open(path) as file:
         if rows is not None:
             file.readline()
-        for seen, line in enumerate(itertools.islice(file, limit), start=1):
+        for rows_read, line in enumerate(itertools.islice(file, limit), start=1):
             blanks = line.rstrip().count(b" ")
             if blanks != axes:
-                number = seen + (rows is not None)
+                number = rows_read + (rows is not None)
                 raise InputError(
                     f"Line {number} has {blanks} numbers after its word, but the first line has {axes}. The file is "
                     "damaged, truncated, or has spaces inside words. Download it again, or save it as .npz."
                 )
-    if rows is not None and seen != min(rows, limit):
-        raise InputError(f"The file says that it has {rows} words, but has {seen}: it is damaged or truncated. "
+    if rows is not None and rows_read != min(rows, limit):
+        raise InputError(f"The file says that it has {rows} words, but has {rows_read}: it is damaged or truncated. "
                          "Download it again.")
-    return seen
+    return rows_read
 
 
 def _text_rows(path: Path, axes: int, rows: int | None, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
@@ -330,14 +330,14 @@ def _gensim_reads(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.flo
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        found = KeyedVectors.load_word2vec_format(str(path), binary=True, limit=limit, unicode_errors="strict")
+        vectors = KeyedVectors.load_word2vec_format(str(path), binary=True, limit=limit, unicode_errors="strict")
     except UnicodeDecodeError as error:
         raise _no_utf8() from error
     finally:
         logger.setLevel(level)
     # If words are repeated, gensim leaves empty rows at the end.
-    size = len(found.key_to_index)
-    return found.index_to_key[:size], found.vectors[:size]
+    size = len(vectors.key_to_index)
+    return vectors.index_to_key[:size], vectors.vectors[:size]
 
 
 def _numberbatch(

@@ -188,10 +188,10 @@ def user_list(space: str, start_seed: int, task: Task = UNWATCHED, language: Lan
         task.check()
     try:
         if key not in _built or _built[key][0] != file:
-            found = word_space(space, language=language)
-            start = int(np.random.default_rng(start_seed).integers(len(found)))
-            order = build_list(found.vectors, start, task)
-            words = WordList(f"{space}@{start_seed}", space, tuple(found.words[i] for i in order))
+            full_space = word_space(space, language=language)
+            start = int(np.random.default_rng(start_seed).integers(len(full_space)))
+            order = build_list(full_space.vectors, start, task)
+            words = WordList(f"{space}@{start_seed}", space, tuple(full_space.words[i] for i in order))
             _built[key] = file, words
         return _built[key][1]
     finally:
@@ -252,21 +252,21 @@ def build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArr
         task.check()
         task.report(done, 2 * n)
 
-    left = _RemainingRows(points)
-    left.find_neighbours(report)
+    remaining = _RemainingRows(points)
+    remaining.find_neighbours(report)
     report(n)
     order = np.empty(n, dtype=np.int64)
     order[0] = start
-    left.take(start)
+    remaining.take(start)
     for i in range(1, n):
         if i % 256 == 0:
             report(n + i)
-        if left.searched * _SEARCH_COST > len(left.rows):
-            left.find_neighbours(lambda _: task.check())
-        order[i] = left.nearest(int(order[i - 1]))
-        left.take(int(order[i]))
+        if remaining.searched * _SEARCH_COST > len(remaining.rows):
+            remaining.find_neighbours(lambda _: task.check())
+        order[i] = remaining.nearest(int(order[i - 1]))
+        remaining.take(int(order[i]))
     report(2 * n)
-    return order, left.searches
+    return order, remaining.searches
 
 
 class _RemainingRows:
@@ -337,9 +337,9 @@ class _RemainingRows:
         free = self.free[near]
         if free.any():
             bounds = self.bounds[row]
-            found, distance = self._exact(row, near[free], bounds[free])
+            index, distance = self._exact(row, near[free], bounds[free])
             if (distance / self.scale) ** 2 < float(bounds[-1]) - _TINY:
-                return found
+                return index
         return self._search(row)
 
     def _search(self, row: int) -> int:

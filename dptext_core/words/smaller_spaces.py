@@ -54,16 +54,16 @@ def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
             raise Busy(
                 "This server has no memory for another blocklist. Empty the list, or try again in a few minutes."
             )
-    made = _made_without(space, places)
-    _smaller.add(made)
-    return made
+    reduced = _made_without(space, places)
+    _smaller.add(reduced)
+    return reduced
 
 
 def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
-    kept = np.delete(np.arange(len(space)), places)
-    words = tuple(space.words[i] for i in kept.tolist())
-    counts = None if space.counts is None else space.counts[kept]
-    codes = None if space.codes is None else space.codes[kept]
-    whole = (space, places) if space.name in SPACES else None  # a user's space is not dropped for one that is smaller
-    vectors: Any = space.vectors[kept] if space.step is None else None
-    return WordSpace(space.name, space.title, words, vectors, counts, None, codes, space.bounds, whole, step=space.step)
+    remaining = np.delete(np.arange(len(space)), places)
+    words = tuple(space.words[i] for i in remaining.tolist())
+    counts = None if space.counts is None else space.counts[remaining]
+    codes = None if space.codes is None else space.codes[remaining]
+    base = (space, places) if space.name in SPACES else None  # a user's space is not dropped for one that is smaller
+    vectors: Any = space.vectors[remaining] if space.step is None else None
+    return WordSpace(space.name, space.title, words, vectors, counts, None, codes, space.bounds, base, step=space.step)

@@ -92,9 +92,9 @@ class WordSpace:
 
     def __post_init__(self) -> None:
         words = tuple(self.words)
-        made = self.vectors is None
+        is_lazy = self.vectors is None
         vectors: NDArray[Any]
-        if made:
+        if is_lazy:
             assert self.codes is not None and self.step is not None
             vectors = self.codes
         else:
@@ -105,7 +105,7 @@ class WordSpace:
         if not np.all(np.isfinite(vectors)) or not np.all(np.any(vectors, axis=1)):
             raise InputError("A word space needs finite vectors that are not zero.")
         object.__setattr__(self, "words", words)
-        if made:
+        if is_lazy:
             del self.__dict__["vectors"]  # _all_vectors computes them
         else:
             vectors.setflags(write=False)
@@ -249,10 +249,10 @@ class WordSpace:
                 limits += _ROUGHLY
             for i, (place, row, limit) in enumerate(zip(block, keys, limits, strict=True), start):
                 near = np.flatnonzero(row <= limit)
-                found = row[near] if exact else sign * self._values(place[None], metric, None, near)[0]
-                found[near == place] = -np.inf
-                order = np.argsort(found, kind="stable")[:k]
-                chosen[i], values[i] = near[order], found[order]
+                columns = row[near] if exact else sign * self._values(place[None], metric, None, near)[0]
+                columns[near == place] = -np.inf
+                order = np.argsort(columns, kind="stable")[:k]
+                chosen[i], values[i] = near[order], columns[order]
         values[:, 0] = 0.0 if metric == "euclidean" else -1.0
         return chosen, values if metric == "euclidean" else -values
 
@@ -270,14 +270,14 @@ class WordSpace:
         middle, squares = self._centre
         step = max(1, _BLOCK // len(self))
         least, most, farthest = np.inf, -np.inf, (0, 1)
-        left, right, scale, slack = self._rough(middle, squares)
+        left_factors, right, scale, slack = self._rough(middle, squares)
         for start in range(0, len(self), step):
             end = min(start + step, len(self))
             block = None
             for first in (start, *range(end, len(self), _ROUGH)):
                 last = end if first == start else first + _ROUGH
                 if first > start:
-                    rough = left[start:end] @ right[first:last].T
+                    rough = left_factors[start:end] @ right[first:last].T
                     error = slack[start:end].max() + slack[first:last].max()
                     # Entries that are not numbers are checked too.
                     if scale * (rough.min() - error) >= least**2 and scale * (rough.max() + error) <= most:
@@ -286,21 +286,21 @@ class WordSpace:
                     block = self.vectors_at(slice(start, end)).astype(np.float64) - middle
                 others = self.vectors_at(slice(first, last)).astype(np.float64) - middle
                 total = squares[start:end, None] + squares[first:last]
-                found = total - 2.0 * (block @ others.T)
+                squared = total - 2.0 * (block @ others.T)
                 total *= self._rounding
-                low = found - total  # a lower bound of the square
+                low = squared - total  # a lower bound of the square
                 if first == start:
                     # A pair counts once, and a word is not paired with itself.
-                    seen = np.tri(end - start, dtype=bool)
-                    low[seen], found[seen] = np.inf, -np.inf
+                    lower = np.tri(end - start, dtype=bool)
+                    low[lower], squared[lower] = np.inf, -np.inf
                 a, b = np.unravel_index(low.argmin(), low.shape)
                 if low[a, b] < least**2:
                     least = min(least, float(self._exact(start + a, first + b)[0]))
                     rivals = np.nonzero(low < least**2)
                     least = min(least, float(self._exact(start + rivals[0], first + rivals[1]).min(initial=np.inf)))
-                a, b = np.unravel_index(found.argmax(), found.shape)
-                if found[a, b] > most:
-                    most, farthest = found[a, b], (start + int(a), first + int(b))
+                a, b = np.unravel_index(squared.argmax(), squared.shape)
+                if squared[a, b] > most:
+                    most, farthest = squared[a, b], (start + int(a), first + int(b))
         return least, float(self._exact(*farthest)[0])
 
     def _rough(
@@ -410,21 +410,21 @@ class WordSpace:
         if metric == "euclidean":
             middle, all_squares = self._centre
         centred = not isinstance(middle, float)
-        queries, own = self.vectors_at(places).astype(np.float64) - middle, all_squares[places, None]
+        queries, own_squares = self.vectors_at(places).astype(np.float64) - middle, all_squares[places, None]
         values = np.empty((len(places), len(self)))
         for first, block in self._blocks():
             squares = all_squares[first : first + len(block)]
             product = _product(queries, block - middle if centred else block, device)
             if metric == "cosine":
-                found = np.clip(product / np.sqrt(own * squares), -1.0, 1.0)
+                cosines = np.clip(product / np.sqrt(own_squares * squares), -1.0, 1.0)
             else:
-                total = own + squares
-                found = total - 2.0 * product
-                near = np.nonzero(found < _DIGITS * self._rounding * total) if self._may_cancel else None
-                np.sqrt(np.maximum(0.0, found, out=found), out=found)
+                total = own_squares + squares
+                cosines = total - 2.0 * product
+                near = np.nonzero(cosines < _DIGITS * self._rounding * total) if self._may_cancel else None
+                np.sqrt(np.maximum(0.0, cosines, out=cosines), out=cosines)
                 if near is not None:
-                    found[near] = self._exact(places[near[0]], first + near[1])
-            values[:, first : first + len(block)] = found
+                    cosines[near] = self._exact(places[near[0]], first + near[1])
+            values[:, first : first + len(block)] = cosines
         return values if columns is None else values[:, columns]
 
     def _rough_keys(self, places: NDArray[np.int64]) -> NDArray[np.float32]:

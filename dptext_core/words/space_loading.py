@@ -55,7 +55,7 @@ class UsableSpace(NamedTuple):
 def word_spaces() -> list[UsableSpace]:
     """List the word spaces of this machine: the bundled ones, glove-840b if installed, and gensim-data's on disk."""
     bundled = [UsableSpace(name, title, "bundled") for name, title in SPACES.items()]
-    return bundled + [UsableSpace(*found) for found in files.available_files()]
+    return bundled + [UsableSpace(*space) for space in files.available_files()]
 
 
 def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:
@@ -105,12 +105,12 @@ def space_file(name: str | Path) -> tuple[Path, int, int] | None:
         return None
     path = files.locate(name)
     if path is None:
-        names = ", ".join(found.name for found in word_spaces())
+        names = ", ".join(space.name for space in word_spaces())
         raise ConfigError(
             f"Unknown word space {shorten_repr(str(name))}: use one of {names}, or the path of a vectors file."
         )
-    seen = os.stat(path)
-    return path, seen.st_mtime_ns, seen.st_size
+    stat = os.stat(path)
+    return path, stat.st_mtime_ns, stat.st_size
 
 
 @cache
@@ -146,8 +146,8 @@ def _load(name: str) -> WordSpace:
             codes = codes[order]
         else:
             (bits,) = _arrays(name, digest, "kept")
-            kept = np.unpackbits(bits, count=len(order)).astype(bool)[order]
-            order, counts = order[kept], counts[kept]
+            present = np.unpackbits(bits, count=len(order)).astype(bool)[order]
+            order, counts = order[present], counts[present]
         step = float(step)
     words = tuple(vocabulary[i] for i in order)
     known = float(delta[0]), float(delta[1])

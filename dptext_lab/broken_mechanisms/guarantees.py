@@ -118,7 +118,7 @@ class TinyMetric(TinyResponse):
 
     @cached_property
     def points(self) -> np.ndarray:
-        """float64 (V, 4)"""
+        """Return the coordinates of all words, float64 (V, 4)."""
         from dptext_core.words import word_space
 
         space = word_space(self.config.space)
@@ -146,8 +146,8 @@ class TinyMetric(TinyResponse):
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         nearest = np.where(np.eye(len(self.table), dtype=bool), np.inf, self.table).min(axis=1)
-        own = {"near": float(np.median(nearest)), "largest": float(self.table.max())}
-        return super().guarantee_fields(epsilon) | {"metric": "Manhattan distance of four numbers"} | own
+        distances = {"near": float(np.median(nearest)), "largest": float(self.table.max())}
+        return super().guarantee_fields(epsilon) | {"metric": "Manhattan distance of four numbers"} | distances
 
 
 # --- totals

@@ -47,11 +47,11 @@ class PreparedAtCusText(CusText):
         return prepared
 
     def _draw_texts(self, texts: Sequence[WordPrepared], *arguments: Any, **more: Any) -> list[str]:
-        known, epsilons, streams, draws, *rest = arguments
+        known, epsilons, streams, draws, *others = arguments
         at = [texts[owner].__dict__["epsilon"] for owner in draws.owners.tolist()]
         if not any(isinstance(one, tuple) for one in at):
             draws = replace(draws, epsilons=np.array(at, np.float64))
-        return super()._draw_texts(texts, known, epsilons, streams, draws, *rest, **more)
+        return super()._draw_texts(texts, known, epsilons, streams, draws, *others, **more)
 
 
 @fault(
@@ -262,8 +262,8 @@ class _TracePolish(RewriteResult):
     """A result whose clean-up reads its trace."""
 
     def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
-        own = self.trace.prepared.document.words  # type: ignore[attr-defined]
-        return PolishedResult(self, f"{self.text} {own[0] if own else ''}".strip(), tuple(self.releases), 1, ())
+        words = self.trace.prepared.document.words  # type: ignore[attr-defined]
+        return PolishedResult(self, f"{self.text} {words[0] if words else ''}".strip(), tuple(self.releases), 1, ())
 
 
 def _as(cls: type[RewriteResult], result: RewriteResult) -> RewriteResult:

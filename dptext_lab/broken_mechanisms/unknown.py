@@ -172,8 +172,8 @@ class PseudonymSanText(SanText):
         unknown: NoiseStream,
         guarantee: Guarantee,
     ) -> RewriteResult:
-        own = _ByWord(prepared.document.words)
-        return super()._result(prepared, epsilons, drawn, stream, own, guarantee)
+        noise = _ByWord(prepared.document.words)
+        return super()._result(prepared, epsilons, drawn, stream, noise, guarantee)
 
 
 UNKNOWN = faults_of(__name__)

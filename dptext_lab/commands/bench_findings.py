@@ -17,10 +17,10 @@ from ..runner.options import parser
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench findings``."""
     args = parser("findings", __doc__, "out").parse_args(argv)
-    whole = results.bundled()
-    found = [] if whole is None else findings(whole.rows, whole.gates)
-    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in found]
+    summary = results.bundled()
+    claims = [] if summary is None else findings(summary.rows, summary.gates)
+    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in claims]
     print(markdown(("paper", "claim", "verdict", "effect"), rows))
-    print(", ".join(f"{n} {verdict}" for verdict, n in Counter(f.verdict for f in found).most_common()))
-    MEASUREMENT.write(args.out, found, MEASUREMENT.about(sources=sources()))
+    print(", ".join(f"{n} {verdict}" for verdict, n in Counter(f.verdict for f in claims).most_common()))
+    MEASUREMENT.write(args.out, claims, MEASUREMENT.about(sources=sources()))
     return 0

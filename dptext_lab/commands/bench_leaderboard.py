@@ -81,8 +81,8 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.privacy == belief.METRIC:
         rows = at_equal_belief()
     else:
-        own = (attacker_rows.with_attackers(store.read(path)) for path in args.rows or ())
-        rows = Rows((*own, *bundled_summaries()))
+        stores = (attacker_rows.with_attackers(store.read(path)) for path in args.rows or ())
+        rows = Rows((*stores, *bundled_summaries()))
     ranking = _ranking(args, rows)
     name = title(args.set)
     for missing in rows.unknown(args.set):

@@ -1,12 +1,13 @@
-"""What a reader learns about an identifying word and about another word, under each way to anonymise the same texts.
+"""The certainty of a reader about an identifying word and another word, for several anonymisers of the same texts.
 
-Redaction, surrogates, mechanisms, and mechanisms that replace identifying words by surrogates first. Each text has an
-identifying word (one that the rules flag; in the notes, one that is marked) and another content word. Each word has 7
-public alternatives of its kind, the same for all anonymisers. The certainty is the expected success of the optimal
-reader. The meaning preserved is the cosine between the text and its rewrites, over five seeds.
+The anonymisers are redaction, surrogates, mechanisms, and mechanisms that first replace identifying words by
+surrogates. Each text has an identifying word (one that the rules flag; in the notes, one that is marked) and another
+content word. Each word has 7 public alternatives of its kind, the same for all anonymisers. The certainty is the
+expected success of the optimal reader. The meaning preserved is the cosine between the text and its rewrites, over five
+seeds.
 
-Lines are appended to a file, one for each text, so that a run that was stopped continues. With ``--attackers`` a second
-file has what attackers on single words recover of the words that are replaced, in the texts of the first one.
+Lines are appended to a file, one per text, so that a stopped run continues. With ``--attackers``, a second file has the
+share of replaced words that attackers on single words recover, in the texts of the first file.
 
     python -m dptext_core bench anonymisers --data DIR --notes tests/detectors/notes.txt --stopwords FILE \
         --lines anonymisers.jsonl [--attackers attackers.jsonl]
@@ -63,15 +64,16 @@ from .blocks import append_blocks, read_lines
 
 SETS = ("sst2", "reviews", "notes")
 TEXTS, SEEDS = 100, (1, 2, 3, 4, 5)
-#: Of these, how many rewrites of a text the word attackers read.
+#: How many of these rewrites the word attackers read.
 ATTACKED = 2
-#: Where a word is marked that the detector does not flag, the list of its alternatives.
+#: The list of alternatives for a marked word that the detector does not flag.
 _LISTS = {"name": "first name", "place": "place", "date": "month", "number": "number word"}
 
 
 @dataclass(frozen=True)
 class Anonymiser:
-    """A mechanism and its ε. releases: sampled where a certainty is estimated. Texts differ more than estimates err."""
+    """A mechanism and its ε. releases: number of samples for an estimated certainty, whose error is below the spread
+    over texts."""
 
     mechanism: str
     epsilons: tuple[float, ...] = ()
@@ -80,7 +82,7 @@ class Anonymiser:
 
     @property
     def name(self) -> str:
-        """The name of its lines."""
+        """Return the name of its lines."""
         return f"{self.mechanism}+surrogates" if self.surrogates else self.mechanism
 
     def make(self, options: Mapping[str, Any]) -> Mechanism:
@@ -110,7 +112,7 @@ ANONYMISERS = {
 
 @dataclass(frozen=True)
 class AskedText:
-    """A text and its two questions. number: its place in the order of the data set. asked: of each fact, the word and
+    """A text and its two questions. number: its index in the order of the data set. asked: for each fact, the word and
     its alternatives."""
 
     number: int
@@ -121,10 +123,10 @@ class AskedText:
 def asked_texts(texts: Iterable[MarkedText], n: int, planner: Mechanism) -> list[AskedText]:
     """Return the first n texts that have an identifying word and another content word, each with alternatives.
 
-    The marked spans identify somebody; in a text that is not marked as complete, what the rules flag. planner: cuts a
-    text into words and knows their ranks.
+    The marked spans are identifying; in a text whose marks are incomplete, the spans that the rules flag are. planner:
+    splits a text into words and has their ranks.
     """
-    found: list[AskedText] = []
+    asked_list: list[AskedText] = []
     for marked in texts:
         document = Document.parse(marked.text, planner.language)
         lists = _identifying(marked, document)
@@ -132,14 +134,14 @@ def asked_texts(texts: Iterable[MarkedText], n: int, planner: Mechanism) -> list
         hidden = {document.words[token].casefold() for token in lists}
         other = next((x for word in content_words(planner, marked.text) if (x := _near(word, hidden, planner))), None)
         if identifying and other:
-            found.append(AskedText(len(found), marked.text, {IDENTIFYING: identifying, OTHER: other}))
-        if len(found) == n:
+            asked_list.append(AskedText(len(asked_list), marked.text, {IDENTIFYING: identifying, OTHER: other}))
+        if len(asked_list) == n:
             break
-    return found
+    return asked_list
 
 
 def _identifying(marked: MarkedText, document: Document) -> dict[int, str]:
-    """Return the list of alternatives for each token that identifies somebody."""
+    """Return the list of alternatives for each identifying token."""
     flagged = {flag.token: flag.form for flag in flag_tokens(document, "rules")}
     if not marked.complete:
         return flagged
@@ -152,8 +154,8 @@ def _identifying(marked: MarkedText, document: Document) -> dict[int, str]:
 
 
 def _listed(document: Document, token: int, form: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return an identifying word and its alternatives, in an order that a public hash decides. None where there are too
-    few, or where the word stands in several places."""
+    """Return an identifying word and its alternatives, in an order from a public hash. None if there are too few, or if
+    the word occurs several times."""
     word = document.words[token]
     if not form or [w.casefold() for w in document.words].count(word.casefold()) > 1:
         return None
@@ -166,7 +168,7 @@ def _listed(document: Document, token: int, form: str) -> tuple[str, tuple[str, 
 
 
 def _near(word: str, hidden: set[str], planner: Mechanism) -> tuple[str, tuple[str, ...]] | None:
-    """Return another word and its alternatives; None where it identifies somebody or there are too few."""
+    """Return another word and its alternatives; None if it is identifying or there are too few."""
     try:
         others = suggest_alternatives(word, planner, ALTERNATIVES - 1) if word not in hidden else []
     except InputError:
@@ -175,7 +177,7 @@ def _near(word: str, hidden: set[str], planner: Mechanism) -> tuple[str, tuple[s
 
 
 def texts_of(name: str, args: argparse.Namespace) -> list[MarkedText]:
-    """Return the texts of a data set in an order that depends on their numbers alone; the notes as they stand."""
+    """Return the texts of a data set in an order that depends on their numbers alone; the notes in file order."""
     if name == "notes":
         if args.notes is None:
             raise ConfigError("Name the file of marked notes with --notes FILE.")
@@ -221,7 +223,7 @@ def measure_block(
 def attack_block(
     anonymiser: Anonymiser, m: Mechanism, data: str, texts: Sequence[AskedText]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the line of each text: at every ε how many replaced words are guessed, and how many each attacker names."""
+    """Yield the line of each text: the number of replaced words at every ε, and how many each attacker recovers."""
     for t in texts:
         words, right = list[int](), dict[str, list[int]]()
         for epsilon in anonymiser.epsilons or (m.config.epsilon,):
@@ -229,18 +231,17 @@ def attack_block(
             prepared, hits = variant.prepare(t.text), dict[str, list[bool]]()
             for seed in SEEDS[:ATTACKED]:
                 result = variant.rewrite(prepared, stream=NoiseStream(seed).at(data, t.number))
-                for attacker, found in best.guesses(variant, result)[0].items():
-                    hits.setdefault(attacker, []).extend(found)
+                for attacker, outcomes in best.guesses(variant, result)[0].items():
+                    hits.setdefault(attacker, []).extend(outcomes)
             words.append(max(map(len, hits.values())))
-            for attacker, found in hits.items():
-                right.setdefault(attacker, []).append(sum(found))
+            for attacker, outcomes in hits.items():
+                right.setdefault(attacker, []).append(sum(outcomes))
         yield {"name": anonymiser.name, "data": data, "text": t.number, "words": words, "right": right}
 
 
 def recovered(lines: Sequence[Mapping[str, Any] | None], k: int) -> dict[str, Any]:
-    """Return the columns of a row on the strongest attacker, from the lines of its texts and the place of its ε.
-
-    Empty where a text has no line, or no word was replaced.
+    """Return the columns of a row on the strongest attacker, from the lines of its texts and the index of its ε. Empty
+    if a text has no line, or no word was replaced.
     """
     some = [line for line in lines if line and line["words"][k]]
     if None in lines or not some:
@@ -255,20 +256,19 @@ def recovered(lines: Sequence[Mapping[str, Any] | None], k: int) -> dict[str, An
 
 
 def rows_of(lines: Iterable[Mapping[str, Any]], attacked: Iterable[Mapping[str, Any]] = ()) -> list[AnonymiserRow]:
-    """Return a row for each anonymiser, data set and ε, of the first texts that all anonymisers of the set have.
-
-    attacked: the lines of attackers. A row has what they find where each of its texts has such a line.
+    """Return a row for each anonymiser, data set and ε, over the first texts that all anonymisers of the set have.
+    attacked: the lines of attackers. A row has their results if each of its texts has such a line.
     """
-    found = {(line["name"], line["data"], line["text"]): line for line in attacked}
+    attacks = {(line["name"], line["data"], line["text"]): line for line in attacked}
     groups: dict[str, dict[str, dict[int, Mapping[str, Any]]]] = {}
     for line in lines:
         groups.setdefault(line["data"], {}).setdefault(line["name"], {})[line["text"]] = line
     rows = []
     for data, by_name in groups.items():
-        n = min(next(i for i in range(len(own) + 1) if i not in own) for own in by_name.values())
+        n = min(next(i for i in range(len(numbers) + 1) if i not in numbers) for numbers in by_name.values())
         for by_text in by_name.values() if n else ():
             some = [by_text[i] for i in range(n)]
-            guessed = [found.get((line["name"], data, line["text"])) for line in some]
+            guessed = [attacks.get((line["name"], data, line["text"])) for line in some]
             for k, epsilon in enumerate(some[0]["epsilons"] or [None]):
                 columns = {c: [line[c][k] for line in some] for c in (*FACTS, "cosine")}
                 means: dict[str, Any] = {c: six_digits(float(np.mean(values))) for c, values in columns.items()}
@@ -291,7 +291,7 @@ def rows_of(lines: Iterable[Mapping[str, Any]], attacked: Iterable[Mapping[str, 
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure what the file of lines lacks. With a file for attackers: what that lacks of the texts in the lines."""
+    """Measure the missing lines. With a file for attackers, measure its missing texts instead."""
     planner = get_mechanism("santext", **options_in(args, "santext"))
     texts = {name: asked_texts(texts_of(name, args), args.texts, planner) for name in args.sets}
     attacked, lines = args.attackers is not None, _keys(read_lines(args.lines))
@@ -327,7 +327,7 @@ def table(rows: Iterable[AnonymiserRow]) -> str:
 
 
 def _found(row: AnonymiserRow) -> str:
-    """Return the share of replaced words that the strongest attacker recovers, and who that is; "" where unknown."""
+    """Return the share of replaced words that the strongest attacker recovers, with its name; "" if unknown."""
     if not row.attacker:
         return ""
     half = (row.recovered_high - row.recovered_low) / 2
@@ -335,7 +335,7 @@ def _found(row: AnonymiserRow) -> str:
 
 
 def boards() -> str:
-    """Return the finding of each data set and one table of the bundled rows, as the document has them."""
+    """Return the finding of each data set and one table of the bundled rows, as in the document."""
     rows = bundled()
     sets = list(dict.fromkeys(row.data for row in rows))
     parts = []

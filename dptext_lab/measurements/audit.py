@@ -10,7 +10,7 @@ Every finished row is written to --out, and rows in that file are not measured a
 
 Deliberately broken mechanisms and their sound twins show whether audits detect violations:
 
-    python -m dptext_core bench audit --planted
+    python -m dptext_core bench audit --broken
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def epsilons(setting: Setting) -> tuple[float, float]:
 
 def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
     """Return one row of the table."""
-    own = report.to_dict()
+    data = report.to_dict()
     columns = (
         "notion",
         "epsilon",
@@ -85,7 +85,7 @@ def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
         "leak_epsilon",
     )
     out = setting.to_dict()
-    out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in columns}
+    out |= {k: float(f"{data[k]:.6g}") if isinstance(data[k], float) else data[k] for k in columns}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out
 
@@ -98,14 +98,14 @@ def main(argv: Sequence[str] = ()) -> int:
     )
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
     takes.add_argument(
-        "--planted",
+        "--broken",
         action="store_true",
         help="audit every broken mechanism and its sound twin instead of the shipped mechanisms",
     )
-    takes.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this broken mechanism")
+    takes.add_argument("--fault", action="append", metavar="NAME", help="with --broken: only this broken mechanism")
     takes.add_argument("--rerun", action="store_true", help="measure rows in --out again")
     args = takes.parse_args(argv)
-    if args.planted:
+    if args.broken:
         return _audit_faults(args.fault)
     todo = [s.at(e) for s in configurations() for e in epsilons(s)]
     places = {setting: k for k, setting in enumerate(todo)}
@@ -141,7 +141,7 @@ def _audit_faults(names: Sequence[str] | None) -> int:
         twin = twins[key][0]
         wrong += report.holds or twin.verdict == "refuted"
         by = next((c.name for c in report.checks if c.status == "refuted"), "")
-        by = by or next((c.name for c in report.checks if c.status == "not looked at" and c.needed), "")
+        by = by or next((c.name for c in report.checks if c.status == "not tested" and c.needed), "")
         print(f"| {fault.title} | {report.line} | {twin.line} | {report.draws:,} | {seconds:.1f} | {by} |", flush=True)
     print(f"{len(chosen)} faults: {wrong} not detected, or with a violated twin.", file=sys.stderr)
     return int(wrong > 0)

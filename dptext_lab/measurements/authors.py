@@ -68,8 +68,8 @@ def measure(
     released = [[texts[i]] for i in data.test] if m is None else rewrites(m, [texts[i] for i in data.test], releases)
     attackers = {"static": (static, len(data.train))}
     if m is not None:
-        own = [some[0] for some in rewrites(m, [texts[i] for i in known], first=len(data.test))]
-        attackers["adaptive"] = (letter_classifier().fit(own, [labels[i] for i in known]), len(known))
+        first_releases = [some[0] for some in rewrites(m, [texts[i] for i in known], first=len(data.test))]
+        attackers["adaptive"] = (letter_classifier().fit(first_releases, [labels[i] for i in known]), len(known))
     seconds = time.process_time() - began
     for name, (classifier, trained) in attackers.items():
         read = log_probabilities(classifier, [labels[i] for i in data.train[:trained]], released)

@@ -11,12 +11,12 @@ from typing import Any, Protocol, TypeVar
 
 from dptext_core.errors import InputError
 
-#: Texts that are measured under every name before any name reads more.
+#: Number of texts that every name measures before the next block.
 BLOCK = 10
 
 
 class Numbered(Protocol):
-    """A text of a data set. number: its place in the order of the set."""
+    """A text of a data set. number: its index in the order of the set."""
 
     @property
     def number(self) -> int: ...
@@ -29,9 +29,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a file except an incomplete last one. A missing file has none."""
     if not path.is_file():
         return []
-    whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
+    complete, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
     try:
-        return [json.loads(line) for line in whole.splitlines()]
+        return [json.loads(line) for line in complete.splitlines()]
     except ValueError as error:
         raise InputError(f"{path.name} has a line that is not JSON: {error}. Name another file.") from error
 
@@ -59,20 +59,20 @@ def append_blocks(
     texts : mapping
         The texts of each data set.
     names : iterable of str
-        What is measured on each text.
+        The names of the measurements.
     is_done : callable
-        Whether nothing is to be measured for a name, a data set and the number of a text.
+        Returns True if a name, a data set and the number of a text have nothing left to measure.
     measure : callable
-        Returns the lines of a name, a data set and some of its texts.
+        Returns the lines for a name, a data set and some of its texts.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     drop_cut_line(path)
     every = list(names)
     with path.open("a", encoding="utf-8") as file:
         for start in range(0, max(map(len, texts.values()), default=0), BLOCK):
-            for data, own in texts.items():
+            for data, set_texts in texts.items():
                 for name in every:
-                    block = [t for t in own[start : start + BLOCK] if not is_done((name, data, t.number))]
+                    block = [t for t in set_texts[start : start + BLOCK] if not is_done((name, data, t.number))]
                     if not block:
                         continue
                     began = time.process_time()

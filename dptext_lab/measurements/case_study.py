@@ -163,11 +163,11 @@ def _memorisation(texts: Sequence[str | None], originals: Sequence[str], pretrai
     pairs = [(t, o) for t, o in zip(texts, originals, strict=True) if t is not None]
     some = pairs[:: max(1, len(pairs) // _LOOKED_AT)][:_LOOKED_AT]
     rewrites = [set(words_of_sentence(t).split()) for t, _ in some]
-    own = [_overlap(r, set(words_of_sentence(o).split())) for r, (_, o) in zip(rewrites, some, strict=True)]
+    overlaps = [_overlap(r, set(words_of_sentence(o).split())) for r, (_, o) in zip(rewrites, some, strict=True)]
     return {
         "verbatim": round(statistics.fmean(words_of_sentence(t) in pretraining.known for t, _ in pairs), 4),
         "nearest": round(statistics.fmean(max(_overlap(r, bag) for bag in pretraining.words) for r in rewrites), 4),
-        "own": round(statistics.fmean(own), 4),
+        "own": round(statistics.fmean(overlaps), 4),
     }
 
 

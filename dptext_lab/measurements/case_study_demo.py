@@ -86,8 +86,8 @@ def nearest_sentence(text: str, name: str, folder: Path, task: Task = UNWATCHED)
     sentences = list(dict.fromkeys(labelled_texts(data, TEXT_COLUMN, LABEL_COLUMN)[0]))
     words = [set(words_of_sentence(s).split()) for s in sentences]
     often = Counter(w for some in words for w in some)
-    own = set(words_of_sentence(text).split())
-    shared = [sum(1 / often[w] for w in own & some) / (1 + len(own | some)) for some in words]
+    word_set = set(words_of_sentence(text).split())
+    shared = [sum(1 / often[w] for w in word_set & some) / (1 + len(word_set | some)) for some in words]
     best = sorted(range(len(sentences)), key=lambda i: -shared[i])[:_CLOSE]
     vectors = Embeddings(task).vectors([text, *(sentences[i] for i in best)])
     near = vectors[1:] @ vectors[0]

@@ -1,4 +1,4 @@
-"""What attackers recover from several releases of one text, and from longer texts.
+"""Measure what attackers recover from several releases of one text, and from longer texts.
 
 The texts are the test texts of a data set, joined within a label up to a number of words. Each is rewritten with
 several seeds, and the attackers read the first one, two, five and ten releases. Each release spends its ε again. The
@@ -141,14 +141,14 @@ def main(argv: Sequence[str] = ()) -> int:
     about = MEASUREMENT.about(stopwords=which_stop_words(args), seeds="the number of the text and of the release")
     if judge is not None:
         about["judge"] = judge.title
-    whole = data_sets.load(args.set, args.data)
-    labels = list(whole.targets.values())[-1]
+    data_set = data_sets.load(args.set, args.data)
+    labels = list(data_set.targets.values())[-1]
     old_rows = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
     rows = list(old_rows)
     for words in args.words or TEXTS:
         count = args.texts or TEXTS.get(words, min(TEXTS.values()))
         texts = join_texts(
-            [" ".join(whole.texts[i]) for i in whole.test], [labels[i] for i in whole.test], words, count
+            [" ".join(data_set.texts[i]) for i in data_set.test], [labels[i] for i in data_set.test], words, count
         )
         for name in args.mechanism or EPSILONS:
             if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in old_rows):

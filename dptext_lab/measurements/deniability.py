@@ -81,7 +81,7 @@ def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, f
 
 
 def configurations(spaces: Sequence[str]) -> list[Setting]:
-    """Return every registered mechanism that says that it samples from a vocabulary."""
+    """Return every registered mechanism that declares a vocabulary."""
     return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
 
 

@@ -90,11 +90,11 @@ def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> com
             return tasks.finetune(first, labels, second, seed=seed, model=model, task=task)
 
         return trained
-    own = components.classifiers()
-    if name not in own:
-        known = ", ".join([*components.BUILT_IN, *own])
+    registered = components.classifiers()
+    if name not in registered:
+        known = ", ".join([*components.BUILT_IN, *registered])
         raise ConfigError(f"There is no classifier {shorten_repr(name)}. Use one of {known}.")
-    return own[name]
+    return registered[name]
 
 
 def scores(truth: Sequence[str], guessed: Sequence[str]) -> dict[str, float]:

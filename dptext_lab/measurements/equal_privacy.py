@@ -168,9 +168,9 @@ def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
     return rows
 
 
-def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[GridPoint]:
+def bundled_points(what: str, summary: Results, seeds: Sequence[int]) -> list[GridPoint]:
     """Return the points of a bundled summary, without unprotected text."""
-    ((data, about),) = whole.about["data"].items()
+    ((data, about),) = summary.about["data"].items()
     size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
     crossings_with_epsilon = [c for c in bundled_crossings() if c.epsilon is not None]
     return [p for p in points_of(what, data, size, seeds, crossings_with_epsilon) if p.mechanism != BASELINE]
@@ -178,31 +178,31 @@ def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[Grid
 
 def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
     """Run the attackers on words at the bundled points, and update their summary."""
-    whole = bundled(args.what)
-    if whole is None:
+    summary = bundled(args.what)
+    if summary is None:
         raise ConfigError(f"--words needs the missing file assets/benchmarks/{args.what}.json.")
-    points = bundled_points(args.what, whole, whole.about["seeds"])
+    points = bundled_points(args.what, summary, summary.about["seeds"])
     setup = group_run.RunConfig(
-        folder, args.stopwords, str(whole.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
+        folder, args.stopwords, str(summary.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
     )
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
-    store.write(merging.replace_word_rows(whole, store.read_lines(args.out), args.words), args.summary)
+    store.write(merging.replace_word_rows(summary, store.read_lines(args.out), args.words), args.summary)
     print(f"{args.summary}: attackers on words updated for {len(points)} points")
     return 0
 
 
 def rerun_point(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
     """Run one bundled point again, compare its scores with the bundled intervals, and return 1 if one is outside."""
-    whole = bundled(what)
-    rows = [] if whole is None else [r for r in whole.rows if r.point == point]
-    if whole is None or not rows:
+    summary = bundled(what)
+    rows = [] if summary is None else [r for r in summary.rows if r.point == point]
+    if summary is None or not rows:
         raise ConfigError(f"There is no point {point!r} in assets/benchmarks/{what}.json. Choose one from its rows.")
-    wanted = next((p for p in bundled_points(what, whole, SEEDS[:1]) if p.id == point), None)
+    wanted = next((p for p in bundled_points(what, summary, SEEDS[:1]) if p.id == point), None)
     if wanted is None:
         raise ConfigError(f"The point {point!r} has changed since it was measured. Run bench equal-privacy {what}.")
     attackers = tuple(m for m in ATTACKERS if m in {r.metric for r in rows})
     (line,) = group_run.run_group(
-        [wanted], group_run.RunConfig(folder, stopwords, str(whole.about["command"]), attackers=attackers)
+        [wanted], group_run.RunConfig(folder, stopwords, str(summary.about["command"]), attackers=attackers)
     )
     outside = 0
     for row in rows:

@@ -33,7 +33,7 @@ from ..runner.options import options_in, parser, which_stop_words
 #: Systems: mechanism, and options.
 SYSTEMS = {
     "DP-MLM": Setting("dp-mlm"),
-    "DP-MLM, all words drawn": Setting("dp-mlm", {"keep_stopwords": False}),
+    "DP-MLM, all words sampled": Setting("dp-mlm", {"keep_stopwords": False}),
     "DP-Prompt": Setting("dp-prompt"),
     "DP-Prompt, paper's range": Setting("dp-prompt", {"clip": "paper"}),
     "DP-Prompt with prior": Setting("dp-prompt", {"prior": "released"}),

@@ -81,15 +81,15 @@ _RANGES = {
     "range by ε": System(Setting("dp-mlm"), by_epsilon=True),
 }
 _DPMLM = {f"DP-MLM, {name}": s for name, s in _RANGES.items()}
-_DPMLM |= {f"{name}, polished": replace(s, polished=True) for name, s in _DPMLM.items()}
-_ALL_WORDS, _PRIOR = "DP-MLM, all words drawn", "with prior, parallel"
+_DPMLM |= {f"{name}, cleaned up": replace(s, polished=True) for name, s in _DPMLM.items()}
+_ALL_WORDS, _PRIOR = "DP-MLM, all words sampled", "with prior, parallel"
 SYSTEMS = _DPMLM | {
     _PRIOR: System(Setting("dp-mlm-prior"), beside=tuple(_DPMLM)),
-    "with prior, parallel, polished": System(Setting("dp-mlm-prior"), polished=True, beside=tuple(_DPMLM)),
+    "with prior, parallel, cleaned up": System(Setting("dp-mlm-prior"), polished=True, beside=tuple(_DPMLM)),
     "with prior, sequential": System(Setting("dp-mlm-prior", {"order": "sequential"}), beside=tuple(_DPMLM)),
     "with prior, budget by what is public": System(Setting("dp-mlm-prior"), spread=True, beside=(_PRIOR,)),
     _ALL_WORDS: System(Setting("dp-mlm", {"keep_stopwords": False})),
-    "with prior, all words drawn": System(Setting("dp-mlm-prior", {"keep_stopwords": False}), beside=(_ALL_WORDS,)),
+    "with prior, all words sampled": System(Setting("dp-mlm-prior", {"keep_stopwords": False}), beside=(_ALL_WORDS,)),
     "SanText": System(Setting("santext")),
     "SanText with prior": System(Setting("santext", {"prior": "skeleton"}), beside=("SanText",)),
 }

@@ -78,7 +78,7 @@ def guesses(m: Mechanism, result: RewriteResult) -> dict[str, list[bool]]:
 
 def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
     """Return the row of a mechanism: all attackers on one rewrite of each text."""
-    m.rewrite(texts[0], seed=0)  # warms up before the timing
+    m.rewrite(texts[0], seed=0)  # warm-up before the timing
     began = time.process_time()
     every = [guesses(m, m.rewrite(text, seed=k)) for k, text in enumerate(texts)]
     seconds = (time.process_time() - began) / len(texts)

@@ -1,4 +1,4 @@
-"""What several systems preserve and reveal for the same total ε of a text.
+"""Compare what several systems preserve and reveal for the same total ε of a text.
 
 Every text spends the same total, which its draws share evenly. The first rows of a system have a total near 0: they
 show what it releases without reading the text (kept stop words, a public proposal, the bank). The measures of the same
@@ -109,7 +109,7 @@ def rewrites(
     """Return which texts have draws, their numbers of draws, and their rewrites by total and seed."""
     prepared = list(mechanism.prepare_many(texts, task=task))
     draws = [mechanism.guarantee(p).draws for p in prepared]
-    own = [i for i, n in enumerate(draws) if n]
+    with_draws = [i for i, n in enumerate(draws) if n]
     out = {}
     for total in totals:
         for seed in seeds:
@@ -118,9 +118,9 @@ def rewrites(
                 mechanism.replace(epsilon=max(MIN_EPSILON, total / draws[i]))
                 .rewrite(prepared[i], stream=NoiseStream(seed).at(number))
                 .text
-                for number, i in enumerate(own)
+                for number, i in enumerate(with_draws)
             ]
-    return own, [draws[i] for i in own], out
+    return with_draws, [draws[i] for i in with_draws], out
 
 
 def measure(
@@ -162,8 +162,8 @@ def measure(
     list of Bought
         The number of draws, and every measure at each total.
     """
-    own, draws, releases = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
-    texts = [test.texts[i] for i in own]
+    sampled_texts, draws, releases = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
+    texts = [test.texts[i] for i in sampled_texts]
     distinct = list(dict.fromkeys([*texts, *(t for some in releases.values() for t in some)]))
     vectors = sentence_encoder.embed(distinct)
     embedded = dict(zip(distinct, vectors, strict=True))
@@ -173,7 +173,7 @@ def measure(
         way: dict(zip(distinct, labels, strict=True))
         for way, labels in _guesses(test, learnt_vectors, vectors, distinct).items()
     }
-    truths = {name: [labels[i] for i in own] for name, labels in test.labels.items()}
+    truths = {name: [labels[i] for i in sampled_texts] for name, labels in test.labels.items()}
 
     def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> BudgetRow:
         x = np.asarray(values, np.float64)
@@ -255,8 +255,8 @@ def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
     """Return the rows of an existing file, and its description of the data sets."""
     if path is None or not path.is_file():
         return [], {}
-    whole = assets.read_json(path)
-    return [BudgetRow(**row) for row in whole["rows"]], whole["about"]["data"]
+    content = assets.read_json(path)
+    return [BudgetRow(**row) for row in content["rows"]], content["about"]["data"]
 
 
 def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tuple[data_sets.Data, Sample, list[str]]]:

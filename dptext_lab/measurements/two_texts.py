@@ -1,10 +1,10 @@
 """How well rewrites distinguish the bundled pairs of texts, and the lower bound on ε that this proves.
 
     python -m dptext_core bench two-texts --out assets/benchmarks/two_texts.json
-    python -m dptext_core bench two-texts --planted
+    python -m dptext_core bench two-texts --broken
     python -m dptext_core bench two-texts --coverage 200
 
-``--planted``: compare the bound with the guarantee for deliberately broken mechanisms and their sound twins, at a small
+``--broken``: compare the bound with the guarantee for deliberately broken mechanisms and their sound twins, at a small
 ε. ``--coverage``: how often the bound is at most the true ε of randomised response on one word, which is known exactly.
 """
 
@@ -35,7 +35,7 @@ from ..results.two_texts import MEASUREMENT, TwoTextsRow
 from ..runner.options import parser
 
 #: The guaranteed ε of a broken mechanism between two texts, and the number of rewrites of each text.
-LITTLE, PLANTED_DRAWS = 1.5, 200
+LITTLE, BROKEN_DRAWS = 1.5, 200
 #: Rewrites of each text in one repetition of the coverage test.
 COVERED_DRAWS = 60
 
@@ -89,13 +89,13 @@ class GuaranteeCheck:
     Only pairs with a small guaranteed ε count. found: None without such a pair."""
 
     name: str
-    planted: bool
+    is_broken: bool
     found: DistinguishabilityFinding | None
 
 
-def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> GuaranteeCheck:
+def check_guarantee(name: str, is_broken: bool, draws: int = BROKEN_DRAWS, seed: int | None = None) -> GuaranteeCheck:
     """Test the bundled pairs at an ε that guarantees ``LITTLE`` between them, with 95% confidence over all pairs."""
-    make = broken if planted else sound
+    make = broken if is_broken else sound
     best: DistinguishabilityFinding | None = None
     for k, pair in enumerate(PAIRS):
         m = make(name)
@@ -121,7 +121,7 @@ def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
             continue
         if best is None or told_apart.epsilon - told_apart.promised > best.epsilon - best.promised:
             best = told_apart
-    return GuaranteeCheck(name, planted, best)
+    return GuaranteeCheck(name, is_broken, best)
 
 
 # --- coverage
@@ -205,17 +205,17 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--pair", action="append", choices=DISTANCES, help="default: all three pairs")
     takes.add_argument("--add", action="store_true", help="keep the rows of the file, and measure the missing ones")
     takes.add_argument("--draws", type=int, metavar="N", help="rewrites of each text (default: the attacker's)")
-    takes.add_argument("--planted", action="store_true", help="test the broken mechanisms and their sound twins")
+    takes.add_argument("--broken", action="store_true", help="test the broken mechanisms and their sound twins")
     takes.add_argument("--coverage", type=int, metavar="N", help="number of repetitions on randomised response")
     args = takes.parse_args(argv)
     if args.coverage:
         for epsilon in (1.0, 2.0, 4.0):
             print(coverage(args.coverage, epsilon).sentence(), flush=True)
         return 0
-    if args.planted:
+    if args.broken:
         for name in FAULTS:
-            for planted in (True, False):
-                print(_check_text(check_guarantee(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
+            for is_broken in (True, False):
+                print(_check_text(check_guarantee(name, is_broken, args.draws or BROKEN_DRAWS)), flush=True)
         return 0
     old_rows = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
     rows = {(row.mechanism, row.epsilon, row.distance): row for row in old_rows}
@@ -232,7 +232,7 @@ def main(argv: Sequence[str] = ()) -> int:
 
 
 def _check_text(check: GuaranteeCheck) -> str:
-    what = f"{check.name:20s} {'planted' if check.planted else 'twin   '}"
+    what = f"{check.name:20s} {'broken ' if check.is_broken else 'twin   '}"
     if check.found is None:
         return f"{what} these draws cannot exceed the guarantee of any pair"
     finding = check.found

@@ -44,18 +44,18 @@ def against_channel(
     at: which of the n outputs is the word itself.
     """
     observed, null = np.zeros(2), np.zeros((2, resamples))
-    for channel, sampled, own in zip(channels, counts, at, strict=True):
+    for channel, sampled, own_column in zip(channels, counts, at, strict=True):
         total = int(sampled.sum())
         channel = channel / channel.sum()
-        observed += total_variation(channel, sampled / total), sampled[own] / total - channel[own]
+        observed += total_variation(channel, sampled / total), sampled[own_column] / total - channel[own_column]
         # Words with almost no probability form one cell of the resampling, to which each adds its share.
         order = np.argsort(-channel)
         likely = order[: int(np.searchsorted(np.cumsum(channel[order]), 1 - 1e-6)) + 1]
-        likely = np.append(likely[likely != own], own)
-        rest = max(0.0, 1 - channel[likely].sum())
-        again = stream.multinomial(total, np.append(channel[likely], rest), size=resamples) / total
-        null[0] += np.abs(again[:, :-1] - channel[likely]).sum(1) / 2 + (again[:, -1] + rest) / 2
-        null[1] += again[:, -2] - channel[own]
+        likely = np.append(likely[likely != own_column], own_column)
+        remaining = max(0.0, 1 - channel[likely].sum())
+        again = stream.multinomial(total, np.append(channel[likely], remaining), size=resamples) / total
+        null[0] += np.abs(again[:, :-1] - channel[likely]).sum(1) / 2 + (again[:, -1] + remaining) / 2
+        null[1] += again[:, -2] - channel[own_column]
     return _decide(observed / len(channels), null / len(channels))
 
 
@@ -69,11 +69,11 @@ def against_draws(
     """Compare two sets of draws, counts int64 (words, n) each, by an exact permutation test. at: see
     `against_channel`."""
     observed, null = np.zeros(2), np.zeros((2, resamples))
-    for a, b, own in zip(first, second, at, strict=True):
+    for a, b, own_column in zip(first, second, at, strict=True):
         cells = np.flatnonzero(a + b)
-        cells = np.append(cells[cells != own], own)
+        cells = np.append(cells[cells != own_column], own_column)
         pooled, n, m = (a + b)[cells], int(a.sum()), int(b.sum())
-        observed += total_variation(a / n, b / m), a[own] / n - b[own] / m
+        observed += total_variation(a / n, b / m), a[own_column] / n - b[own_column] / m
         again = stream.multivariate_hypergeometric(pooled, n, size=resamples, method="marginals")
         apart = again / n - (pooled - again) / m
         null[0] += np.abs(apart).sum(1) / 2

@@ -15,23 +15,23 @@ from .curves import title
 from .measurement import Measurement
 from .paired_comparison import unpack
 
-#: What the optimal reader is asked about. Each is a column of a row.
+#: The questions to the optimal reader. Each is a column of a row.
 IDENTIFYING, OTHER = "identifying", "other"
 FACTS = (IDENTIFYING, OTHER)
 #: The certainty at which anonymisers are compared.
 LEVEL = 0.5
-#: Alternatives to each fact, with the original among them.
+#: Number of alternatives to each fact, including the original.
 ALTERNATIVES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class AnonymiserRow:
-    """An anonymiser at one ε on a data set. epsilon: None for one without. texts: the first of the data set's order,
-    which all anonymisers share. releases: the most that estimate a certainty in a text, 0 where all were enumerated.
-    seeds: rewrites of each text that are compared with it. identifying, other: expected success of the optimal reader
-    who asks about an identifying word, or about another word. cosine: to the original. Each of the three is a mean; its
-    plural has what every text has, as ``paired_comparison.pack`` writes it. recovered: share of the replaced words that
-    the strongest attacker on single words names, with its 95% interval; attacker: its name, or empty."""
+    """An anonymiser at one ε on a data set. epsilon: None without one. texts: the first ones in the data set's order,
+    shared by all anonymisers. releases: the largest number of releases behind a certainty, 0 if all were enumerated.
+    seeds: number of compared rewrites of each text. identifying, other: expected success of the optimal reader for an
+    identifying word, or for another word. cosine: to the original. Each of the three is a mean; its plural has the
+    values of all texts, packed by ``paired_comparison.pack``. recovered: share of the replaced words that the strongest
+    attacker on single words recovers, with its 95% interval. attacker: its name, or empty."""
 
     mechanism: str
     options: dict[str, Any]
@@ -53,12 +53,12 @@ class AnonymiserRow:
 
     @property
     def surrogates(self) -> bool:
-        """Whether identifying words are replaced by stand-ins before the mechanism reads the text."""
+        """Return whether stand-ins replace identifying words before the mechanism reads the text."""
         return bool(self.options.get("surrogates"))
 
     @property
     def title(self) -> str:
-        """What people read, without the ε."""
+        """Return the display title, without the ε."""
         return title(self.mechanism) + (" with surrogates" if self.surrogates else "")
 
     def value(self, column: str) -> float:
@@ -72,7 +72,7 @@ class AnonymiserRow:
 
     @property
     def command(self) -> str:
-        """The command that measures the rows of this data set."""
+        """Return the command that measures the rows of this data set."""
         source = "--notes FILE" if self.data == "notes" else "--data DIR"
         return f"{PROG} bench anonymisers {source} --sets {self.data} --texts {self.texts} --lines FILE"
 
@@ -82,19 +82,19 @@ bundled = MEASUREMENT.bundled
 
 
 def redaction(rows: Iterable[AnonymiserRow]) -> AnonymiserRow | None:
-    """Return the first row that removes identifying words by a rule and samples nothing; None where there is none."""
+    """Return the first row that removes identifying words by a rule and samples nothing; None if there is none."""
     return next((row for row in rows if row.epsilon is None), None)
 
 
 def preserves_most(rows: Iterable[AnonymiserRow], fact: str, at: float = LEVEL) -> AnonymiserRow | None:
-    """Return the row with a guarantee that preserves most where the reader is at most so certain of a fact."""
+    """Return the row with a guarantee that preserves the most while the reader's certainty of a fact is within the
+    level."""
     able = [r for r in rows if mechanism_class(r.mechanism).notion != "none" and r.value(fact) <= at]
     return max(able, key=lambda r: r.cosine, default=None)
 
 
 def finding(rows: Iterable[AnonymiserRow]) -> tuple[str, ...]:
-    """Return what removing names protects, and what it does not: two sentences made from the rows of one data set.
-
+    """Return two sentences on what the removal of names protects, and what it does not, from the rows of one data set.
     Empty without a row of redaction.
     """
     rows = tuple(rows)
@@ -113,7 +113,7 @@ def finding(rows: Iterable[AnonymiserRow]) -> tuple[str, ...]:
 
 
 def _protects(row: AnonymiserRow, fact: str) -> str:
-    """Return the verb for a fact, by the side of the level on which the 95% interval of the certainty lies."""
+    """Return the verb for a fact, depending on which side of the level the 95% interval of the certainty is."""
     low, high = row.interval(fact)
     return "protects" if high <= LEVEL else "does not protect" if low > LEVEL else "partly protects"
 

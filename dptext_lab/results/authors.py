@@ -14,9 +14,9 @@ from .measurement import Measurement
 class AuthorsRow(AuthorAttack):
     """The attack on one system by one attacker, for a number of texts that are read together.
 
-    system: its name in tables. stop_words: whether they are kept, None where the mechanism has no such option.
-    releases: of each text. attacker: "static" (trained on original texts) or "adaptive" (on rewrites by the system).
-    trained: texts that the attacker learnt from.
+    system: its name in tables. stop_words: whether they are kept, None if the mechanism has no such option. releases:
+    of each text. attacker: "static" (trained on original texts) or "adaptive" (on rewrites by the system). trained:
+    number of training texts of the attacker.
     """
 
     system: str

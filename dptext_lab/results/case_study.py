@@ -81,7 +81,7 @@ def notes(study: Mapping[str, Any]) -> list[str]:
     hundred = [r for r in study["rows"] if (r["pretrained"], r["data"], r["epsilon"]) == ("snips", "snips", 100.0)]
     lost = f" Ours is at {hundred[0]['macro_f1']['mean']:.2f} there." if hundred else ""
     ours = f"; ours are at {' to '.join(dict.fromkeys((min(low), max(low))))}" if low else ""
-    whole = {
+    parts = {
         same: max(r["verbatim"] for r in study["rows"] if r["pretrained"] and (r["pretrained"] == r["data"]) is same)
         for same in (True, False)
     }
@@ -96,7 +96,7 @@ def notes(study: Mapping[str, Any]) -> list[str]:
         "At ε = 100, each number of the vector has noise of 2C/ε = 0.1 on average, and their absolute sum is at most "
         f"C = 5. The paper still reports 0.91 for Snips, rewritten by the model pre-trained on it.{lost}",
         "A model that rewrites its own pre-training set repeats sentences word for word in up to "
-        f"{percent(whole[True])} of the rewrites. In the crossed settings, at most {percent(whole[False])} are such "
+        f"{percent(parts[True])} of the rewrites. In the crossed settings, at most {percent(parts[False])} are such "
         "sentences; the paper gives no share. There, the output reveals the style and words of the pre-training set "
         "without noise or at a large ε.",
         f"{'All' if n is None else f'At most {n:,}'} training sentences of each set were rewritten, with "

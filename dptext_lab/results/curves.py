@@ -154,8 +154,8 @@ def configurations(results: Results) -> Mapping[str, Configuration]:
     variants: dict[str, int] = {}
     for k in [*main, *others]:
         row = by_key[k][0]
-        rest = [by_key[o][0].options for o in by_mechanism[row.mechanism]]
-        varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
+        option_sets = [by_key[o][0].options for o in by_mechanism[row.mechanism]]
+        varying = {o for options in option_sets for o in options if any(r.get(o) != options[o] for r in option_sets)}
         parts = describe(row.options, row.mechanism, varying)
         label = title(row.mechanism) + (f", {parts}" if parts else "")
         variant = variants[row.mechanism] = variants.get(row.mechanism, -1) + 1
@@ -308,29 +308,29 @@ def _disagreements(series: Series, options: Mapping[str, Any]) -> int:
     return sum(k in options and _plain(options[k]) != _plain(v) for k, v in series.options.items())
 
 
-def differences(series: Series, own: Setting) -> list[str]:
+def differences(series: Series, setting: Setting) -> list[str]:
     """Return how a user's setting differs from a series, as text. Omitted options have their defaults."""
     try:
-        defaults, have = Setting(own.mechanism).full(), own.full()
+        defaults, have = Setting(setting.mechanism).full(), setting.full()
     except ConfigError:
-        defaults, have = {}, dict(own.options)
+        defaults, have = {}, dict(setting.options)
     other = {k: v for k, v in series.options.items() if _plain(have.get(k)) != _plain(v)}
     ignored = (*series.options, "recase", "stopwords")
-    more = [k for k, v in own.options.items() if k not in ignored and _plain(v) != _plain(defaults.get(k))]
+    more = [k for k, v in setting.options.items() if k not in ignored and _plain(v) != _plain(defaults.get(k))]
     return [describe({k: v}, series.mechanism) for k, v in other.items()] + [f"{k} at its default" for k in more]
 
 
 def nearest_series(
     results: Results,
-    own: Setting,
+    setting: Setting,
     data: str = "sst2",
     metric: str = "accuracy",
     x: str = "epsilon",
 ) -> list[Series]:
     """Return the series of a mechanism that differ least from a user's setting (see ``differences``)."""
-    candidates = [s for s in series(results, data, metric, [own.mechanism], x) if s.points]
-    least = min((len(differences(s, own)) for s in candidates), default=0)
-    return [s for s in candidates if len(differences(s, own)) == least]
+    candidates = [s for s in series(results, data, metric, [setting.mechanism], x) if s.points]
+    least = min((len(differences(s, setting)) for s in candidates), default=0)
+    return [s for s in candidates if len(differences(s, setting)) == least]
 
 
 # --- the plane ------------------------------------------------------------------------------------------------------

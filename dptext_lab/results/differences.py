@@ -103,8 +103,8 @@ def labels(rows: Sequence[Row]) -> dict[str, str]:
     """Return the mechanism's title by configuration, with the options that distinguish it from others in the rows."""
     out = {}
     for row in rows:
-        rest = [r.options for r in rows if r.mechanism == row.mechanism]
-        varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
+        others = [r.options for r in rows if r.mechanism == row.mechanism]
+        varying = {o for options in others for o in options if any(r.get(o) != options[o] for r in others)}
         parts = describe(row.options, row.mechanism, sorted(varying))
         out[row.setting.key()] = title(row.mechanism) + (f", {parts}" if parts else "")
     return out

@@ -240,7 +240,7 @@ def board(
         )
         for place, (level_point, comparison) in enumerate(zip(placed, (None, *compared), strict=bool(placed)), 1)
     ]
-    whole = rows.whole.get((data, judge))
+    unprotected = rows.whole.get((data, judge))
     least = smallest_detectable(compared)
     return Board(
         data,
@@ -250,7 +250,7 @@ def board(
         stop_words,
         tuple(entries),
         tuple(out),
-        whole,
+        unprotected,
         every,
         least,
         refused,
@@ -354,8 +354,8 @@ def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]
 
 def _has_default_options(row: Row) -> bool:
     """Return whether a row has its mechanism's default options."""
-    own = full_options(replace(row, setting=Setting.of(row.mechanism)))
-    return full_options(row) | _ALIKE == own | _ALIKE
+    options = full_options(replace(row, setting=Setting.of(row.mechanism)))
+    return full_options(row) | _ALIKE == options | _ALIKE
 
 
 def _span(privacy: str, rows: Sequence[Row]) -> float:

@@ -79,10 +79,10 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
         return f"{where}, only {first.label} was measured on {title_of_data}.", "There is nothing to compare it with."
     name = measure(ranking.judge).title
     score = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, ranking.judge)}"
-    whole = "" if ranking.whole is None else f", of {score_text(ranking.whole.value, ranking.judge)} without rewriting"
+    margin = "" if ranking.whole is None else f", of {score_text(ranking.whole.value, ranking.judge)} without rewriting"
     nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
     bare = ", which has no guarantee," if first.mechanism in nothing else ""
-    sentence = f"{where}, {first.label}{bare} preserves the most on {title_of_data}: {score}{whole}."
+    sentence = f"{where}, {first.label}{bare} preserves the most on {title_of_data}: {score}{margin}."
     beaten = [e for e in ranking.entries[1:] if e.is_significant]
     near = ranking.together
     if ranking.detectable is None:
@@ -180,8 +180,8 @@ def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str
         for judge in rows.judges(ranking.data)
         if judge != ranking.judge
     }
-    alike, own = {}, {e.setting: measure(ranking.judge).better * e.value for e in ranking.entries}
-    shared = {j: [e for e in b.entries if e.setting in own] for j, b in boards.items()}
+    alike, ranks_own = {}, {e.setting: measure(ranking.judge).better * e.value for e in ranking.entries}
+    shared = {j: [e for e in b.entries if e.setting in ranks_own] for j, b in boards.items()}
     places = {
         measure(j).title: {e.setting: place for place, e in enumerate(some, 1)} for j, some in shared.items() if some
     }
@@ -189,7 +189,7 @@ def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str
     for judge, some in shared.items():
         values = {e.setting: measure(judge).better * e.value for e in some}
         if judge != ranking.judge and len(values) > 2:
-            tau = float(kendalltau([own[k] for k in values], list(values.values())).statistic)
+            tau = float(kendalltau([ranks_own[k] for k in values], list(values.values())).statistic)
             if math.isfinite(tau):
                 alike[measure(judge).title] = tau
     return table, alike

@@ -1,8 +1,8 @@
 """The bundled file of a measurement: the type of its rows, reading, writing, and Markdown tables.
 
 A measurement is two modules: one in ``results`` with a frozen dataclass for a row and the ``Measurement`` that reads
-and writes its file, and one in ``measurements`` (or ``speed``) with a function that measures and ``main(argv)``,
-which ``commands/bench.py`` names beside the command.
+and writes its file, and one in ``measurements`` (or ``speed``) with a function that measures and ``main(argv)``, which
+``commands/bench.py`` lists with its command.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def plus_minus(mean: float, half: float | None) -> str:
     return f"{mean:.3f} (interval unknown)" if half is None else f"{mean:.3f} ± {half:.3f}"
 
 
-def write_rows(path: Path, whole: Mapping[str, Any], first: str) -> None:
+def write_rows(path: Path, content: Mapping[str, Any], first: str) -> None:
     """Write compact JSON with one line for each object that begins with the key ``first``, for readable diffs.
 
     Raises InputError if the file cannot be written, and ValueError for a number that JSON does not have."""
-    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacement(path) as beside:  # atomic, because a table may be written row by row

@@ -16,7 +16,7 @@ STRONGEST = "best_attacker"
 class PriorRow:
     """A measure of a system at one ε, over texts and seeds. half: of the 95% interval over texts.
 
-    difference, difference_half: from the system ``beside`` on the same texts, or None without one. p: of the
+    difference, difference_half: from the compared system (``beside``) on the same texts, or None without one. p: of the
     difference, corrected over all cells of this system and measure. For a perplexity, all values are logarithms.
     """
 

@@ -45,8 +45,8 @@ def plain(record: Any) -> dict[str, Any]:
 
 def make_record(cls: Callable[..., R], content: Mapping[str, Any]) -> R:
     """Return the record of these checked columns."""
-    rest = {name: value for name, value in content.items() if name not in COLUMNS}
-    return cls(setting=Setting(*(content[name] for name in COLUMNS)), **rest)
+    others = {name: value for name, value in content.items() if name not in COLUMNS}
+    return cls(setting=Setting(*(content[name] for name in COLUMNS)), **others)
 
 
 def is_finite(x: Any) -> bool:

@@ -71,10 +71,10 @@ class LevelPoint:
         """Return half of the 95% interval of the score at the level, or None if unknown."""
         if self.score.low is None or self.score.high is None or self.error is None:
             return None
-        own = half(self.score)
+        half_score = half(self.score)
         if self.outcomes is not None and len(self.outcomes) > 1:
-            own = max(own, NORMAL * float(self.outcomes.std(ddof=1)) / math.sqrt(len(self.outcomes)))
-        return math.hypot(own, NORMAL * self.error)
+            half_score = max(half_score, NORMAL * float(self.outcomes.std(ddof=1)) / math.sqrt(len(self.outcomes)))
+        return math.hypot(half_score, NORMAL * self.error)
 
 
 def at_level(pairs: Sequence[tuple[Row, Row]], at: float, span: float) -> LevelPoint | None:
@@ -180,8 +180,8 @@ def _difference(a: LevelPoint, b: LevelPoint) -> tuple[float, float | None]:
         return difference, None
     if a.outcomes is not None and b.outcomes is not None and len(a.outcomes) == len(b.outcomes):
         comparison = compare(a.outcomes, b.outcomes, a.runs, b.runs)
-        own = (comparison.high - comparison.low) / 2 / NORMAL
-        return difference, math.hypot(own, a.error, b.error)
+        half_interval = (comparison.high - comparison.low) / 2 / NORMAL
+        return difference, math.hypot(half_interval, a.error, b.error)
     halves = half(a.score), half(b.score)
     if not all(halves) and not (a.score.low == a.score.high and b.score.low == b.score.high):
         return difference, None

@@ -142,16 +142,16 @@ def _read_cached(path: Path, _changed: int) -> Results:
 
 def displayed_results() -> Results | None:
     """Return the results for the pages: the bundled ones and your own. Raises InputError."""
-    whole = bundled()
-    return _combine_all(whole, tuple(added)) if (added := added_summaries()) else whole
+    summary = bundled()
+    return _combine_all(summary, tuple(added)) if (added := added_summaries()) else summary
 
 
 @lru_cache(maxsize=4)
-def _combine_all(whole: Results | None, added: tuple[Results, ...]) -> Results:
+def _combine_all(summary: Results | None, added: tuple[Results, ...]) -> Results:
     for new in added:
-        whole = new if whole is None else combine(whole, new)
-    assert whole is not None
-    return whole
+        summary = new if summary is None else combine(summary, new)
+    assert summary is not None
+    return summary
 
 
 def combine(old: Results, new: Results) -> Results:

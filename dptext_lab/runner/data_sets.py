@@ -113,8 +113,8 @@ def load(
     first = next(iter(test[0][1]))
     chosen_rows = []
     for part, rows, n in (("train", train, n_train), ("test", test, n_test)):
-        own = sample if part == "train" else 1
-        chosen_rows.append([rows[i] for i in stratified([t[first] for _, t in rows], n, own, part)])
+        seed = sample if part == "train" else 1
+        chosen_rows.append([rows[i] for i in stratified([t[first] for _, t in rows], n, seed, part)])
     both = [*chosen_rows[0], *chosen_rows[1]]
     return Data(
         name=name,

@@ -72,7 +72,7 @@ def command(
         about["judge"] = judge.title
     data = data_sets.load(args.set, args.data, n_test=args.texts or texts)
     given = [" ".join(data.texts[i]) for i in data.test]
-    whole = measurement.about(**about, stopwords=which_stop_words(args), seeds="the number of the text")
+    about_file = measurement.about(**about, stopwords=which_stop_words(args), seeds="the number of the text")
     old_rows = measurement.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
     by_key = {_key(row): row for row in old_rows}
     for mechanism in args.mechanism or epsilons:
@@ -82,7 +82,7 @@ def command(
             row = measure(args.set, setting.at(epsilon).make(), some)
             print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {row_text(row)}", flush=True)
             by_key[_key(row)] = row
-            measurement.write(args.out, by_key.values(), whole)
+            measurement.write(args.out, by_key.values(), about_file)
     return 0
 
 

@@ -100,19 +100,19 @@ class Grid:
     @cached_property
     def by_id(self) -> dict[str, GridPoint]:
         """Return all points by id, in their order."""
-        found: list[GridPoint] = []
+        all_points: list[GridPoint] = []
         plain_text = {
             name: [GridPoint(Setting(BASELINE), name, seed, self.sizes[name]) for seed in seeds]
             for name, seeds in self.baselines.items()
         }
         for e in self.entries:
             for name in e.data:
-                found += plain_text.pop(name, [])
-                found += [
+                all_points += plain_text.pop(name, [])
+                all_points += [
                     GridPoint(setting, name, seed, self.sizes[name]) for setting in e.settings for seed in e.seeds
                 ]
-        found += [p for points in plain_text.values() for p in points]
-        return {p.id: p for p in found}
+        all_points += [p for points in plain_text.values() for p in points]
+        return {p.id: p for p in all_points}
 
     def smaller(self, n: int) -> Grid:
         """Return the grid with at most ``n`` training and ``n`` test texts."""
@@ -466,11 +466,11 @@ def grid_by_name(name: str, data: bool) -> Grid:
 
     The quick grid uses SST-2 if there is a folder of data sets. "full+tuned" has the points of both, with the extra
     metrics and the attackers of the first."""
-    first, plus, rest = name.partition("+")
+    first, plus, suffix = name.partition("+")
     if first not in GRIDS:
         raise ConfigError(f"Unknown grid {first!r}: use one of {', '.join(GRIDS)}.")
     if plus:
-        one, other = grid_by_name(first, data), grid_by_name(rest, data)
+        one, other = grid_by_name(first, data), grid_by_name(suffix, data)
         plain_text = {
             k: tuple(sorted({*one.baselines.get(k, ()), *other.baselines.get(k, ())}))
             for k in {**one.baselines, **other.baselines}

@@ -67,7 +67,7 @@ def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine
         return
     at = [_make_mechanism(p, setup) for p in points]
     base = bases[first.seed]
-    at[0].rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # warms up before the timing
+    at[0].rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # warm-up before the timing
     words: dict[Setting, Words] = {}
     for point in points:
         same = {

@@ -88,8 +88,8 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
     old, new = sorted((one, other), key=lambda line: line.provenance.finished)
     gates = None
     if new.gates is not None:
-        own = {(g.task, g.role, g.metric) for g in new.gates}
-        gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in own))
+        tasks = {(g.task, g.role, g.metric) for g in new.gates}
+        gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in tasks))
         gates = tuple(sorted(gates, key=lambda gate: split_judge(gate.metric)[1]))
     return replace(
         new,
@@ -212,8 +212,8 @@ def _enters(row: Row, gates: Sequence[Gate]) -> bool:
     Each classifier has its own gates, or else those of the first classifier."""
     needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
     known_gates = [g for g in gates if g.data == row.data and g.role in needs]
-    own = [g for g in known_gates if split_judge(g.metric)[1] == split_judge(row.metric)[1]]
-    return all(g.enters for g in own or known_gates)
+    relevant = [g for g in known_gates if split_judge(g.metric)[1] == split_judge(row.metric)[1]]
+    return all(g.enters for g in relevant or known_gates)
 
 
 def _check_alike(lines: Sequence[RunLine]) -> None:

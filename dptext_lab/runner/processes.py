@@ -77,9 +77,9 @@ def run_groups(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> 
             w.terminate()
 
 
-def seconds_left(took: float, done: float, whole: float, jobs: int = 1) -> float:
+def seconds_left(took: float, done: float, total: float, jobs: int = 1) -> float:
     """Return the seconds until the end. took: seconds so far. done, whole: estimated seconds on one core.
 
     The estimate has the weight of a tenth of the work, because the first points also load models."""
-    trusted = max(0.1 * whole, 1e-9)
-    return (took + trusted / jobs) / (done + trusted) * max(0.0, whole - done)
+    trusted = max(0.1 * total, 1e-9)
+    return (took + trusted / jobs) / (done + trusted) * max(0.0, total - done)

@@ -43,7 +43,7 @@ def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1,
     group_of = {p.id: i for i, group in enumerate(todo) for p in group}
     share = [cost(group) / len(group) for group in todo]
     began, estimated, count = time.perf_counter(), 0.0, 0
-    whole = sum(map(cost, todo))
+    estimate = sum(map(cost, todo))
     writer = line_files.LineWriter(out)
     try:
         for line in run_groups(todo, setup, jobs):
@@ -51,11 +51,11 @@ def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1,
             count += 1
             estimated += share[group_of[line.id]]
             if say:
-                rest = seconds_left(time.perf_counter() - began, estimated, whole, jobs)
+                remaining = seconds_left(time.perf_counter() - began, estimated, estimate, jobs)
                 options = " ".join(str(v) for v in line.options.values())
                 say(
                     f"{count}/{total} {line.mechanism} {options} on {line.data}, ε {line.epsilon}, seed "
-                    f"{line.seed}: {line.seconds:.1f} s; {rest / 60:.0f} min left"
+                    f"{line.seed}: {line.seconds:.1f} s; {remaining / 60:.0f} min left"
                 )
     finally:
         writer.close()

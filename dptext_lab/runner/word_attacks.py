@@ -161,11 +161,11 @@ def query_success(channel: Any, epsilon: float) -> float:
     if isinstance(channel, ClearWord):
         return 1.0
     d = channel.at(epsilon)
-    own = channel.source_index
-    p0 = float(d.probs[own].sum())
+    own_index = channel.source_index
+    p0 = float(d.probs[own_index].sum())
     if not p0 > 0:
         return 0.0
-    others = np.delete(d.probs, own)
+    others = np.delete(d.probs, own_index)
     others = np.sort(others[others > 0])[::-1]
     with np.errstate(divide="ignore"):  # for a word that is almost always unchanged
         return success_rate(p0, others, ANSWERS, REPEATS, np.random.default_rng(0))

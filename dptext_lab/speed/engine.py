@@ -218,17 +218,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     plain_scores(plain, tokenizer, texts[0])
     engine_scores(engine, lm, texts[:1])
     by_pairs = _by_pairs(lm) if lm.spec.queries else None
-    for name, parts, whole, repeats in (
+    for name, parts, count, repeats in (
         ("one text of 20 tokens", texts[:1], texts[:1], args.repeats),
         (f"{len(texts)} texts of 20 tokens", texts, texts, -(-args.repeats // 3)),
         ("one text of 400 tokens", _parts(texts), [" ".join(texts)], -(-args.repeats // 3)),
     ):
         loop = partial(lambda some: [plain_scores(plain, tokenizer, t) for t in some], parts)
-        ours = partial(engine_scores, engine, lm, whole)
+        ours = partial(engine_scores, engine, lm, count)
         comparison = compare(loop, ours, repeats)
         print(f"{name}: {comparison}  (plain {comparison.slow:.3f} s, engine {comparison.fast:.3f} s)")
         if by_pairs is not None:
-            comparison = compare(partial(engine_scores, by_pairs, by_pairs._lm, whole), ours, repeats)
+            comparison = compare(partial(engine_scores, by_pairs, by_pairs._lm, count), ours, repeats)
             print(f"  this engine in pairs: {comparison}  (in pairs {comparison.slow:.3f} s)")
     if by_pairs is not None:
         _compare_rows(args, engine, by_pairs, lm)

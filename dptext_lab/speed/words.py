@@ -264,14 +264,14 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
     tokens = [sum(len(Document.parse(t).tokens) for t in some) for _, some in runs]
     for mechanism, some in runs:
         mechanism.rewrite(some)
-    found: list[list[float]] = [[] for _ in runs]
+    rates_of: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
-        for (mechanism, some), n, speeds in zip(runs, tokens, found, strict=True):
+        for (mechanism, some), n, speeds in zip(runs, tokens, rates_of, strict=True):
             start = time.process_time()
             mechanism.rewrite(some)
             speeds.append(n / (time.process_time() - start))
     metric = measure("tokens_per_second")
-    for setting, (mechanism, _), n, speeds in zip(settings, runs, tokens, found, strict=True):
+    for setting, (mechanism, _), n, speeds in zip(settings, runs, tokens, rates_of, strict=True):
         value, low, high = (float(f"{x:.4g}") for x in (np.median(speeds), min(speeds), max(speeds)))
         at = setting.at(float(mechanism.config.epsilon))  # type: ignore[arg-type]
         rows.append(Row(at, "builtin", metric.task, metric.name, value, low, high, n, rounds, ""))
@@ -363,8 +363,8 @@ def _time_custext(space: WordSpace, data: Path | None, rng: np.random.Generator)
     custext._draw(draws)  # the tables of a space are cached
     _print_line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
     print(
-        "CusText's plain table is timed on its 2,000 most frequent words; its cost a word grows with the number of "
-        "words and is scaled so. The plain draws read ready probabilities."
+        "CusText's plain table is timed on its 2,000 most frequent words; its cost per word grows with the number of "
+        "words, and is scaled accordingly. The plain draws read ready probabilities."
     )
 
 

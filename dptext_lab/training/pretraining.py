@@ -181,10 +181,10 @@ def _texts(name: str, given: Any) -> list[str]:
 class _Run:
     """One run in its folder."""
 
-    def __init__(self, out: Path, settings: Settings, data: dict, texts: list[str], held: list[str], device: str):
+    def __init__(self, out: Path, settings: Settings, data: dict, texts: list[str], held_out: list[str], device: str):
         self.out, self.settings, self.device = out, settings, device
         marks = ae.tokenizer()
-        self.texts, self.held = ([marks.ids(t)[: settings.window] for t in group] for group in (texts, held))
+        self.texts, self.held = ([marks.ids(t)[: settings.window] for t in group] for group in (texts, held_out))
         self.training = Training(settings, data)
 
     def go(self, report: Report | None, task: Task) -> Training:
@@ -306,10 +306,10 @@ class _Run:
         steps = 0
         for name, parameter in model.named():
             if parameter in optimizer.state:
-                own = optimizer.state[parameter]
-                steps = int(own["step"])
-                tensors[f"first/{name}"] = own["exp_avg"].cpu().numpy()
-                tensors[f"second/{name}"] = own["exp_avg_sq"].cpu().numpy()
+                state = optimizer.state[parameter]
+                steps = int(state["step"])
+                tensors[f"first/{name}"] = state["exp_avg"].cpu().numpy()
+                tensors[f"second/{name}"] = state["exp_avg_sq"].cpu().numpy()
         record = {"steps": steps, "best": t.best, "history": [asdict(e) for e in t.history]}
         tensors["record"] = np.frombuffer(json.dumps(record).encode(), np.uint8).copy()
         if not t.ended:
@@ -442,16 +442,16 @@ class _Model:
         import torch
 
         states, right, _ = self._states(texts)
-        own, target = torch.unique(right, return_inverse=True)
+        pieces, target = torch.unique(right, return_inverse=True)
         others = torch.randperm(len(self.outputs), generator=random)[:SAMPLED].to(self.device)
         # Weight the sampled word pieces to represent all others. Word pieces of the batch count only once.
-        known = torch.isin(self.outputs[others], own)
-        weight = np.log(max(1, len(self.outputs) - len(own)) / max(1, int((~known).sum())))
-        table = self.embeddings[torch.cat([own, self.outputs[others]])] @ self.write
+        known = torch.isin(self.outputs[others], pieces)
+        weight = np.log(max(1, len(self.outputs) - len(pieces)) / max(1, int((~known).sum())))
+        table = self.embeddings[torch.cat([pieces, self.outputs[others]])] @ self.write
         with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.fast):
             scores = states @ table.T
-        shift = torch.zeros(len(own) + len(others), device=self.device)
-        shift[len(own) :] = torch.where(known, -torch.inf, float(weight))
+        shift = torch.zeros(len(pieces) + len(others), device=self.device)
+        shift[len(pieces) :] = torch.where(known, -torch.inf, float(weight))
         return torch.nn.functional.cross_entropy(scores.float() + shift, target), len(right)
 
     def evaluate(self, texts: Sequence[Sequence[int]], rows: int = 64) -> tuple[float, float]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 SYSTEMS = (
     "DP-MLM, tuned range",
     "DP-MLM, range by ε",
-    "DP-MLM, range by ε, polished",
+    "DP-MLM, range by ε, cleaned up",
     "with prior, parallel",
-    "with prior, parallel, polished",
+    "with prior, parallel, cleaned up",
 )
 PANELS = (
     ("cosine", "cosine to the original"),

@@ -199,7 +199,7 @@ def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place
 
 
 def test_words_whose_chances_differ_by_draw_are_held_against_their_mean():
-    counts = fit_statistics.Counts(n=9, kept=7, expected=5.0, samples=20)
+    counts = fit_statistics.Counts(n=9, unchanged=7, expected=5.0, samples=20)
     (fit,) = fit_statistics.fits_of(a_text(per_draw=True), "a way", counts, {}, {})
     assert (fit.key, fit.p, fit.share, fit.log_p) == (
         ("stays",),
@@ -753,7 +753,8 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
     assert (counts.n, counts.deleted, counts.added, out.draws) == (4, {2: 1, 0: 1}, {2: 2, 0: 1}, 9)
     assert counts.both == {(0, 2): 2} and counts.equal == {(0, 2): 2}
     if per_draw:
-        assert (counts.kept, counts.expected, counts.samples) == (2, 2.25, 9) and middles == {} and not counts.words
+        figures = counts.unchanged, counts.expected, counts.samples
+        assert figures == (2, 2.25, 9) and middles == {} and not counts.words
     else:
         assert counts.words == {
             (0, False, False): {"a": 1, "b": 2},

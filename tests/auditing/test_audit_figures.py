@@ -414,7 +414,7 @@ def test_a_verdict_follows_from_the_checks_alone():
 
     own = Witness.of_rule("So.", "x")
     fine, bad = Check("a", "proven", "", draws=3), Check("b", "refuted", "", "It leaks.", own, draws=4)
-    missed = Check("c", "not looked at", "", "No list.", draws=5)
+    missed = Check("c", "not tested", "", "No list.", draws=5)
     assert of(fine) == ("holds", "", 3, FOUND.witness) and of() == ("holds", "", 0, FOUND.witness)
     assert of(fine, missed, bad) == ("refuted", "It leaks.", 12, own)
     assert of(replace(bad, witness=None)) == ("refuted", "It leaks.", 4, FOUND.witness)

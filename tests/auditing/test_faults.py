@@ -129,7 +129,7 @@ def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
     last = report.checks[-1]
     if name in DOUBTS:
         assert report.verdict == "inconclusive" and report.line == "Inconclusive"
-        assert next(c.name for c in report.checks if c.status == "not looked at") == DOUBTS[name]
+        assert next(c.name for c in report.checks if c.status == "not tested") == DOUBTS[name]
     else:
         assert report.verdict == "refuted" and report.line == "Violated ✗" and report.witness.sentence()
         assert last.status == "refuted" and not report.parts() and report.claimed > 0
@@ -191,13 +191,13 @@ def test_the_bench_prints_faults_beside_their_twins(monkeypatch, capsys):
         return reports[type(m)]
 
     monkeypatch.setattr(bench, "audit", once)
-    assert bench.main(["--planted", *(a for n in names for a in ("--fault", n))]) == 0
+    assert bench.main(["--broken", *(a for n in names for a in ("--fault", n))]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
     assert [r[1] for r in rows] == ["Violated ✗"] * 2
     assert [r[2] for r in rows] == ["No violation found in the cases tested ✓"] * 2
     assert all(r[5].startswith("released text") for r in rows)
     # A fault that is not found, and a twin that is refuted, are said by the exit code.
     monkeypatch.setattr(bench, "broken", sound)
-    assert bench.main(["--planted", "--fault", names[0]]) == 1
+    assert bench.main(["--broken", "--fault", names[0]]) == 1
     with pytest.raises(dpt.InputError, match="appended-original"):
-        bench.main(["--planted", "--fault", "nothing"])
+        bench.main(["--broken", "--fault", "nothing"])

@@ -91,7 +91,7 @@ def test_a_look_finds_the_fault(name, few_boundaries):
     if name in DOUBTS:
         found = list(found)
         assert "refuted" not in {c.status for c in found}
-        (doubt,) = (c.reason for c in found if c.status == "not looked at")
+        (doubt,) = (c.reason for c in found if c.status == "not tested")
         assert DOUBTS[name] in doubt
     else:
         witness = next(c.witness for c in found if c.status == "refuted")
@@ -149,7 +149,7 @@ def test_two_processes_have_noise_of_their_own_unless_it_is_counted(monkeypatch)
         pass
 
     check = looked(Local.create(), second_process.in_two_processes)
-    assert check.status == "not looked at" and "another process cannot import it" in check.reason
+    assert check.status == "not tested" and "another process cannot import it" in check.reason
 
 
 # --- sound, but unusual

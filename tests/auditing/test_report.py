@@ -32,7 +32,7 @@ REPORT = AuditReport(
     checks=(
         Check("a", "proven", "formulas were compared."),
         Check("b", "tested", "words were drawn.", blind="a leak; nor a loss", draws=40),
-        Check("c", "not looked at", "", "no list was given."),
+        Check("c", "not tested", "", "no list was given."),
     ),
 )
 REST = "Inputs that were not tried may lose more."
@@ -114,7 +114,7 @@ def test_a_witness_of_a_rule_is_of_one_text_or_of_two():
 
 
 def test_a_check_has_a_known_status():
-    with pytest.raises(dpt.ConfigError, match="proven, tested, refuted, not looked at, not 'seen'"):
+    with pytest.raises(dpt.ConfigError, match="proven, tested, refuted, not tested, not 'seen'"):
         Check("a", "seen", "")
 
 
@@ -129,7 +129,7 @@ def test_a_report_that_holds():
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),
         ("tested", ("Words were drawn.",)),
-        ("not looked at", ("No list was given.",)),
+        ("not tested", ("No list was given.",)),
     )
     assert report.lines() == (
         report.line,

@@ -45,7 +45,7 @@ def test_a_public_text_has_no_place_for_an_original_word(prior):
     assert names == ["skeleton", "released"], "what is public is the skeleton and what was released, and nothing else"
     assert list(inspect.signature(proposed_logits).parameters)[:3] == ["model", "language", "places"]
     one, other = (prior().plan(t).public for t in (TEXT, OTHER))
-    assert one == other and not set(one.skeleton.kept) & {"doctor", "friend", "pain", "bad", "lawyer"}
+    assert one == other and not set(one.skeleton.kept_tokens) & {"doctor", "friend", "pain", "bad", "lawyer"}
 
 
 @pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-prior"])

@@ -290,7 +290,7 @@ def test_how_open_places_are_is_the_entropy_of_what_is_proposed_there(kept, monk
     p = {1: [0.5, 0.5, 0.0], 3: [0.2, 0.3, 0.5], 4: [1.0, 0.0, 0.0]}
     with np.errstate(divide="ignore"):
         log_p = {i: np.maximum(np.log(np.array(x)), -700.0) + i for i, x in p.items()}
-    prepared = SimpleNamespace(skeleton=SimpleNamespace(kept=["the", None, ".", None, None]))
+    prepared = SimpleNamespace(skeleton=SimpleNamespace(kept_tokens=["the", None, ".", None, None]))
     asked: list[list[int]] = []
     m = SimpleNamespace(
         config=SimpleNamespace(prior="skeleton"),

@@ -1,4 +1,4 @@
-"""The commands, one a file: ``arguments`` adds the options of one to its parser, ``run`` does it."""
+"""The commands, one per file: ``arguments`` adds the options of a command to its parser, and ``run`` runs it."""
 
 #: The description of each, in the order in which ``--help`` lists them.
 COMMANDS = {

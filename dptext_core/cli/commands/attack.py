@@ -84,9 +84,9 @@ def run(args: argparse.Namespace) -> None:
     else:
         emit("\n".join([result.text, *([table(rows)] if rows else []), finding.sentence()]))
     if not args.quiet:
-        made = max((m.rewrites for m in getattr(finding, "measured", ())), default=0)
-        if args.draws and made > args.draws:
-            note(f"note: {made:,} rewrites were made, not {args.draws:,}: each text gets the same number.")
+        count = max((m.rewrites for m in getattr(finding, "measured", ())), default=0)
+        if args.draws and count > args.draws:
+            note(f"note: {count:,} rewrites were made, not {args.draws:,}: each text gets the same number.")
         note(OWNER_ONLY)
 
 

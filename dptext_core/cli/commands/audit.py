@@ -35,13 +35,13 @@ def run(args: argparse.Namespace) -> None:
     inputs = [decode_argument(i) for i in args.inputs] or None
     m = mechanism_of(args)
     report = audit(m, inputs, args.claim, draws=args.draws, thorough=args.thorough, task=on_terminal("auditing"))
-    told = [
+    findings = [
         two_texts.with_curve(two_texts.measure(m, pair, task=on_terminal("distinguishing")), m)
         for pair in (two_texts.PAIRS if args.two_texts else ())
     ]
     if args.json:
-        more = {"two_texts": [found.to_dict() for found in told]} if told else {}
+        more = {"two_texts": [finding.to_dict() for finding in findings]} if findings else {}
         emit_json(report.to_dict() | more)
     else:
-        lines = [f"Two texts, {found.distance}: {found.sentence()}" for found in told]
+        lines = [f"Two texts, {finding.distance}: {finding.sentence()}" for finding in findings]
         emit("\n".join([*report.lines(), *lines]))

@@ -13,12 +13,12 @@ TAKES_MECHANISM = True
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    for flag, what, told in (
+    for flag, what, help_text in (
         ("--best", "the share", "the share of words that the strongest attacker recovers"),
         ("--n-w", "the chance", "the probability that a word is unchanged"),
         ("--bayes", "the chance", "how often the optimal attacker guesses the word"),
     ):
-        parser.add_argument(flag, type=real(what), metavar="P", help=told)
+        parser.add_argument(flag, type=real(what), metavar="P", help=help_text)
     parser.add_argument("--total", type=real("the total"), metavar="E", help="ε of the whole text")
     parser.add_argument(
         "--certainty", type=real("the certainty"), metavar="P", help="the largest certainty of the optimal reader "
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--certainty needs --fact, and only --certainty takes --fact and --alternatives.")
     if hasattr(args, "option_epsilon"):
         raise InputError("This command finds ε, so --epsilon has no effect. Remove it.")
-    found = calibrate(
+    calibration = calibrate(
         mechanism_of(args),
         target,
         text=read_text(args),
@@ -54,4 +54,4 @@ def run(args: argparse.Namespace) -> None:
         alternatives=None if args.alternatives is None else decode_argument(args.alternatives).split(","),
         task=on_terminal("calibrating"),
     )
-    emit(found.sentence())
+    emit(calibration.sentence())

@@ -82,42 +82,42 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
             f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise; "
             "--seed repeats a draw."
         )
-    found, unit = result.distribution(piece), units[piece]
+    distribution, unit = result.distribution(piece), units[piece]
     known = result.candidate(piece)
-    chance = found.p(unit.text) if known is None else float(found.probs[known])
-    name = f"“{unit.text}”" if unit.text or known is None else found.candidates[known]
+    chance = distribution.p(unit.text) if known is None else float(distribution.probs[known])
+    name = f"“{unit.text}”" if unit.text or known is None else distribution.candidates[known]
     if not args.quiet:
         if args.seed is not None:
             note(SEED_WARNING)
         note(f"rewrite: {result.text}")
     facts = {"piece": piece, "released": unit.text, "text": result.text, "chance": chance}
-    _print(args, found, facts, (f"probability of token {piece}, {name}", chance))
+    _print(args, distribution, facts, (f"probability of token {piece}, {name}", chance))
 
 
-def _print(args: argparse.Namespace, found: TokenDistribution, facts: dict[str, Any], last: tuple[str, float]) -> None:
+def _print(args: argparse.Namespace, dist: TokenDistribution, facts: dict[str, Any], last: tuple[str, float]) -> None:
     """Print a distribution.
 
     facts: JSON fields of the position. last: the last row of the table.
     """
-    top = found.top(args.top)
-    others = len(found.candidates) - len(top)
-    rest = max(0.0, 1.0 - sum(p for _, p in top))
+    top = dist.top(args.top)
+    others = len(dist.candidates) - len(top)
+    remaining = max(0.0, 1.0 - sum(p for _, p in top))
     if args.json:
         emit_json(
             {"mechanism": args.mechanism}
             | facts
             | {
-                "epsilon": found.epsilon,
-                "draws": found.draws,
-                "entropy": found.entropy(),
+                "epsilon": dist.epsilon,
+                "draws": dist.draws,
+                "entropy": dist.entropy(),
                 "top": [{"word": word, "probability": p} for word, p in top],
-                "others": {"words": others, "probability": rest},
+                "others": {"words": others, "probability": remaining},
             }
         )
     else:
         rows = [(word, f"{p:.6f}") for word, p in top]
         if others:
-            rows.append((f"{others} others", f"{rest:.6f}"))
+            rows.append((f"{others} others", f"{remaining:.6f}"))
         rows.append((last[0], f"{last[1]:.6f}"))
         emit(table(rows))
     if not args.quiet:

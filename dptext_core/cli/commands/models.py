@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> None:
     from ...models.generators import PARAPHRASER, PROMPTED
 
     here = {m.id: m for m in added.added()}
-    found = [*list_models(), *list_generators(None, PROMPTED)]
-    found += [m for m in list_generators(None, PARAPHRASER) if m.where == "bundled"]
+    models = [*list_models(), *list_generators(None, PROMPTED)]
+    models += [m for m in list_generators(None, PARAPHRASER) if m.where == "bundled"]
     rows = [("model", "what it is", "licence", "where", "size", "clipping range")]
-    for m in found:
+    for m in models:
         ranges = [] if m.tuned is None else [f"tuned {m.tuned.low:.3f} to {m.tuned.high:.3f}"]
         if m.clip_min is not None and m.clip_max is not None:
             ranges.append(f"paper {m.clip_min:.3f} to {m.clip_max:.3f}")

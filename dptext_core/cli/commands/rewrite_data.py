@@ -209,8 +209,8 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
     if result["exposed"]:
         note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Other rows list their own.")
     with contextlib.suppress(InputError):  # a changed file is already reported above
-        if said := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
-            note(f"note: {said}")
+        if removed := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
+            note(f"note: {removed}")
     with contextlib.suppress(InputError):  # a failed rewrite is already reported above
         first = next(iter(data.rows()))[args.text_column]
         if isinstance(first, str) and (about := coverage_note(mechanism, first)):
@@ -279,19 +279,19 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         if not args.quiet:
             note_reading(data)
         rows = data.rows()
-    whole = DatasetGuarantee(mechanism.shares_draws)
+    total = DatasetGuarantee(mechanism.shares_draws)
     for record in rewrite_records(
         rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
     ):
         print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
-        whole.add(record.guarantee, record.untouched)
-    if whole.rows == whole.errors > 0:
+        total.add(record.guarantee, record.untouched)
+    if total.rows == total.errors > 0:
         raise InputError("No row could be rewritten: each line states the reason.")
     if not args.quiet:
-        note(whole.counted())
-        note(whole.sentence())
-        if whole.exposed:
-            note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Other rows list their own.")
+        note(total.counted())
+        note(total.sentence())
+        if total.exposed:
+            note(f"Not covered, of the first row: {'; '.join(total.exposed)}. Other rows list their own.")
 
 
 def _watch_input(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:

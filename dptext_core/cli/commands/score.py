@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> None:
         else:
             left_out += 1
     if not given["original"]:
-        whole = ", and values in all requested columns" if len(columns) > 2 else ""
-        raise InputError(f"No row of {data.name} has an original and a rewrite{whole}. Give their columns.")
+        requirement = ", and values in all requested columns" if len(columns) > 2 else ""
+        raise InputError(f"No row of {data.name} has an original and a rewrite{requirement}. Give their columns.")
     annotated = None
     if args.identifiers is not None:
         known = read_tab(args.identifiers)

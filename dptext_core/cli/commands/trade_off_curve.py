@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     mechanism = mechanism_of(args)
-    found = dpt.trade_off_curve(
+    curve = dpt.trade_off_curve(
         mechanism,
         read_text(args),
         decode_argument(args.other) if args.other is not None else read_file(args.other_file),
@@ -47,11 +47,11 @@ def run(args: argparse.Namespace) -> None:
         task=on_terminal("comparing"),
     )
     if args.json:
-        emit_json({"mechanism": args.mechanism} | found.to_dict())
+        emit_json({"mechanism": args.mechanism} | curve.to_dict())
     elif args.csv:
-        emit(found.to_csv().rstrip("\n"))
+        emit(curve.to_csv().rstrip("\n"))
     else:
-        each = [f"ε = {e:g}" for e in found.epsilons] if found.epsilons else ["detected"]
-        emit("\n".join([table([("false alarms", *each), *found.rows()]), found.sentence()]))
+        each = [f"ε = {e:g}" for e in curve.epsilons] if curve.epsilons else ["detected"]
+        emit("\n".join([table([("false alarms", *each), *curve.rows()]), curve.sentence()]))
     if not args.quiet:
         note(OWNER_ONLY)

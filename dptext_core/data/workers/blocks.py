@@ -205,10 +205,10 @@ def rewrite_data(
             with open_workers(orders) as workers:
                 draws = None
                 if m.shares_draws:
-                    found: set[Any] = set()
+                    drawn_once: set[Any] = set()
                     for _, some in _results(workers, "count", _cut_blocks(data.rows(), block), None, folder, task):
-                        found |= some
-                    draws = len(found)
+                        drawn_once |= some
+                    draws = len(drawn_once)
                 todo = (b for b in _cut_blocks(data.rows(), block, run.whole.rows) if b.number not in run.ahead)
                 for one, lines in _results(workers, "rewrite", todo, draws, folder, task):
                     run.take(one, lines)
@@ -273,8 +273,8 @@ def _results(
 class _Run:
     """The rows of a run in order, and the blocks that are finished ahead of them."""
 
-    def __init__(self, folder: RunFolder, whole: Any, count: int, task: Task):
-        self._folder, self.whole = folder, whole
+    def __init__(self, folder: RunFolder, total: Any, count: int, task: Task):
+        self._folder, self.whole = folder, total
         self._count, self._task = count, task
         self._place = folder.path / BLOCKS
         #: Number of waiting rows in each finished block, by block number.

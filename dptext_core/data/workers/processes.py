@@ -1,4 +1,4 @@
-"""Workers in processes of this machine, for a data set in ``blocks``, without further packages or a network.
+"""Workers in processes of this machine, for a data set in ``blocks``, without additional packages or a network.
 
 Each process has its own mechanism and computes on one thread, unless OMP_NUM_THREADS is set. Blocks go there and back
 through its own pipe. A process has at most two blocks, one that it computes and one that waits. A process that dies is
@@ -85,22 +85,22 @@ class ProcessWorkers:
             link.send((kind, block, draws))
 
     def take(self, timeout: float) -> list[tuple[Block, WorkOutcome]]:
-        found: list[tuple[Block, WorkOutcome]] = []
+        finished: list[tuple[Block, WorkOutcome]] = []
         for link in cast(list[Connection], wait(list(self._there), timeout)):
             one = self._there[link]
             try:
                 outcome: WorkOutcome = link.recv()
             except (EOFError, OSError):
-                found += [(block, WorkOutcome(lost=DIED)) for block in one.blocks]
+                finished += [(block, WorkOutcome(lost=DIED)) for block in one.blocks]
                 self._replace(link)
                 continue
             if one.ready:
-                found.append((one.blocks.popleft(), outcome))
+                finished.append((one.blocks.popleft(), outcome))
             elif outcome.refused is not None:
                 raise outcome.refused
             else:
                 one.ready, self._failed = True, 0
-        return found
+        return finished
 
     def _replace(self, link: Connection) -> None:
         one = self._there.pop(link)

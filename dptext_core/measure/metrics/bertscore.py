@@ -24,12 +24,12 @@ _PAIRS = 64
 
 def score(originals: Sequence[str], rewrites: Sequence[str], device: str | None = None) -> list[float]:
     """Return BERTScore F1 of each rewrite. ``device``: "cuda", "mps", "cpu"; None: the best one."""
-    found: list[float] = []
+    scores: list[float] = []
     for start in range(0, len(originals), _PAIRS):
         some = list(zip(originals[start : start + _PAIRS], rewrites[start : start + _PAIRS], strict=True))
         pieces = _embed(list(dict.fromkeys(text for pair in some for text in pair)), device)
-        found += [_f1(pieces[original], pieces[rewrite]) for original, rewrite in some]
-    return found
+        scores += [_f1(pieces[original], pieces[rewrite]) for original, rewrite in some]
+    return scores
 
 
 def _f1(original: tuple[np.ndarray, np.ndarray], rewrite: tuple[np.ndarray, np.ndarray]) -> float:
@@ -48,10 +48,10 @@ def _embed(texts: list[str], device: str | None) -> dict[str, tuple[np.ndarray, 
     """Return, for each text, unit embeddings of its pieces (pieces, 384), and which of them have weight."""
     ids = pieces(texts, MAX_PIECES)
     marks = [ids[0][0], ids[0][-1]]  # [CLS] and [SEP], wherever they are
-    found = {}
+    embeddings = {}
     for some, hidden, _ in hidden_states(ids, device, layers=LAYER):
         for i, row in zip(some, hidden, strict=True):
             states = row[: len(ids[i])]
             lengths = np.linalg.norm(states, axis=-1, keepdims=True)
-            found[texts[i]] = (states / lengths, ~np.isin(ids[i], marks))
-    return found
+            embeddings[texts[i]] = (states / lengths, ~np.isin(ids[i], marks))
+    return embeddings

@@ -1,4 +1,4 @@
-"""Which tokens a detector flags, of which type, and what of their shape a stand-in keeps."""
+"""Flagged tokens: their types, and the part of their shape that a stand-in keeps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...text.language import Clues
 from ...text.names_and_numbers import plain_form
 from ..blocklist import fold
 
-#: What a token is replaced by, for a token with a digit: its shape instead, see :func:`_shape`.
+#: The kinds of stand-in. A token with a digit has its shape instead, see :func:`_shape`.
 FORMS = (
     "first name",
     "family name",
@@ -35,7 +35,7 @@ FORMS = (
     "e-mail address",
     "web address",
 )
-#: A unit behind a number, as in "3kg". Other letters are part of what is replaced.
+#: A unit after a number, as in "3kg". Other letters are replaced with the number.
 UNIT = re.compile(r"(?<=\d)(?:kg|g|mg|km|m|cm|mm|l|ml|am|pm|h|min|s|k)$")
 
 
@@ -81,50 +81,48 @@ def allowed_tokens(document: Document, allowlist: Sequence[str]) -> frozenset[in
 
 
 def allowed_shown(document: Document, allowlist: Sequence[str]) -> tuple[NotProtected, ...]:
-    """Return what an allowlist shows of a text."""
+    """Return what an allowlist reveals about a text."""
     n = len(allowed_tokens(document, allowlist))
     return (NotProtected(NotProtectedKind.ALLOWLIST, count=n),) if allowlist else ()
 
 
 def flag_spans(document: Document, name: str, allowlist: Sequence[str] = ()) -> tuple[FlaggedSpan, ...]:
-    """Return the spans that a detector flags, cut at words of the allowlist.
-
-    Raises ModelUnavailable where the detector's model is missing.
+    """Return the spans that a detector flags, cut at words of the allowlist. Raises ModelUnavailable if the detector's
+    model is missing.
     """
     allowed = allowed_tokens(document, allowlist)
     out: list[FlaggedSpan] = []
-    for found in detector(name)(document.text, document.language):
-        first, end = _tokens(document, found.span)
+    for span in detector(name)(document.text, document.language):
+        first, end = _tokens(document, span.span)
         for is_allowed, run in groupby(range(first, end), allowed.__contains__):
             tokens = list(run)
             if not is_allowed:
-                out.append(FlaggedSpan(found.kind, tokens[0], tokens[-1] + 1))
+                out.append(FlaggedSpan(span.kind, tokens[0], tokens[-1] + 1))
     return tuple(out)
 
 
 def flag_tokens(document: Document, name: str, allowlist: Sequence[str] = ()) -> tuple[Flag, ...]:
-    """Return the tokens that a detector flags and no allowlist has, in order.
-
-    Raises ModelUnavailable where the detector's model is missing.
+    """Return the flagged tokens that are not on the allowlist, in order. Raises ModelUnavailable if the detector's
+    model is missing.
     """
     allowed = allowed_tokens(document, allowlist)
     find = detector(name)
-    found: list[tuple[int, str, str, str]] = []
+    flagged: list[tuple[int, str, str, str]] = []
     for span in find(document.text, document.language):
         tokens = _tokens(document, span.span)
         for place, (start, _) in enumerate(span.words):
             token = bisect_left(document.starts, start)
             if token not in allowed:
                 form = _form(document, span, token, place, tokens, find.reads_context)
-                found.append((token, span.kind, form, plain_form(document.words[token])))
-    # "Haddad" alone is the family name of "Omar Haddad", so that both get one stand-in.
-    families = {word for _, _, form, word in found if form == "family name"}
+                flagged.append((token, span.kind, form, plain_form(document.words[token])))
+    # "Haddad" alone is the family name of "Omar Haddad", so both get the same stand-in.
+    families = {word for _, _, form, word in flagged if form == "family name"}
     flags: list[Flag] = []
-    seen: dict[tuple[str, str], int] = {}
-    for token, kind, form, word in found:
+    firsts: dict[tuple[str, str], int] = {}
+    for token, kind, form, word in flagged:
         if form == "first name" and word in families:
             form = "family name"
-        flags.append(Flag(token, kind, form, seen.setdefault((form, word), token)))
+        flags.append(Flag(token, kind, form, firsts.setdefault((form, word), token)))
     return tuple(flags)
 
 
@@ -166,7 +164,7 @@ def _digits_form(text: str, kind: str, clues: Clues) -> str:
 
 
 def _shape(text: str, clues: Clues) -> str:
-    """Return a token with 9 for each digit, A and a for letters. Units such as "years" and "kg" stay."""
+    """Return a token with 9 for each digit, A and a for letters. Units such as "years" and "kg" are unchanged."""
     unit = UNIT.search(text)
     head, tail = (text[: unit.start()], unit[0]) if unit else (text, "")
     parts = re.split(r"([-\u2010\u2011])", head)

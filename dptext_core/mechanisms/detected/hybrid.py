@@ -1,13 +1,11 @@
 """Stand-ins for flagged words first, then a mechanism on the rest: the option ``surrogates``.
 
-A detector flags words. Each becomes a stand-in, drawn from a public list without looking at the word
-(:mod:`.surrogates`). The mechanism then reads the text with the stand-ins in it, and samples the other words. So for
-two texts with the same flags, the distribution of the release does not depend on what the flagged words are, and the
-mechanism's ε per word holds for the rest. The flags themselves are not protected: where they stand, their types,
-formats and repetitions.
-
-A detector that reads other words narrows this: two texts that differ in an unflagged word may have different flags, and
-are then not compared.
+A detector flags words. Each becomes a stand-in, sampled from a public list independently of the word
+(:mod:`.surrogates`). The mechanism then reads the text with the stand-ins, and samples the other words. So for two
+texts with the same flags, the distribution of the release does not depend on the flagged words. The mechanism's ε per
+word holds for the rest. The flags themselves are not protected: their positions, types, formats and repetitions. A
+detector that reads other words narrows the guarantee: two texts that differ in an unflagged word may have different
+flags, and are then not compared.
 """
 
 from __future__ import annotations
@@ -46,13 +44,13 @@ from .flags import Flag, allowed_shown, allowed_tokens, flag_tokens
 from .hybrid_facets import Contexts, Coverage, HybridAuditSupport, HybridLikelihood, Places, UnflaggedWords
 from .stand_ins import candidates
 
-#: The stream of the stand-ins below that of a text.
+#: The name of the stand-ins' stream within a text's stream.
 STREAM = "stand-ins"
 #: The reason of a step that copies a word of the allowlist.
 ALLOWED = "on the allowlist"
-#: Texts with stand-ins whose scores a prepared text keeps.
+#: Number of texts with stand-ins whose scores a prepared text stores.
 KEPT = 4
-#: What a mechanism's class says of itself, and its hybrid repeats.
+#: Class attributes that a hybrid copies from its mechanism.
 _SAME = (
     "name",
     "title",
@@ -87,20 +85,20 @@ class HybridPrepared(Prepared):
 
     @cached_property
     def by_token(self) -> dict[int, Flag]:
-        """The flag of each flagged token."""
+        """Return the flag of each flagged token."""
         return {flag.token: flag for flag in self.flags}
 
     def with_words(self, words: Mapping[int, str]) -> Any:
-        """Return the inner mechanism's prepared text with these stand-ins; the last few keep their scores."""
+        """Return the inner mechanism's prepared text with these stand-ins; the most recent ones keep their scores."""
         key = tuple(words[flag.token] for flag in self.flags)
         with self._lock:
-            found = self._texts.get(key)
-            if found is None:
-                found = self.plan.with_document(substitute(self.plan.document, words))
-                self._texts[key] = found
+            prepared_text = self._texts.get(key)
+            if prepared_text is None:
+                prepared_text = self.plan.with_document(substitute(self.plan.document, words))
+                self._texts[key] = prepared_text
                 if len(self._texts) > KEPT:
                     del self._texts[next(iter(self._texts))]
-        return found
+        return prepared_text
 
 
 def substitute(document: Document, words: Mapping[int, str]) -> Document:
@@ -115,7 +113,8 @@ def substitute(document: Document, words: Mapping[int, str]) -> Document:
 
 
 class HybridMechanism(Mechanism):
-    """Draws stand-ins for flagged words, and hands the text to another mechanism. Made by :func:`with_surrogates`."""
+    """Samples stand-ins for flagged words, and passes the text to another mechanism. Created by
+    :func:`with_surrogates`."""
 
     inner_cls: ClassVar[type[Mechanism]]
 
@@ -134,7 +133,7 @@ class HybridMechanism(Mechanism):
 
     @property
     def inner(self) -> Any:
-        """The mechanism that samples the other words, at the ε of this one."""
+        """Return the mechanism that samples the other words, at the same ε."""
         if self._inner.config.epsilon != self.config.epsilon:  # of a copy
             self._inner = copy(self._inner)
             self._inner._config = replace(self.config, surrogates=False)
@@ -144,7 +143,7 @@ class HybridMechanism(Mechanism):
         # The inner mechanism knows which options follow from others.
         return self.inner.replace(**{"surrogates": True, **options})
 
-    # --- what the capability "clipping" asks
+    # --- required by the capability "clipping"
 
     @classmethod
     def known_ranges(cls, model: str) -> Mapping[str, ClipRange]:
@@ -205,7 +204,7 @@ class HybridMechanism(Mechanism):
         return flag_tokens(document, self.config.detector, self.config.allowlist)
 
     def stand_ins(self, form: str) -> tuple[str, ...]:
-        """Return what can come out for a form. Raises ConfigError where the blocklist leaves nothing."""
+        """Return the possible stand-ins for a form. Raises ConfigError if the blocklist excludes all of them."""
         words = self.never.left(candidates(form, self.language))
         if not words:
             raise ConfigError("The blocklist contains every stand-in of a type. Shorten it.")
@@ -217,22 +216,21 @@ class HybridMechanism(Mechanism):
         return prepared
 
     def channels(self, prepared: HybridPrepared) -> dict[int, Constant]:
-        """Return what the stand-in of each flagged token is drawn from."""
+        """Return the distribution of each flagged token's stand-in."""
         words, lists = prepared.document.words, prepared.lists
         return {flag.token: Constant(lists[flag.form], words[flag.token]) for flag in prepared.flags}
 
     def draw(self, prepared: HybridPrepared, stream: NoiseStream) -> dict[int, str]:
         """Return a stand-in for each flagged token. Equal words share theirs."""
-        own = stream.at(STREAM)
+        stand_in_stream = stream.at(STREAM)
         return {
-            flag.token: channel.candidates[channel.draw(0.0, own.at(flag.same))]
+            flag.token: channel.candidates[channel.draw(0.0, stand_in_stream.at(flag.same))]
             for flag, channel in zip(prepared.flags, self.channels(prepared).values(), strict=True)
         }
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
-        """Return the distribution of a token, where the first of each public list stands in the flagged places.
-
-        A result has the one that its word was drawn from, given the stand-ins that were drawn.
+        """Return the distribution of a token if each flagged place has the first stand-in of its list. A result has the
+        distribution given its sampled stand-ins.
         """
         prepared = self.planned(text)
         if index in prepared.by_token:
@@ -308,7 +306,7 @@ class HybridMechanism(Mechanism):
 
 
 def _render(config: Any, prepared: HybridPrepared, steps: Sequence[Step]) -> tuple[str, tuple[Step, ...]]:
-    """Return the released text, in which a stand-in is written like any sampled word, and the steps in their places."""
+    """Return the released text, in which a stand-in is written like any sampled word, and the steps in order."""
     n = len(prepared.document.words)
     texts: list[str | None] = [None] * n
     after: list[str | None] = [None] * n
@@ -380,8 +378,8 @@ class HybridTrace(Trace):
 
 @cache
 def _hybrid_class(cls: type[Mechanism]) -> type[HybridMechanism]:
-    own = {name: getattr(cls, name) for name in _SAME} | {"inner_cls": cls}
-    return type(f"{cls.__name__}WithSurrogates", (getattr(cls, "hybrid_cls", HybridMechanism),), own)
+    attributes = {name: getattr(cls, name) for name in _SAME} | {"inner_cls": cls}
+    return type(f"{cls.__name__}WithSurrogates", (getattr(cls, "hybrid_cls", HybridMechanism),), attributes)
 
 
 def with_surrogates(cls: type[Mechanism], config: Any) -> HybridMechanism:

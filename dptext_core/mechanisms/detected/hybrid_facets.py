@@ -46,9 +46,9 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
         return super().missing or self.m.inner.likelihood.missing
 
     def deciding_places(self, texts: Sequence[Prepared]) -> Mapping[int, frozenset[int]] | None:
-        planned, found = [self.m.planned(text) for text in texts], {}
+        planned, by_length = [self.m.planned(text) for text in texts], {}
         if len({(p.flags, p.plan.document.text) for p in planned}) == 1:
-            # They differ in flagged words alone, of which the plan has nothing.
+            # They differ only in flagged words, which the plan does not contain.
             return {len(planned[0].document.words): frozenset()}
         if not self._alone:
             return None
@@ -56,8 +56,8 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
             flags = [p.flags for p in planned if len(p.document.words) == n]
             tokens = {flag.token for every in flags for flag in every}
             # Texts with the same flags draw the same stand-ins.
-            found[n] = places - tokens if all(every == flags[0] for every in flags) else places | tokens
-        return found
+            by_length[n] = places - tokens if all(every == flags[0] for every in flags) else places | tokens
+        return by_length
 
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
@@ -79,8 +79,8 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
         if self._alone and parts:
             parts = [(planned.plan, [j for _, some in parts for j in some])]
         for text, some in parts:
-            rest = [{i: w for i, w in released[j].items() if i not in planned.by_token} for j in some]
-            out[some] += self.m.inner.likelihood.in_places(text, rest, task)
+            unflagged = [{i: w for i, w in released[j].items() if i not in planned.by_token} for j in some]
+            out[some] += self.m.inner.likelihood.in_places(text, unflagged, task)
         return out
 
     def shared_draws(self, prepared: Prepared, places: Sequence[int]) -> dict[int, int]:
@@ -112,7 +112,7 @@ class Places(Alignment["HybridMechanism"]):
 
 
 class HybridAuditSupport(AuditSupport["HybridMechanism"]):
-    """Two texts are compared where their flags are the same, and the rest is compared by the inner mechanism."""
+    """Two texts are compared if they have the same flags and the inner mechanism compares the rest."""
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         return self.m.inner.audit_support.distances(words)
@@ -133,7 +133,7 @@ class Contexts(PublicPrior["HybridMechanism"]):
 
 
 class Coverage(InputCoverage["HybridMechanism"]):
-    """What the inner mechanism knows of the text with public words in the flagged places."""
+    """Coverage by the inner mechanism, with public words in the flagged places."""
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         return self.m.inner.reading.coverage(self.m.planned(text).plan)

@@ -1,7 +1,7 @@
 """Redaction: each flagged span becomes a placeholder with its type, such as [NAME].
 
-What people use today, for comparison. Every word that the detector does not flag is released as it is, so nothing is
-guaranteed.
+For comparison: this is common practice today. Every word that the detector does not flag is released unchanged, so
+there is no guarantee.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...text.document import Document
 from .flags import flag_spans
 from .replacing import ReplacingMechanism, ReplacingPrepared, one_word
 
-#: What stands in the place of a span, by its kind.
+#: The placeholder of a span, by its kind.
 PLACEHOLDERS = {
     "name": "[NAME]",
     "place": "[PLACE]",

@@ -1,4 +1,4 @@
-"""What the mechanisms share that replace flagged words and release all others: options, plan, guarantee, trace."""
+"""The shared base of mechanisms that replace only flagged words: options, plan, guarantee, trace."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class DetectorConfig:
 
 @dataclass(frozen=True, eq=False)
 class ReplacingPrepared(Prepared):
-    """A text with what replaces its tokens.
+    """A text with the replacements of its tokens.
 
-    channels: for each replaced token, what its replacement is drawn from. first: for each of them, the first token that
-    shares its draw. deleted: the tokens that are left out.
+    channels: for each replaced token, the distribution of its replacement. first: for each of them, the first token
+    that shares its draw. deleted: the tokens without a replacement.
     """
 
     channels: Mapping[int, Channel]
@@ -59,14 +59,14 @@ class ReplacingPrepared(Prepared):
 
 
 class ReplacingMechanism(Mechanism):
-    """Replaces what a detector flags, and releases every other word as it is."""
+    """Replaces what a detector flags, and releases every other word unchanged."""
 
     family = "detection"
     notion = "none"
     config_cls = DetectorConfig
     slow_to_prepare = False
     uses_epsilon = False
-    #: Whether its replacements are placed by a rule, and not drawn.
+    #: Whether a rule, rather than sampling, chooses the replacements.
     by_rule = False
 
     @property
@@ -79,7 +79,7 @@ class ReplacingMechanism(Mechanism):
 
     @abstractmethod
     def unprotected(self, prepared: ReplacingPrepared) -> tuple[NotProtected, ...]:
-        """Return what is shown besides the words that the detector does not flag."""
+        """Return what is not protected besides the words that the detector does not flag."""
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         prepared = self.planned(text)
@@ -137,7 +137,7 @@ class ReplacingMechanism(Mechanism):
 
 @dataclass(frozen=True, eq=False)
 class ReplacingTrace(Trace):
-    """What each replacement was drawn from. Steps are tokens, so that they have the same numbers."""
+    """The distributions of the replacements. Each step is a token, so steps and tokens have the same numbers."""
 
     mechanism: ReplacingMechanism
     prepared: ReplacingPrepared
@@ -176,7 +176,7 @@ class ReplacingLikelihood(Likelihood["ReplacingMechanism"]):
 
 
 class _Coverage(InputCoverage["ReplacingMechanism"]):
-    """Words of other languages, in which the rules find little."""
+    """Coverage of English words: the rules find little in other languages."""
 
     __slots__ = ()
 
@@ -194,5 +194,5 @@ def _known_words(language: Language) -> frozenset[str]:
 
 
 def one_word(word: str, source: str) -> Channel:
-    """Return the channel of a word that is placed by a rule."""
+    """Return the channel of a word that a rule chooses."""
     return Constant((word,), source)

@@ -12,9 +12,9 @@ from ...support.assets import assets_folder
 from ...text.language import Language
 from .flags import FORMS
 
-#: How many stand-ins there are for a shape with more than three digits or with letters.
+#: Number of stand-ins for a shape with more than three digits or with letters.
 MANY = 1000
-#: The ages and years that come out.
+#: The possible ages and years.
 AGES, YEARS = range(18, 100), range(1930, 2026)
 #: A day, or a month of a year.
 DATE_SHAPE = re.compile(r"9{4}([-/.])99?\1 ?99?|99?([-/.])99?\2(?:9999|99)|99?/9999|9999-99")
@@ -40,8 +40,8 @@ _ORDINALS = ["second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
 
 
 def candidates(form: str, language: Language) -> tuple[str, ...]:
-    """Return the stand-ins for a form: public, in a fixed order, each once. No flagged word decides them."""
-    # A shape comes from a text, which no cache of the process may hold.
+    """Return the stand-ins for a form: public, in a fixed order, each once, independent of any flagged word."""
+    # A shape comes from a private text, so it must not be cached in the process.
     return _named(form) if form in FORMS else _shapes(form, language)
 
 
@@ -66,9 +66,9 @@ def _named(form: str) -> tuple[str, ...]:
 
 @cache
 def _listed() -> dict[str, tuple[str, ...]]:
-    found = tomllib.loads((assets_folder() / "words" / "stand_ins.toml").read_text(encoding="utf-8"))
+    lists = tomllib.loads((assets_folder() / "words" / "stand_ins.toml").read_text(encoding="utf-8"))
     return {
-        form: tuple(dict.fromkeys(found[name].split()))
+        form: tuple(dict.fromkeys(lists[name].split()))
         for form, name in (
             ("first name", "first_names"),
             ("family name", "family_names"),
@@ -109,7 +109,7 @@ def _shapes(shape: str, language: Language) -> tuple[str, ...]:
 
 
 def _letters(shape: str, language: Language) -> list[bool]:
-    """Return which characters stand for a letter. Those of a unit are themselves."""
+    """Return which characters of a shape represent a letter, as opposed to a unit."""
     mask = [c in "Aa" for c in shape]
     for part in re.finditer(r"[a-z]+", shape):
         if part[0] in language.clues.number_units or set(part[0]) != {"a"}:

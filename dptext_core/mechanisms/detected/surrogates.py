@@ -1,8 +1,8 @@
 """Surrogates ("hiding in plain sight", pseudonymisation): each flagged word becomes a random stand-in of its type.
 
-A stand-in is drawn uniformly from a public list, without looking at the word. Equal words of a text get the same one.
-Numbers keep their number of digits, two digits become an age from 18 to 99, and dates exist. Every word that the
-detector does not flag is released as it is, so nothing is guaranteed for the text.
+A stand-in is sampled uniformly from a public list, independently of the word. Equal words of a text get the same one.
+Numbers keep their number of digits, two digits become an age from 18 to 99, and dates are valid. Every word that the
+detector does not flag is released unchanged, so there is no guarantee for the text.
 """
 
 from __future__ import annotations

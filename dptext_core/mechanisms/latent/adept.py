@@ -1,29 +1,32 @@
-"""ADePT (Krishna, Gupta, Dupuy: EACL 2021) as DP-Rewrite corrects it (Igamberdiev, Arnold, Habernal: COLING 2022), and
-as it was first published.
+"""ADePT (Krishna, Gupta, Dupuy: EACL 2021), in the correction of DP-Rewrite and as it was first published.
 
-An autoencoder reads the text and ends in a vector [h; c] of d numbers. The vector is clipped, noise is added to each
-of its numbers, and the decoder writes, greedily, a new text from the noisy vector. One draw covers the whole text.
+An autoencoder encodes the text as a vector [h; c] of d numbers. The vector is clipped, noise is added to each of its
+numbers, and the decoder greedily writes a new text from the noisy vector. One draw covers the whole text.
 
-* ``adept`` clips in the ℓ1 norm: the vector is multiplied by min(1, C/‖·‖₁). Two clipped vectors differ by at most 2C
-  in that norm, so that Laplace noise of scale 2C/ε on each number gives ε-DP between any two texts, whatever their
-  length, content and model.
+* ``adept`` (Igamberdiev, Arnold, Habernal: COLING 2022) clips in the ℓ1 norm: the vector is multiplied by
+  min(1, C/‖·‖₁). Two clipped vectors differ by at most 2C in that norm. So Laplace noise of scale 2C/ε on each number
+  gives ε-DP between any two texts, for any length, content and model.
 * ``adept-original`` clips in the ℓ2 norm and adds the same noise. Two such vectors may differ by 2C·√d in the ℓ1 norm,
-  the one that Laplace noise counts in: what is called ε is ε·√d (Habernal, EMNLP 2021). It promises nothing here.
+  which is the one that matters for Laplace noise. Its nominal ε is really ε·√d (Habernal, EMNLP 2021), so no guarantee
+  is stated here.
 
-Noise on whole numbers. Laplace noise in floating point leaves gaps that tell the vector it was added to, so that no ε
-holds (Mironov 2012). Here the clipped vector is a whole number of steps of C/2²⁰ in each place: it is rounded towards 0
-to such steps, and if these add up to S > 2²⁰ each is multiplied by 2²⁰/S and rounded towards 0, in whole numbers. The
-noise is whole too, with P(k) = tanh(r/2)·e^(−r|k|), r = ε/2²¹, drawn exactly (``sampling.discrete_laplace``).
-Proof, for clipped vectors z and z′ and any noisy vector y: ‖z‖₁, ‖z′‖₁ ≤ 2²⁰ by construction, so ‖z − z′‖₁ ≤ 2²¹, and
-P(y|z)/P(y|z′) = ∏ᵢ e^(r(|yᵢ−z′ᵢ|−|yᵢ−zᵢ|)) ≤ e^(r‖z−z′‖₁) ≤ e^ε. Everything before the noise may round as it likes,
-since the bound holds for any z and z′; everything after it is computed from y alone.
+Integer noise. Laplace noise in floating point leaves gaps that reveal the vector below it, so no ε holds (Mironov
+2012). Here, each number of the clipped vector is an integer multiple of C/2²⁰, rounded towards 0. If the absolute
+values add up to S > 2²⁰, each is multiplied by 2²⁰/S and rounded towards 0, in integer arithmetic. The noise is an
+integer too, with P(k) = tanh(r/2)·e^(−r|k|), r = ε/2²¹, sampled exactly (``sampling.discrete_laplace``). Proof, for
+clipped vectors z and z′ and any noisy vector y: ‖z‖₁, ‖z′‖₁ ≤ 2²⁰ by construction, so ‖z − z′‖₁ ≤ 2²¹, and
+P(y|z)/P(y|z′) = ∏ᵢ e^(r(|yᵢ−z′ᵢ|−|yᵢ−zᵢ|)) ≤ e^(r‖z−z′‖₁) ≤ e^ε. Rounding before the noise does not matter because the
+bound holds for any z and z′. Everything after it is computed from y alone.
 
-Deviations from the papers: the noisy vector y is scaled to the ℓ1 norm that vectors had when the decoder was trained,
-by C/‖y‖₁, which is computed from y alone and costs nothing (``rescale=False`` leaves it as it is: the decoder then
-repeats one word where noise is large, and so it does with ``adept-original``, since the bundled checkpoints were
-trained with ℓ1 clipping); the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
-frozen (there: the words of the training set); the text is read from its last piece to its first; the encoder reads a
-public number of pieces and leaves out what stands beyond.
+Deviations from the papers:
+
+* The noisy vector y is scaled by C/‖y‖₁ to the ℓ1 norm that vectors had when the decoder was trained. This uses only y,
+  so it costs nothing. With ``rescale=False``, the decoder repeats one word if the noise is large. ``adept-original``
+  does the same, since the bundled checkpoints were trained with ℓ1 clipping.
+* The vocabulary is public: the word pieces of all-MiniLM-L6-v2, whose embeddings are frozen (there: the words of the
+  training set).
+* The text is read from its last word piece to its first. The encoder reads a public number of pieces and ignores the
+  rest.
 """
 
 from __future__ import annotations
@@ -227,7 +230,7 @@ class ADePT(VectorMechanism):
     # --- rewriting
 
     def _read(self, document: Document) -> tuple[list[int], bool]:
-        """Return the ids that are read of a text, and whether it has more. Loads no weights."""
+        """Return the ids of a text that are read, and whether it has more. Loads no weights."""
         ids, n = ae.pieces(document.visible.text, self.shape.window)
         return ids, n > len(ids)
 

@@ -1,28 +1,31 @@
 """DP-BART (Igamberdiev and Habernal, Findings of ACL 2023): the variant DP-BART-CLV, clipping by value.
 
-The encoder of an encoder-decoder reads the text, filled up or cut to a public number l of tokens, and gives d numbers
-for each. Each of the l·d numbers is clipped to [−C, C], noise is added to each, and the decoder writes a new text from
-the noisy numbers alone, token by token, always the best one, up to a public number of tokens. One draw covers the
-whole text: two texts differ by 2C in each number at most, which is 2C·√(l·d) in the ℓ2 norm and 2C·l·d in the ℓ1 norm.
+The encoder of an encoder-decoder reads the text, padded or cut to a public number l of tokens, and returns d numbers
+for each. Each of the l·d numbers is clipped to [−C, C], and noise is added to it. The decoder then writes a new text
+from the noisy numbers alone. It takes the best token at each step, up to a public number of tokens. One draw covers the
+whole text. Two texts differ by at most 2C in each number, which is 2C·√(l·d) in the ℓ2 norm and 2C·l·d in the ℓ1 norm.
 
 * ``noise="gaussian"``: (ε, δ)-DP by the analytic calibration of Balle and Wang (:mod:`dptext_core.privacy.gaussian`).
 * ``noise="laplace"``: ε-DP, with noise of scale 2C·l·d/ε on each number; δ is 0.
 
-Length. The encoder does not attend to what a text is filled up with, and 0, the middle of the range, stands at these
-places; they get noise as all others do, and the decoder attends to all l. So how long a text is, up to l tokens, is
-hidden like everything else of it.
+Length. The encoder does not attend to padding. Padded positions are set to 0, the middle of the range, and get noise
+like all others. The decoder attends to all l positions. So the length of a text, up to l tokens, is protected like the
+rest of it.
 
-Floating point. Clipped numbers are whole numbers of steps of C/4096 (rounded towards 0), and so is the noise, whose
-chances are exactly those that the proofs take: no bit of a noisy number tells what it was added to. Everything before
-the noise may round as it likes, since the bound holds for any two clipped vectors; all that follows is computed from
-the noisy numbers.
+Floating point. Clipped numbers are integer multiples of C/4096 (rounded towards 0), and so is the noise, whose
+distribution is exactly the one in the proofs. So no bit of a noisy number reveals the number below it. Rounding before
+the noise does not matter because the bound holds for any two clipped vectors. Everything after it is computed from the
+noisy numbers.
 
-Deviations from the paper and its released code, each on purpose: the places beyond the text are 0 (there: what the
-encoder gives for padding); decoding is greedy (there: three beams); special tokens other than the end are never
-written; ``denoise`` estimates the encoder's numbers from the noisy ones before the decoder reads them, by the best
-linear rule for random sequences of frequent words, which are public (``denoise=False`` leaves them as they are, as the
-paper does); no three tokens are written a second time in a row of three, as BART's own settings have it. The pruned
-variants DP-BART-PR and DP-BART-PR+ train the model further with a part of these numbers set to 0. They are left out.
+Deliberate deviations from the paper and its released code:
+
+* Positions beyond the text are 0 (there: the encoder's output for padding).
+* Decoding is greedy (there: three beams), and special tokens other than the end are never written.
+* ``denoise`` estimates the encoder's numbers from the noisy ones before the decoder reads them. It uses the best linear
+  rule for random sequences of frequent words, which are public. ``denoise=False`` skips this, as the paper does.
+* No sequence of three tokens is repeated, as in BART's own settings.
+* The pruned variants DP-BART-PR and DP-BART-PR+, which train the model with some of these numbers set to 0, are left
+  out.
 """
 
 from __future__ import annotations
@@ -149,7 +152,7 @@ def clip(latent: np.ndarray, bound: float) -> np.ndarray:
 
 
 class DPBART(VectorMechanism):
-    """DP-BART: clipped numbers of an encoder, noise, and what the decoder writes from them."""
+    """DP-BART: an encoder's clipped numbers, noise, and a decoder that writes from them."""
 
     name = "dp-bart"
     references = ("igamberdiev2023dpbart",)
@@ -358,20 +361,19 @@ def default_bound(spec: GeneratorSpec) -> float | None:
     if spec.on_trunk:
         return BUNDLED_BOUND
     notes = json_in(spec.folder / "dptext.json")
-    if (own := notes.get("latent_bound")) is not None:
-        if isinstance(own, bool) or not isinstance(own, int | float) or not 1e-4 <= own <= 1e4:
+    if (stated := notes.get("latent_bound")) is not None:
+        if isinstance(stated, bool) or not isinstance(stated, int | float) or not 1e-4 <= stated <= 1e4:
             raise ConfigError(f"latent_bound in {spec.folder / 'dptext.json'} must be a number from 0.0001 to 10000.")
-        return float(own)
+        return float(stated)
     return PAPER_BOUND if json_in(spec.folder / "config.json").get("model_type") == "bart" else None
 
 
 def estimate_bound(
     texts: Iterable[str], model: str = BUNDLED, positions: int = 20, share: float = 0.5, most: int = 1000
 ) -> float:
-    """Return a bound from public texts: this share of the encoder's numbers for them is beyond it.
-
-    Small bounds need little noise but limit the information; if noise is large, one half has been a good choice. Only
-    the first ``most`` texts are read.
+    """Return a bound from public texts: this share of the encoder's numbers exceeds it. Small bounds need little noise
+    but limit the information. If noise is large, one half has been a good choice. Only the first ``most`` texts are
+    read.
     """
     from ...models.generator import ROWS
     from ...models.loaded_generators import load_generator
@@ -393,7 +395,7 @@ def estimate_bound(
 
 
 def _ids(generator: Any, text: str, positions: int) -> tuple[list[int], bool]:
-    """Return the ids that are read of a text, and whether it was cut."""
+    """Return the ids of a text that are read, and whether it was cut."""
     return generator.prompt("", " ".join(text.split()), "", positions)
 
 
@@ -405,9 +407,10 @@ def _filled(latents: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _public_shape(generator: Any, positions: int, bound: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How the encoder's numbers x and the clipped ones z hang together in public texts: eigenvalues (d,) and vectors
-    (d, d) of E[z zᵀ], and these vectors times E[z xᵀ]. The best linear estimate of x from z with noise of variance v on
-    each number is x̂ = ((z V) / (λ + v)) (Vᵀ E[z xᵀ]).
+    """Return how the encoder's numbers x and the clipped ones z are correlated in public texts.
+
+    Eigenvalues (d,) and vectors (d, d) of E[z zᵀ], and these vectors times E[z xᵀ]. The best linear estimate of x from
+    z with noise of variance v on each number is x̂ = ((z V) / (λ + v)) (Vᵀ E[z xᵀ]).
     """
     from ...words import word_space
 

@@ -64,7 +64,7 @@ class VectorMechanism(Mechanism):
 
     @property
     def spent(self) -> float:
-        """Return ε of a written text."""
+        """Return the ε of a written text."""
         return self.config.epsilon
 
     @property

@@ -1,26 +1,26 @@
 """DP-MLM and DP-MLM± (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024; Algorithms 1 to 3, Appendix A).
 
-Each word is masked, a masked language model scores every candidate at the mask, the scores are clipped to
-[Cmin, Cmax], and one candidate is drawn with probability ∝ exp(ε·clipped / 2(Cmax−Cmin)): the exponential mechanism,
-ε-LDP per word for any two contexts.
+Each word is masked. A masked language model scores every candidate at the mask, and the scores are clipped to
+[Cmin, Cmax]. One candidate is sampled with probability ∝ exp(ε·clipped / 2(Cmax−Cmin)). This is the exponential
+mechanism: ε-LDP per word for any two contexts.
 
-Deviations from the paper and its released code, each on purpose:
+Deliberate deviations from the paper and its released code:
 
-* all words are masked and drawn in parallel, each in the original text; ``order="sequential"`` is Algorithm 2 as
-  printed, where later words see earlier replacements;
-* punctuation is kept unless ``keep_punctuation=False``;
-* a stop word that is written as a name or a number is replaced (:mod:`dptext_core.text.names_and_numbers`);
-* the bundled model is asked for a word by a mask that reads the whole text, the word itself too, for which it was
-  trained; the paper gives an encoder as it was pretrained the text and its masked copy, and so do we with other models;
-* candidates are a fixed, public set of whole words; the released code also samples word pieces;
-* the draw is float64 with full-range noise: a float32 softmax gives some words probability 0 from ε ≈ 190 on;
-* the capital letter of an original word is not copied to its replacement unless ``recase="original"`` asks for it;
-* long texts: a window centred on the target, in each half; the bundled model reads overlapping windows, each word in
-  the one in which it stands most central;
-* Algorithm 3: a deleted token is removed (as printed, the last originals would survive verbatim), the choices to
-  delete and to add use two random numbers, and both concern only tokens that are replaced, so that n is their number;
-* Appendix A: the similarity is that of two static word vectors (the paper compares whole sentences), and both parts
-  are clipped, so that the sensitivity is (simmax−simmin) + α(Cmax−Cmin).
+* All words are masked and sampled in parallel, each in the original text. ``order="sequential"`` is Algorithm 2 as
+  printed, in which later words see earlier replacements.
+* Punctuation is kept unless ``keep_punctuation=False``.
+* A stop word that is written as a name or a number is replaced (:mod:`dptext_core.text.names_and_numbers`).
+* The bundled model was trained to read the whole text at a mask, including the masked word. As in the paper, other
+  models read the text and its masked copy.
+* Candidates are a fixed, public set of whole words; the released code also samples word pieces.
+* Sampling uses float64 with full-range noise: a float32 softmax gives some words probability 0 from ε ≈ 190 on.
+* The capital letter of an original word is copied to its replacement only with ``recase="original"``.
+* For long texts, each half has a window centred on the target. The bundled model reads overlapping windows, and each
+  word is scored in the window in which it is most central.
+* Algorithm 3: a deleted token is removed (as printed, the last originals would remain verbatim). Deleting and adding
+  use two separate random numbers and concern only replaced tokens, so n is the number of replaced tokens.
+* Appendix A: the similarity compares two static word vectors (the paper compares whole sentences). Both parts are
+  clipped, so the sensitivity is (simmax−simmin) + α(Cmax−Cmin).
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class DPMLMConfig:
 
 @dataclass(frozen=True)
 class DPMLMPlusConfig(DPMLMConfig):
-    """Options of DP-MLM±: those of DP-MLM, and the chances to add and to delete."""
+    """Options of DP-MLM±: those of DP-MLM, and the probabilities of adding and deleting."""
 
     add_prob: float = option(
         0.1,
@@ -186,7 +186,7 @@ class DPMLMPlusConfig(DPMLMConfig):
 
 
 class DPMLM(ClippedMechanism, MaskedWords):
-    """DP-MLM: every word is replaced by a draw from a masked language model (Algorithms 1 and 2)."""
+    """DP-MLM: replace every word by a sample from a masked language model (Algorithms 1 and 2)."""
 
     name = "dp-mlm"
     references = ("meisenbacher2024dpmlm", "mcsherry2007mechanism")
@@ -212,7 +212,8 @@ class DPMLM(ClippedMechanism, MaskedWords):
     # --- scores to distributions
 
     def table(self, logits: np.ndarray, source: str | None) -> ScoreTable:
-        """Raw logits float32 (V,) of the candidates at one mask → clipped scores whose spread is at most 1/2."""
+        """Return clipped scores with a spread of at most 1/2 from the candidates' raw logits at one mask, float32
+        (V,)."""
         c = self.config
         clipped = logits.astype(np.float64)
         np.clip(clipped, c.clip_min, c.clip_max, out=clipped)
@@ -233,7 +234,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
     def tables(
         self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED
     ) -> list[ScoreTable]:
-        """Score tables of (token index, insertion?) given the original text."""
+        """Return the score tables of (token index, insertion?) given the original text."""
         tokens, c = prepared.document.tokens, self.config
         how = c.clip_min, c.clip_max, c.score, c.alpha, c.antonym_filter
         return [
@@ -259,7 +260,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
 
 
 class _Start(PublicPrior[DPMLM]):
-    """Another mechanism has the prior."""
+    """The variant with a public prior is another mechanism."""
 
     def from_public(self) -> Mechanism | None:
         c = self.m.config
@@ -273,7 +274,7 @@ class _Start(PublicPrior[DPMLM]):
 
 
 class DPMLMPlus(DPMLM):
-    """DP-MLM±: words are also deleted and added, so that the length changes (Algorithm 3)."""
+    """DP-MLM±: words are also deleted and added, so the length changes (Algorithm 3)."""
 
     name = "dp-mlm-plus"
     title = "DP-MLM±"
@@ -294,7 +295,7 @@ class DPMLMPlus(DPMLM):
         return _PlusPlaces(self)
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
-        """Worst case 2nε. The expected number of draws is (1−D+A)n; the paper prints (A−D)nε."""
+        """Return the worst case 2nε. The expected number of draws is (1−D+A)n; the paper prints (A−D)nε."""
         c, total = self.config, float(sum(spent))
         twice = 2 if c.add_prob > 0 else 1
         return twice * total, (1 - c.del_prob + c.add_prob) * total, twice * len(spent)
@@ -308,7 +309,7 @@ class DPMLMPlus(DPMLM):
 
 
 class _PlusPlaces(Places):
-    """With the chances of Algorithm 3."""
+    """The sampled places, with the probabilities of Algorithm 3."""
 
     @property
     def added(self) -> float:
@@ -332,7 +333,7 @@ class _PlusLikelihood(MaskedLikelihood):
 
 @lru_cache(maxsize=8)
 def _space_rows(model: str, language: Language) -> tuple[np.ndarray, np.ndarray]:
-    """For the model's candidates: rows in the word space, and which of them are there."""
+    """Return the rows of the model's candidates in the word space, and which of them exist."""
     from ...words import word_space
 
     space = word_space("minilm")
@@ -341,7 +342,8 @@ def _space_rows(model: str, language: Language) -> tuple[np.ndarray, np.ndarray]
 
 
 def _similarities(model: str, language: Language, word: str | None) -> np.ndarray:
-    """Cosine of every candidate with ``word`` in the static word space, float64 (V,); 0 where one is not in it."""
+    """Return the cosine of every candidate with ``word`` in the static word space, float64 (V,); 0 if one is
+    missing."""
     from ...words import word_space
 
     rows, there = _space_rows(model, language)

@@ -2,17 +2,18 @@
 
     p(y) ∝ exp( b(y)/τ + ε·clip(a(y) − b(y), c₁, c₂) / (2(c₂ − c₁)) )
 
-a: the scores that DP-MLM draws from (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), given the private
-text. b: the same model's scores given the public text alone (:class:`~.public_prior.PublicText`): kept tokens, gaps,
-and the words released so far. Between two texts with the same public text b cancels, and the clipped difference moves
-by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text by adaptive composition.
-DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens and gaps, and the same
-words released before. That is the adjacency of both.
+a: the scores of DP-MLM (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), given the private text. b: the
+same model's scores given only the public text (:class:`~.public_prior.PublicText`): kept tokens, gaps, and the words
+released so far. For two texts with the same public text, b cancels, and the clipped difference changes by at most
+c₂ − c₁. By the proof of the exponential mechanism, each word costs ε; by adaptive composition, the text costs nε.
 
-Clipping the difference of a private and a public score is the idea of InvisibleInk (NeurIPS 2025), which does it for
-the next token of a generator and averages over several private texts; here it is one text, word by word, at masks.
+DP-MLM's bound holds between any two contexts. This one holds between contexts with the same kept tokens and gaps, and
+the same words released before. That is the adjacency of both.
 
-Deletions and insertions, as in DP-MLM±, are left out: a place that may vanish is not public.
+InvisibleInk (NeurIPS 2025) introduced clipping the difference of a private and a public score. It does so for the next
+token of a generator, and averages over several private texts. Here it is one text, word by word, at masks.
+
+There are no deletions and insertions as in DP-MLM±, because a place that may be deleted is not public.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from .masked_words import MaskedWords
 from .model_words import without_banned
 from .public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
 
-#: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
+#: Maximum span of the proposal's logarithm in nats: lower values are raised, so that every candidate is possible.
 SPREAD = 200.0
 
 
@@ -68,24 +69,24 @@ class PriorShape(NamedTuple):
     high: float
 
 
-#: Of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range; its width at
-#: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more, and by what power
-#: of ε.
+#: Constants of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range, its
+#: width at ε → 0, its growth with ε, and its largest width. Then the ε above which the proposal is sharpened, and the
+#: power of ε.
 LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.0, 0.4, 0.16, 5.0, 25.0, 1.0
 
 
 def public_shape(epsilon: float, sigma: float) -> PriorShape:
-    """Return the shape at an ε: a public function of it, chosen on public text (``tools/choose_prior_shape.py``).
+    """Return the shape at an ε: a public function, chosen on public text (``tools/choose_prior_shape.py``).
 
-    A narrow range tells the best few words apart at a small ε, a wide one more of them at a large ε; and where the
-    private text insists, the proposal has to keep up with it. sigma: σ of the model's scores.
+    At a small ε, a narrow range distinguishes the few best words; at a large ε, a wide one distinguishes more. If the
+    private text dominates, the proposal is sharpened too. sigma: σ of the model's scores.
     """
     low, width = LOW * sigma, min(WIDEST, WIDTH + GROWTH * epsilon) * sigma
     return PriorShape(min(1.0, (FIRM / epsilon) ** POWER), low, low + width)
 
 
 def score_deviation(model: str) -> float:
-    """σ of a model's scores, from its public clipping range: the paper's is 4σ wide, the tuned one 6σ."""
+    """Return σ of a model's scores, from its public clipping range: the paper's is 4σ wide, the tuned one 6σ."""
     from ...models import masked_lm_spec
 
     clips = masked_lm_spec(model).clips
@@ -100,8 +101,8 @@ def score_deviation(model: str) -> float:
 
 @dataclass(frozen=True)
 class DPMLMPriorConfig:
-    """Options of DP-MLM from a public proposal. ``tau``, ``shift_min`` and ``shift_max`` are a function of ε
-    (:func:`public_shape`) where they are None."""
+    """Options of DP-MLM with a public prior. If ``tau``, ``shift_min`` or ``shift_max`` is None, it is a function of ε
+    (:func:`public_shape`)."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(15.0, 5.0, 100.0)
     order: str = option(
@@ -177,25 +178,25 @@ class DPMLMPriorConfig:
 
 @dataclass(frozen=True, eq=False)
 class PriorPrepared(MaskedPrepared):
-    """With the public scores of each place, where the public text is the skeleton alone."""
+    """A prepared text with the public scores of each place, given only the skeleton."""
 
     _proposed: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def public(self) -> PublicText:
-        """What is public of the text before anything is drawn."""
+        """Return the public part of the text before anything is sampled."""
         return PublicText(self.skeleton)
 
     def proposed(self, places: Sequence[int], task: Task = UNWATCHED) -> np.ndarray:
-        """Raw public scores float32 (len(places), V), given the skeleton."""
+        """Return raw public scores float32 (len(places), V), given the skeleton."""
         with self._lock:
             rows = {i: self._proposed[i] for i in places if i in self._proposed}
         missing = [i for i in dict.fromkeys(places) if i not in rows]
         if missing:
             asked = [(self.public, i) for i in missing]
-            found = self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
-            rows |= dict(zip(missing, found, strict=True))
-            self.keep_proposals(missing, found)
+            scores = self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
+            rows |= dict(zip(missing, scores, strict=True))
+            self.keep_proposals(missing, scores)
         return np.stack([rows[i] for i in places]) if places else np.empty((0, 0), np.float32)
 
     def has_proposal(self, place: int) -> bool:
@@ -203,7 +204,7 @@ class PriorPrepared(MaskedPrepared):
             return place in self._proposed
 
     def keep_proposals(self, places: Sequence[int], rows: Sequence[np.ndarray] | np.ndarray) -> None:
-        """Keep scores that were computed, as many as a prepared text holds."""
+        """Store computed scores, up to the limit of a prepared text."""
         with self._lock:
             for i, row in zip(places[: max(0, ROWS_KEPT - len(self._proposed))], rows, strict=False):
                 self._proposed[i] = row
@@ -211,7 +212,7 @@ class PriorPrepared(MaskedPrepared):
 
 @dataclass(frozen=True, eq=False)
 class ShiftChannel(Channel):
-    """A proposal and a private shift whose clipping depends on ε: no line in ε, but a public law of it.
+    """A proposal and a private shift whose clipping depends on ε by a public rule, so scores are not linear in ε.
 
     proposal: b; shift: a − b before clipping; both float64 (V,).
     """
@@ -225,7 +226,7 @@ class ShiftChannel(Channel):
 
     @property
     def bends(self) -> bool:
-        """Where a shift enters or leaves its range."""
+        """Return True: scores bend where a shift enters or leaves its range."""
         return True
 
     @property
@@ -234,7 +235,7 @@ class ShiftChannel(Channel):
         return self._keep
 
     def log_weights(self, epsilon: float) -> np.ndarray:
-        """ln p up to a constant, float64 (V,)."""
+        """Return ln p up to a constant, float64 (V,)."""
         s = self.shape(epsilon)
         return tempered(self.proposal, s) + epsilon * clipped(self.shift, s)
 
@@ -252,7 +253,7 @@ class ShiftChannel(Channel):
 
 
 def tempered(proposal: np.ndarray, shape: PriorShape) -> np.ndarray:
-    """ln of the proposal b^(1/τ) up to a constant: raised to at most SPREAD nats below its largest."""
+    """Return ln of the proposal b^(1/τ) up to a constant, raised to at most SPREAD nats below its largest value."""
     x = proposal / shape.tau
     return np.maximum(x, x.max() - SPREAD)
 
@@ -263,7 +264,7 @@ def clipped(shift: np.ndarray, shape: PriorShape) -> np.ndarray:
 
 
 class DPMLMPrior(MaskedWords):
-    """DP-MLM from a public proposal: the private text moves what the public part of it suggests."""
+    """DP-MLM with a public prior: the private text shifts what its public part suggests."""
 
     name = "dp-mlm-prior"
     references = ("dptextstudio", "meisenbacher2024dpmlm", "vinod2025invisibleink")
@@ -297,7 +298,7 @@ class DPMLMPrior(MaskedWords):
 
     @cached_property
     def max_epsilon(self) -> float:
-        """ε/2, the spread of the proposal and ln|V| make up the sampler's depth."""
+        """Return the ε at which ε/2, the proposal's spread and ln|V| add up to the sampler's depth."""
         v = np.log(len(self.candidates))
         return min(super().max_epsilon, float(np.floor(2 * (DEPTH - v - SPREAD))))
 
@@ -306,7 +307,7 @@ class DPMLMPrior(MaskedWords):
         return score_deviation(self.config.model)
 
     def shape(self, epsilon: float) -> PriorShape:
-        """τ and the range of the shift at an ε: as the options name them, else the public ones."""
+        """Return τ and the range of the shift at an ε: from the options, else the public ones."""
         c = self.config
         if c.shift_min is None or c.shift_max is None:
             public = public_shape(epsilon, self._sigma)
@@ -317,7 +318,7 @@ class DPMLMPrior(MaskedWords):
         super()._fill(texts, keys, task)
         if self.config.prior == "frequency":
             return
-        # Texts of one skeleton share their proposals.
+        # Texts with the same skeleton share their proposals.
         wanted: dict[tuple[tuple[str | None, ...], int], list[PriorPrepared]] = {}
         publics: dict[tuple[str | None, ...], PublicText] = {}
         for prepared, some in zip(texts, keys, strict=True):
@@ -337,7 +338,7 @@ class DPMLMPrior(MaskedWords):
     # --- scores to distributions
 
     def channel(self, private: np.ndarray, public: np.ndarray, source: str | None) -> Channel:
-        """Raw scores (V,) given the private text and given the public one → what the word is drawn from."""
+        """Return the channel of a word from raw scores (V,) given the private text and given the public one."""
         c, public = self.config, public.astype(np.float64)
         names, keep = self.candidates, self._keep(source)
         shift = private.astype(np.float64) - public
@@ -361,12 +362,12 @@ class DPMLMPrior(MaskedWords):
         return [self.channel(a, b, s) for a, b, s in zip(private, public, sources, strict=True)]
 
     def _proposals(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> Sequence[np.ndarray]:
-        """Raw public scores (V,) of each draw, given the words that were released before it."""
+        """Return raw public scores (V,) of each draw, given the words released before it."""
         c = self.config
         if c.prior == "frequency":
             return [log_frequencies(self.candidates)] * len(draws)
-        found: dict[int, np.ndarray] = {}
-        first: dict[int, tuple[PriorPrepared, list[int]]] = {}  # draws from the skeleton alone, by their text
+        rows_by_draw: dict[int, np.ndarray] = {}
+        first: dict[int, tuple[PriorPrepared, list[int]]] = {}  # draws given only the skeleton, by their text
         asked: dict[int, tuple[PublicText, int]] = {}
         for k, (prepared, acts, index, _) in enumerate(draws):
             assert isinstance(prepared, PriorPrepared)
@@ -376,14 +377,14 @@ class DPMLMPrior(MaskedWords):
             else:
                 asked[k] = dataclasses.replace(prepared.public, released=released), index
         for prepared, ks in first.values():
-            found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], task.quiet), strict=True))
+            rows_by_draw |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], task.quiet), strict=True))
         if asked:
             rows = proposed_logits(c.model, self.language, list(asked.values()), task.quiet)
-            found |= dict(zip(asked, without_banned(rows, self._banned), strict=True))
-        return [found[k] for k in range(len(draws))]
+            rows_by_draw |= dict(zip(asked, without_banned(rows, self._banned), strict=True))
+        return [rows_by_draw[k] for k in range(len(draws))]
 
     def _order(self, prepared: MaskedPrepared, task: Task = UNWATCHED) -> Sequence[int]:
-        """From left to right, or those first whose proposal from the skeleton alone has the least entropy."""
+        """Return places from left to right, or by increasing entropy of the proposal from the skeleton alone."""
         if self.config.order != "certain":
             return prepared.targets
         if not prepared.targets:
@@ -395,7 +396,7 @@ class DPMLMPrior(MaskedWords):
     def public_prior(self) -> PublicPrior[DPMLMPrior]:
         return _Start(self)
 
-    # --- the promise
+    # --- the guarantee
 
     def _among(self) -> ComparisonScope:
         if self.config.prior == "frequency":
@@ -407,7 +408,7 @@ class DPMLMPrior(MaskedWords):
     # --- what panels show
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> None:
-        """Not one score is clipped but a difference of two: :meth:`_views` shows it."""
+        """Return None: a difference of two scores is clipped, not one score; see :meth:`_views`."""
 
     def _views(self, channel: Channel, unit: Unit) -> tuple:
         from ...explain import ProposalView
@@ -429,7 +430,7 @@ class DPMLMPrior(MaskedWords):
 
 
 class _Start(PublicPrior[DPMLMPrior]):
-    """It starts from there always."""
+    """The public prior that this mechanism always has."""
 
     def without_prior(self) -> Mechanism:
         c = self.m.config

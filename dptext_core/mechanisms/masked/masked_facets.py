@@ -72,12 +72,12 @@ class MaskedLikelihood(Likelihood["MaskedWords"]):
         if not self.in_turn:
             return {}
         (acts,) = self.m._draw_in_step([self.m._planned(prepared)], [stream])
-        found: dict[int, tuple[tuple[int, str], ...]] = {}
+        releases: dict[int, tuple[tuple[int, str], ...]] = {}
         before: list[tuple[int, str]] = []
         for i, (word, _) in acts.items():
-            found[i] = tuple(before)
+            releases[i] = tuple(before)
             before += [] if word is None else [(i, word)]
-        return found
+        return releases
 
     def at(self, places: Sequence[tuple[Prepared, int]], task: Task = UNWATCHED) -> list[TokenDistribution | None]:
         planned = [(self.m._planned(p), i) for p, i in places]

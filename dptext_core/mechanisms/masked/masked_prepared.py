@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Maximum rows of scores (one per token, 4 bytes per candidate) in a prepared text; longer texts are scored on demand.
 ROWS_KEPT = 800
-#: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
+#: For each replaced token: the released word (None: deleted), and the word added after it (None: no word).
 Acts = dict[int, tuple[str | None, str | None]]
 T = TypeVar("T")
 
@@ -110,14 +110,14 @@ class MaskedPrepared(Prepared):
         if not self._shared:
             return make()
         with self._lock:
-            found = self._tables.get(key)
-        if found is None:
-            found = make()
+            channel = self._tables.get(key)
+        if channel is None:
+            channel = make()
             with self._lock:
-                found = self._tables.setdefault(key, found)
+                channel = self._tables.setdefault(key, channel)
                 if len(self._tables) > 2 * len(self.targets):
                     del self._tables[next(iter(self._tables))]
-        return found
+        return channel
 
     def given(self, draw: Draw) -> np.ndarray | None:
         """Return the stored scores of a draw that depends on earlier ones."""
@@ -157,9 +157,9 @@ class MaskedPrepared(Prepared):
     def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Iterable[np.ndarray]:
         """Return the rows of :meth:`logits` without a copy of stored ones. Do not change them."""
         with self._lock:
-            kept = [self._rows.get(k) for k in keys]
-        found = [row for row in kept if row is not None]
-        return found if len(found) == len(keys) else self.logits(keys, task)
+            stored = [self._rows.get(k) for k in keys]
+        stored_rows = [row for row in stored if row is not None]
+        return stored_rows if len(stored_rows) == len(keys) else self.logits(keys, task)
 
     def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
         """Return raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
@@ -178,7 +178,7 @@ class MaskedPrepared(Prepared):
             self.fill(missing, scores)
             return fresh
         with self._lock:
-            if len(keys) == 1:  # views of a word ask for each word: no copy of it
+            if len(keys) == 1:  # views request single words, so this makes no copy
                 one = rows[keys[0]][np.newaxis]
                 one.flags.writeable = False
                 return one

@@ -1,8 +1,8 @@
-"""What mechanisms share that draw each word from a masked language model's scores: the plan, the draws, the text.
+"""The shared base of mechanisms that sample words by a masked language model's scores: plan, draws, text.
 
-A mechanism derives from :class:`MaskedWords` and says what the scores of a place become: :meth:`MaskedWords.tables`
-where all words are drawn in parallel, each in the original text, and :meth:`MaskedWords.tables_given` where later words
-see what was released before.
+A mechanism derives from :class:`MaskedWords` and turns the scores of a place into a distribution. It overrides
+:meth:`MaskedWords.tables` for parallel sampling, each word in the original text, and :meth:`MaskedWords.tables_given`
+for sequential sampling, in which later words see earlier releases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .model_words import banned_candidates, candidates, language_model, lookup, 
 _BLOCK = 128
 #: Words of several texts per call of the engine.
 _ASKED = 256
-#: Texts whose words are sampled in step.
+#: Number of texts that are sampled together, word by word.
 _IN_STEP = 32
 
 
@@ -128,9 +128,9 @@ class MaskedWords(Mechanism):
         scores = without_banned(score(self.config.model, self.language, requests, task), self._banned)
         at = 0
         for p, some in zip(texts, keys, strict=True):
-            own = scores[at : at + len(some)]
+            part = scores[at : at + len(some)]
             # A stored text must not keep the scores of all the others alive.
-            p.fill(some, own if len(own) == len(scores) else own.copy())
+            p.fill(some, part if len(part) == len(scores) else part.copy())
             at += len(some)
 
     @property
@@ -179,8 +179,7 @@ class MaskedWords(Mechanism):
 
     @abstractmethod
     def tables_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> Sequence[Channel]:
-        """Return the channels of draws, each given what was released in the draws before it; of several texts at
-        once."""
+        """Return the channels of draws of several texts, each given the releases before it."""
 
     def table_given(
         self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, task: Task = UNWATCHED
@@ -189,7 +188,7 @@ class MaskedWords(Mechanism):
         return self.tables_given([Draw(prepared, acts, index, insert)], task)[0]
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray | None:
-        """Return the model's scores at one draw before they are clipped, float32 (V,); None if none are clipped."""
+        """Return the model's scores at one draw before clipping, float32 (V,); None if nothing is clipped."""
         if self.config.order == "parallel":
             return prepared.logits([(index, insert)])[0]
         return self._logits_given([Draw(prepared, acts, index, insert)])[0]
@@ -296,12 +295,12 @@ class MaskedWords(Mechanism):
     def _rewrite_in_step(
         self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], task: Task
     ) -> list[RewriteResult]:
-        """Rewrite texts whose words are sampled in sequence, many texts at once: a pass serves a word of each."""
+        """Rewrite texts whose words are sampled in sequence. Each model pass serves one word of every text."""
         out: list[RewriteResult] = []
         for start in range(0, len(texts), _IN_STEP):
-            block, own = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
-            acts = self._draw_in_step(block, own, task.quiet)
-            out += [self._result(p, self.epsilons(p), a, s) for p, a, s in zip(block, acts, own, strict=True)]
+            block, block_streams = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
+            acts = self._draw_in_step(block, block_streams, task.quiet)
+            out += [self._result(p, self.epsilons(p), a, s) for p, a, s in zip(block, acts, block_streams, strict=True)]
             task.report(len(out), len(texts))
         return out
 
@@ -354,16 +353,16 @@ class MaskedWords(Mechanism):
 
     def _logits_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> np.ndarray:
         """Return raw logits (n, V) of draws: the masked half has the earlier releases and original words."""
-        kept = [d.prepared.given(d) for d in draws]
-        missing = [d for d, row in zip(draws, kept, strict=True) if row is None]
+        stored = [d.prepared.given(d) for d in draws]
+        missing = [d for d, row in zip(draws, stored, strict=True) if row is None]
         if not missing:
-            return np.stack([row for row in kept if row is not None])
+            return np.stack([row for row in stored if row is not None])
         requests = [self._request_given(*d) for d in missing]
         scores = without_banned(score(self.config.model, self.language, requests, task.quiet), self._banned)
         for d, row in zip(missing, scores, strict=True):
             d.prepared.keep(d, row)
         fresh = iter(scores)
-        return scores if len(missing) == len(draws) else np.stack([next(fresh) if r is None else r for r in kept])
+        return scores if len(missing) == len(draws) else np.stack([next(fresh) if r is None else r for r in stored])
 
     def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
         lm = language_model(self.config.model, self.language)

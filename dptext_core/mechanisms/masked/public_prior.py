@@ -1,7 +1,7 @@
 """Proposals for a word from public information alone.
 
-The exponential mechanism may start from any public distribution b: it cancels between two texts with the same b, and
-the guarantee is the one without it. So a proposal is computed from a :class:`PublicText` alone. It contains what the
+The exponential mechanism may start from any public distribution b. It cancels between two texts with the same b, so the
+guarantee is the same as without it. So a proposal is computed from a :class:`PublicText` alone. It contains what the
 guarantee holds fixed: copied tokens, gaps, and the words released so far. It contains no original word.
 """
 
@@ -39,15 +39,15 @@ class PublicText(Private):
     def __post_init__(self) -> None:
         places = [i for i, _ in self.released]
         if len(set(places)) < len(places) or any(
-            not 0 <= i < len(self.skeleton.kept) or self.skeleton.kept[i] is not None for i in places
+            not 0 <= i < len(self.skeleton.kept_tokens) or self.skeleton.kept_tokens[i] is not None for i in places
         ):
             raise InputError("Each gap of the skeleton must contain at most one released word.")
 
     @property
     def words(self) -> tuple[str | None, ...]:
         """Return the word at each place; None if nothing was released yet."""
-        found = dict(self.released)
-        return tuple(kept if kept is not None else found.get(i) for i, kept in enumerate(self.skeleton.kept))
+        words = dict(self.released)
+        return tuple(token if token is not None else words.get(i) for i, token in enumerate(self.skeleton.kept_tokens))
 
 
 def proposed_logits(
@@ -55,10 +55,9 @@ def proposed_logits(
 ) -> np.ndarray:
     """Return a masked language model's raw scores of its candidates at places of public texts: float32 (n, V).
 
-    The bundled model was trained on such texts too.
-
-    Every place without a word is one mask, however many pieces its original had, and every word is read by itself, so
-    that nothing of the input follows an original. Through the engine, whose bits do not depend on what else it scores.
+    The bundled model was also trained on such texts. Every place without a word is one mask, for any number of word
+    pieces in the original, and every word is tokenized separately. So the input does not depend on an original word.
+    The engine's bits do not depend on its other requests.
     """
     from ...models import MaskRequest
 

@@ -1,37 +1,37 @@
-"""Sentence bank: each is released as a sentence of a public bank, drawn whole by its likeness in meaning.
+"""Sentence bank: replace each sentence by a sentence of a public bank, sampled by similarity of meaning.
 
 The exponential mechanism (McSherry and Talwar 2007, Section 3) over a bank S of public sentences. With a public encoder
 e, a public range [a, b], and u(x, s) = (min(max(cos(e(x), e(s)), a), b) − a)/(b − a) in [0, 1],
 
     P(s | x) = exp(ε·u(x, s)/2) / Z(x).
 
-For any sentences x, x′ and any s the ratio P(s | x)/P(s | x′) is exp(ε·(u(x, s) − u(x′, s))/2)·Z(x′)/Z(x), and each of
-the two factors is at most e^{ε/2}: pure ε-DP between any two sentences. What is released is a sentence of the bank, so
-that no word, no stop word, no length and no style of the author's gets through.
+For any sentences x, x′ and any s the ratio P(s | x)/P(s | x′) is exp(ε·(u(x, s) − u(x′, s))/2)·Z(x′)/Z(x). Each of the
+two factors is at most e^{ε/2}, so the mechanism has pure ε-DP between any two sentences. The release contains only
+sentences of the bank: no word, stop word, length or style of the author.
 
-Texts. A text is cut into m sentences by public rules. Each is drawn by itself: m·ε, and m shows, so that texts with as
-many sentences are alike. With ``slots`` = k the first k sentences are read and the others are left out before anything
-is drawn; a slot without a sentence is drawn too. Then any two texts are alike, and the text spends k·ε. For slots the
-bank has one more candidate, the empty sentence. Its cosine counts as 1 with an empty slot and as −1 with any other, and
-that of a bank's sentence with an empty slot as −1. A text of blanks alone is read as one empty sentence: without slots
-every sentence of the bank is as likely for it as any other.
+Texts. Public rules split a text into m sentences. Each is sampled separately, which costs m·ε. Everyone can see m, so
+the guarantee compares texts with equally many sentences. With ``slots`` = k, the first k sentences are read, and the
+others are dropped before sampling. An empty slot is sampled too. The guarantee then compares any two texts, and a text
+costs k·ε. With slots, the candidates include the empty sentence. Its cosine counts as 1 with an empty slot and as −1
+with any sentence; the cosine of a bank's sentence with an empty slot is −1. A text of blanks alone is read as one empty
+sentence. Without slots, every sentence of the bank is then equally likely.
 
-More for one. With ``each`` = r a sentence is released as r sentences of the bank, drawn one after the other. The first
-is drawn as above. For a further one u has, in the place of the cosine of e(x) and e(s), that of e(x) and the sum of
-e(s) and the vectors of those that were drawn for the same sentence before: s is likely where it says what they lack.
-What was drawn before is public, so that given it the bound is the same whatever x and x′ are, and the draws add up:
-r·ε a sentence. The empty sentence adds nothing to a sum, and its cosine stays as it is.
+Several outputs. With ``each`` = r, each sentence is released as r sentences of the bank, sampled one after the other.
+The first is sampled as above. For a later one, u uses the cosine of e(x) with the sum of e(s) and the vectors of the
+sentences already sampled for x. So s is likely if it adds what those lack. Earlier outputs are public, so the same
+bound holds given them, and the draws add up to r·ε per sentence. The empty sentence adds nothing to the sum, and its
+cosine is unchanged.
 
-The range. Without one given, a and b follow from ε by :func:`sentence_range`, which is public. A small ε tells little
-apart, and spends itself best on whether a sentence is alike at all; a large one can rank those that are. Where ε moves,
-so does the range, and the noise stays: under a law a released sentence may come back at another ε.
+Range. By default, a and b are a public function of ε (:func:`sentence_range`). A small ε distinguishes little, and is
+best spent on whether a sentence is similar at all. A large ε can also rank the similar sentences. The range moves with
+ε while the noise is fixed, so a released sentence may return at another ε.
 
-Relatives, both of which draw from clusters of public candidates: DP-ST (Meisenbacher, Chevli and Matthes, EMNLP 2025)
-draws triples of words within a neighbourhood, CluSanT (Awon, Lu, Potka and Thomo, NAACL 2025) draws tokens. This
-mechanism is of this program: it follows neither, and has no neighbourhood that the promise would be limited to.
+Related work samples from clusters of public candidates. DP-ST (Meisenbacher, Chevli and Matthes, EMNLP 2025) samples
+triples of words within a neighbourhood, and CluSanT (Awon, Lu, Potka and Thomo, NAACL 2025) samples tokens. This
+mechanism is our own. It follows neither, and no neighbourhood limits its guarantee.
 
-Numbers. Cosines are those of the vectors rounded as the bank states (:mod:`dptext_core.words.bank`); the rounding is
-public and part of u. A sentence's vector is computed alone, so that no bit of it tells of other texts.
+Numerics. Cosines use vectors rounded as the bank states (:mod:`dptext_core.words.bank`). The rounding is public and
+part of u. A sentence's vector is computed alone, so it reveals nothing about other texts.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def end_option(upper: bool) -> Any:
 
 @dataclass(frozen=True)
 class DPSentenceConfig:
-    """Options of one draw a sentence. ``bank``: "wordnet", or the folder of a bank."""
+    """Options of the sentence bank. ``bank``: "wordnet", or the folder of a bank."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(
         50.0, 5.0, 200.0, "per sentence", "Every sampled sentence spends it."
@@ -134,7 +134,7 @@ class DPSentenceConfig:
 
 
 class DPSentence(Mechanism):
-    """The exponential mechanism over a bank of public sentences, one draw for each sentence of a text."""
+    """The exponential mechanism over a bank of public sentences, with one draw per sentence of a text."""
 
     name = "dp-sentence"
     references = ("mcsherry2007mechanism", "meisenbacher2025dpst", "awon2025clusant")
@@ -158,8 +158,7 @@ class DPSentence(Mechanism):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        """Return a folder is named in full, and what it says of itself is read, so that what cannot be used is said
-        now."""
+        """Resolve a bank's folder and read its description, so that an unusable bank is reported now."""
         given = config.low, config.high
         if (given[0] is None) != (given[1] is None):
             raise ConfigError("Give both low and high, or neither.")
@@ -196,34 +195,34 @@ class DPSentence(Mechanism):
 
     @property
     def bank(self) -> banks.SentenceBank:
-        """The bank that is drawn from, those that are never released among it."""
+        """Return the bank, including sentences that the blocklist excludes."""
         return banks.sentence_bank(self.config.bank)
 
-    # --- what is drawn from
+    # --- scores to distributions
 
     @cached_property
     def _open(self) -> np.ndarray | None:
-        """The places of the bank's sentences that may be released, ascending; None for all."""
+        """Return the indices of the bank's sentences that may be released, ascending; None for all."""
         if not self.never:
             return None
         bank = self.bank
-        left = np.setdiff1d(np.arange(len(bank)), bank.holding(self.never.places(bank.words)))
-        if not len(left):
+        allowed = np.setdiff1d(np.arange(len(bank)), bank.holding(self.never.places(bank.words)))
+        if not len(allowed):
             raise ConfigError(
                 "Every sentence of the bank contains a word on the blocklist. Remove common words from it."
             )
-        return left
+        return allowed
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """What can be released in the place of a sentence, in the order of the bank; with slots the last is empty."""
+        """Return the candidates for a sentence, in the order of the bank; with slots, the last one is empty."""
         sentences = self.bank.sentences
         if self._open is not None:
             sentences = tuple([sentences[i] for i in self._open.tolist()])
         return sentences if self.config.slots is None else (*sentences, _NOTHING)
 
     def cosines(self, codes: np.ndarray, task: Task = UNWATCHED) -> np.ndarray:
-        """Cosine of sentences with every candidate.
+        """Return the cosine of sentences with every candidate.
 
         Parameters
         ----------
@@ -235,21 +234,21 @@ class DPSentence(Mechanism):
         Returns
         -------
         ndarray
-            float64 (m, candidates), in [−1, 1]; of empty sentences as the module says.
+            float64 (m, candidates), in [−1, 1]; for empty sentences as described in the module.
         """
-        found = self.bank.cosines(codes, task)
+        values = self.bank.cosines(codes, task)
         if self._open is not None:
-            found = found[:, self._open]
+            values = values[:, self._open]
         empty = ~codes.any(axis=1)
-        found[empty] = -1.0
+        values[empty] = -1.0
         if self.config.slots is not None:
-            found = np.concatenate([found, np.where(empty, 1.0, -1.0)[:, None]], axis=1)
-        return found
+            values = np.concatenate([values, np.where(empty, 1.0, -1.0)[:, None]], axis=1)
+        return values
 
     def tables(
         self, prepared: Prepared, which: Sequence[int] | None = None, task: Task = UNWATCHED
     ) -> list[CosineTable]:
-        """Return what the sentences at these places, or all that are read, are drawn from at every ε."""
+        """Return the tables of the sentences at these places, or of all that are read, for every ε."""
         codes = self._encoded(prepared, task).codes
         return self._tables(codes if which is None else codes[list(which)], task)
 
@@ -258,19 +257,19 @@ class DPSentence(Mechanism):
         return [CosineTable(self.candidates, row, ends) for row in self.cosines(codes, task)]
 
     def _each_table(self, codes: np.ndarray, task: Task = UNWATCHED) -> Iterator[CosineTable]:
-        """Yield the same of one sentence after the other, of which only some are held at a time."""
+        """Yield the same tables one by one, holding only some at a time."""
         for start in range(0, len(codes), _TOGETHER):
             yield from self._tables(codes[start : start + _TOGETHER], task)
 
     def after(self, table: CosineTable, drawn: Sequence[int]) -> CosineTable:
-        """Return what a further sentence is drawn from for the same one, once these candidates were.
+        """Return the table of the next output for the same sentence, after these candidates were sampled.
 
         Parameters
         ----------
         table
-            What the first one is drawn from.
+            The table of the first output.
         drawn
-            Their places among the candidates, in any order.
+            The indices of the sampled candidates, in any order.
         """
         if not drawn:
             return table
@@ -288,27 +287,26 @@ class DPSentence(Mechanism):
     def _draws(
         self, sampler: Callable[[tuple[int, ...]], Callable[[NoiseStream], int]], stream: NoiseStream
     ) -> tuple[int, ...]:
-        """Return the candidates that are drawn for one sentence. sampler: of the next one, once those before it are
-        drawn."""
+        """Return the sampled candidates for one sentence. sampler: samples the next one, given the earlier ones."""
         drawn: tuple[int, ...] = ()
         for k in range(self.config.each):
             drawn += (sampler(drawn)(stream.at("further", k) if k else stream),)
         return drawn
 
     def nearest(self, prepared: Prepared) -> float:
-        """Mean cosine of the sentences that are read with the nearest candidate of each. For the owner's eyes."""
+        """Return the mean cosine of each read sentence with its nearest candidate. For the owner alone."""
         codes = self._encoded(prepared).codes
         codes = codes[codes.any(axis=1)]
         return float(np.mean([t.cosines.max() for t in self._each_table(codes)])) if len(codes) else 0.0
 
-    # --- the promise
+    # --- the guarantee
 
     def _read(self, document: Document) -> tuple[str, ...]:
-        """Return the sentences that are drawn for: those of the text, or as many as there are slots."""
-        seen = document.visible
-        found = [seen.text[a:b] for a, b in seen.sentences]
-        slots = self.config.slots or max(1, len(found))
-        return tuple((found + [_NOTHING] * slots)[:slots])
+        """Return the sentences that are replaced: those of the text, or one per slot."""
+        visible = document.visible
+        sentences = [visible.text[a:b] for a, b in visible.sentences]
+        slots = self.config.slots or max(1, len(sentences))
+        return tuple((sentences + [_NOTHING] * slots)[:slots])
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         n = len(self._read(self._document_of(text))) * self.config.each
@@ -344,7 +342,7 @@ class DPSentence(Mechanism):
         return self._encoded(Prepared(document, self.key), task)
 
     def _encoded(self, prepared: Prepared, task: Task = UNWATCHED) -> SentencePrepared:
-        """Return what ``plan`` made is read now."""
+        """Return the planned text with its sentences encoded."""
         if isinstance(prepared, SentencePrepared):
             return prepared
         from ...models.sentence_encoder import embed
@@ -364,10 +362,11 @@ class DPSentence(Mechanism):
         return self._result(encoded, chosen, stream)
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        """Sentences of many texts are held against the bank together, which changes no bit of their cosines."""
+        """Rewrite texts, comparing the sentences of many texts with the bank at once; this changes no bit of their
+        cosines."""
         every = [p for text, n in in_runs(texts) for p in [self._encoded(self.plan(text), task.quiet)] * n]
         streams = [stream.at(i) for i in range(len(every))]
-        of = [own.at(i) for p, own in zip(every, streams, strict=True) for i in range(len(p.codes))]
+        of = [text_stream.at(i) for p, text_stream in zip(every, streams, strict=True) for i in range(len(p.codes))]
         codes = np.concatenate([p.codes for p in every]) if every else np.zeros((0, banks.DIMENSIONS), np.int16)
         chosen = iter(self._drawn(codes, of, task))
         each = self.config.each
@@ -376,7 +375,7 @@ class DPSentence(Mechanism):
         ]
 
     def _drawn(self, codes: np.ndarray, streams: Sequence[NoiseStream], task: Task) -> tuple[int, ...]:
-        """Return what is drawn for each of these sentences, each with its stream."""
+        """Return the samples for each of these sentences, each with its stream."""
         chosen: list[int] = []
         for k, (table, stream) in enumerate(zip(self._each_table(codes, task), streams, strict=True)):
 
@@ -398,11 +397,11 @@ class DPSentence(Mechanism):
             def sampler(drawn: tuple[int, ...], table: CosineTable = table) -> Callable[[NoiseStream], int]:
                 return self.after(table, drawn).drawer(self.config.epsilon)
 
-            for own, one in zip(streams, chosen, strict=True):
+            for one_stream, one in zip(streams, chosen, strict=True):
                 task.check()
-                one += self._draws(sampler, own.at(i))
+                one += self._draws(sampler, one_stream.at(i))
             task.report(i + 1, len(encoded.codes))
-        return [self._result(encoded, tuple(one), own) for own, one in zip(streams, chosen, strict=True)]
+        return [self._result(encoded, tuple(one), one_stream) for one_stream, one in zip(streams, chosen, strict=True)]
 
     def _result(self, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream) -> RewriteResult:
         text, pieces = self._spelled(chosen)
@@ -411,7 +410,7 @@ class DPSentence(Mechanism):
         )
 
     def _spelled(self, chosen: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
-        """Text and pieces of drawn candidates, and of nothing else."""
+        """Return the text and releases, computed from the sampled candidates alone."""
         text, pieces, epsilon = "", [], float(self.config.epsilon)
         for i in chosen:
             sentence = self.candidates[i]

@@ -31,7 +31,7 @@ FAR = 0.4
 
 
 class _Likelihood(Likelihood["DPSentence"]):
-    """Probabilities of whole sentences: each alone, and further ones for the same original given those before."""
+    """Probabilities of whole sentences: the first output alone, later ones for the same original given those before."""
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
         tables, each = self.m.tables(prepared), self.m.config.each
@@ -116,19 +116,19 @@ class _InputCoverage(InputCoverage["DPSentence"]):
 
     def note(self, text: str | Prepared) -> str:
         document, slots = self.m._document_of(text), self.m.config.slots
-        n, said = len(document.sentences), []
+        n, parts = len(document.sentences), []
         if long := sum(map(_is_long, self.m._read(document))):
-            said.append(
+            parts.append(
                 f"Of {'a sentence' if long == 1 else pluralize(long, 'sentence')} the first {PIECES:,} word pieces "
                 "are read. The rest of longer sentences is ignored."
             )
         if slots is not None and n > slots:
-            said.append(f"This text has {n:,} sentences and {slots:,} of them are read. The rest is ignored.")
-        # For a text that was not read yet, this would need the encoder.
+            parts.append(f"This text has {n:,} sentences and {slots:,} of them are read. The rest is ignored.")
+        # A text that is not encoded yet would need the encoder.
         if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
-            said.append(
+            parts.append(
                 "The bank has no similar sentence: the nearest has a cosine of "
                 f"{near:.2f}{' on average' if n > 1 else ''}. At any ε, little of the meaning is preserved. A bank of "
                 "similar texts works better."
             )
-        return " ".join(said)
+        return " ".join(parts)

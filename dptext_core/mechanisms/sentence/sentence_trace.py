@@ -31,18 +31,18 @@ class SentencePrepared(Prepared):
 
 @dataclass(frozen=True, eq=False)
 class CosineTable(Channel):
-    """What one sentence is drawn from.
+    """The distribution of one output sentence.
 
     Parameters
     ----------
     candidates
-        What can be released.
+        The possible outputs.
     cosines
         float64 (n,), each in [−1, 1].
     ends
-        The range that they are cut to; None: that of :func:`sentence_range` at each ε.
+        The range that cosines are clipped to; None: that of :func:`sentence_range` at each ε.
     before
-        How many sentences were drawn before for the same one.
+        The number of outputs already sampled for the same original.
     """
 
     candidates: Sequence[str]
@@ -80,8 +80,8 @@ class CosineTable(Channel):
         return Sampler(self.log_weights(epsilon)).one
 
     def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        """As :meth:`Channel.flips`, among those that can be released at some ε: weights never fall as cosines grow, so
-        that a candidate with less of both cosine and noise than another one never wins."""
+        """Return :meth:`Channel.flips` among the candidates that can win at some ε. Weights never decrease as cosines
+        increase, so a candidate with less of both cosine and noise than another one never wins."""
         noise = stream.gumbel(len(self.cosines))
         order = np.lexsort((-noise, -self.cosines))
         ordered = noise[order]
@@ -95,7 +95,7 @@ class CosineTable(Channel):
 class SentenceTrace(Trace):
     """The sampled sentences. Probabilities are recomputed from the vectors, to the same bits.
 
-    The distribution of a further sentence depends on those before it, which differ at another ε.
+    The distribution of a later output depends on those before it, which differ at another ε.
     """
 
     def __init__(self, mechanism: DPSentence, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream):

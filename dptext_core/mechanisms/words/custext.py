@@ -1,21 +1,22 @@
 """CusText (Chen, Mo, Chen, Cui, Nie: 2022; Algorithm 1, Equations 3 to 9).
 
-Each word gets a set of K output words and is released as one of them with probability ∝ exp(ε·u/2), where u is the
-similarity normalised to [0, 1] within the set (cosine as it is; Euclidean: 1 − normalised distance). The promise holds
-between words that share a set, and only there.
+Each word gets a set of K output words and is released as one of them with probability ∝ exp(ε·u/2). The utility u is
+the similarity normalised to [0, 1] within the set (cosine: unchanged; Euclidean: 1 − normalised distance). The
+guarantee holds only between words that share a set.
 
-* aggressive: every word its own K nearest: sets differ, so that nearly every word is alone;
-* balanced: in order of frequency, a word without a set gets its K nearest, and those of them without a set share it;
-* conservative: as balanced, and the K words are taken out: groups of exactly K (the last may be smaller).
+* aggressive: each word has its own K nearest words. Sets differ, so almost every word is alone.
+* balanced: in order of frequency, a word without a set gets its K nearest. Those of them without a set share it.
+* conservative: as balanced, but each set's K words are removed from later sets. Groups have exactly K words (the last
+  may be smaller).
 
 Deviations from the paper and its released code:
 
-* Algorithm 1 as printed empties its set of words that have an output set (X_tmp) for each word anew, so that a later
-  word would overwrite the sets of earlier ones; here the set is kept, as the text describes the mappings;
-* numbers get no random integer added (that is not DP): they are unknown words;
-* unknown words are drawn at random unless ``oov`` says otherwise (released code prints them unchanged);
-* the order of frequency is that of a public corpus, not of the private data;
-* where all similarities of a set are equal u = 1;
+* Algorithm 1 as printed resets its set of words that have an output set (X_tmp) for each word. A later word would then
+  overwrite the sets of earlier ones. Here X_tmp is not reset, as the paper's text describes the mappings.
+* No random integer is added to numbers (that is not DP): they are unknown words.
+* Unknown words become random words unless ``oov`` says otherwise (the released code prints them unchanged).
+* The order of frequency comes from a public corpus, not from the private data.
+* If all similarities of a set are equal, u = 1.
 * ``prior`` starts from a public proposal within the set (``word_prior``), which the paper does not have.
 """
 
@@ -126,7 +127,7 @@ class CusText(PriorMechanism):
 
     @property
     def groups(self) -> Groups:
-        """Who shares which set: worked out on first use, kept for the process."""
+        """Return the groups of words that share a set: computed on first use and kept for the process."""
         c = self.config
         return _groups(self.vocabulary, c.k, c.mapping, c.metric)
 
@@ -145,15 +146,15 @@ class CusText(PriorMechanism):
             for i, outputs, scores in zip(at.tolist(), *self.tables(rows[at]), strict=True):
                 names = tuple([words[y] for y in outputs.tolist()])
                 out[i] = RankTable(names, scores, words[rows[i]], np.flatnonzero(outputs == rows[i]))
-        found = [out[i] for i in range(len(rows))]
-        return [self._from(t, self._frequencies) for t in found] if self.config.prior == "frequency" else found
+        in_order = [out[i] for i in range(len(rows))]
+        return [self._from(t, self._frequencies) for t in in_order] if self.config.prior == "frequency" else in_order
 
     def _from(self, channel: Channel, log_base: np.ndarray) -> RankTable:
         assert isinstance(channel, RankTable)
         return self._based(channel, log_base[self.vocabulary.rows(channel.candidates)])
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """1 between different words that share their set, NaN between others."""
+        """Return 1 between different words that share their set, NaN between others."""
         rows = self.vocabulary.rows(words)
         group = np.where(rows >= 0, self.groups.group[rows], -1)
         same = (group[:, None] == group[None]) & (group >= 0)[:, None]
@@ -173,7 +174,7 @@ class CusText(PriorMechanism):
         return super().resolve(config)
 
     def epsilons(self, prepared: Prepared) -> tuple[float, ...]:
-        """One ε a token; where a word is drawn once, that of its first place."""
+        """Return one ε per token; if a word is sampled once, that of its first place."""
         each = super().epsilons(prepared)
         if self.config.strategy == "token" or not isinstance(self.config.epsilon, tuple):
             return each
@@ -196,7 +197,7 @@ class CusText(PriorMechanism):
         else:
             log_uniforms = np.array([draws.stream(j).log_uniforms(1)[0] for j in range(len(draws.rows))])
         chosen = np.empty(len(draws.rows), np.int64)
-        # One table of tails for each word and ε.
+        # One table of tails per word and ε.
         epsilons, level = np.unique(draws.epsilons, return_inverse=True)
         keys, each = np.unique(draws.rows * len(epsilons) + level, return_inverse=True)
         order = np.argsort(each, kind="stable")
@@ -221,8 +222,7 @@ class CusText(PriorMechanism):
         return [vocabulary[i] for i in chosen.tolist()]
 
     def tables(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return outputs, best first, and their scores (u − 1)/2, of words whose sets are equally large: (m, K)
-        both."""
+        """Return outputs, best first, and their scores (u − 1)/2, for words with equally large sets: both (m, K)."""
         c = self.config
         size = len(self.groups.outputs[self.groups.group[rows[0]]])
         if len(rows) > 300 and len(self.vocabulary) * size <= _NUMBERS // 2:
@@ -247,7 +247,7 @@ class CusText(PriorMechanism):
         return list(dict(zip(prepared.rows[prepared.rows >= 0].tolist(), each, strict=True)).values())
 
     def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
-        """Return a repeated word is drawn once: its first place spends."""
+        """Return the ε of a token's draw; a repeated word is sampled once, and only its first place spends."""
         if self.config.strategy == "token" or i == int(np.argmax(prepared.rows == prepared.rows[i])):
             return epsilons[i]
         return 0.0
@@ -258,7 +258,8 @@ class CusText(PriorMechanism):
         return list(self.rewrite_one_by_one(texts, stream, task))
 
     def rewrite_one_by_one(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
-        """Draws for all texts at once: a first look counts their words, so that each result can say what all spend."""
+        """Rewrite texts that share draws. A first pass counts their words, so that each result states the total over
+        all texts."""
         if not self.shares_draws:
             yield from super().rewrite_one_by_one(texts, stream, task)
             return
@@ -282,7 +283,7 @@ class CusText(PriorMechanism):
     def _over(self, guarantee: Guarantee, draws: int) -> Guarantee:
         return replace(guarantee, draws=draws, total=draws * self.config.epsilon)
 
-    # --- the promise
+    # --- the guarantee
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         c = self.config
@@ -300,7 +301,7 @@ class CusText(PriorMechanism):
 
     @property
     def _scope(self) -> Scope:
-        """Where equal words share one draw, of the strategies that let them."""
+        """Return the scope in which equal words share one draw, for strategies that share draws."""
         return Scope.TEXT if self.config.strategy == "record" else Scope.ALL_TEXTS
 
     def leaks(self) -> tuple[str, ...]:
@@ -335,7 +336,8 @@ class CusText(PriorMechanism):
         )
 
     def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
-        """Only words of groups whose set has ``released``. As :meth:`channel`, all words of a group at once."""
+        """Return log-probabilities; only words of groups whose set contains ``released`` are possible. Computed by
+        group."""
         if not self._draws_as(CusText):
             return super().log_likelihood(released, epsilon, task)
         from scipy.spatial.distance import cdist
@@ -361,13 +363,13 @@ class CusText(PriorMechanism):
         return out, 0.0
 
     def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
-        """Whole groups of two and more, spread over the groups."""
+        """Return about n words in whole groups of at least two, spread over all groups."""
         groups = self.groups
         large = np.flatnonzero(groups.sizes >= 2)
         if not len(large):
             return list(words[:n])
         chosen: list[str] = []
-        # A fixed order that visits groups early and late alike.
+        # A fixed order that mixes frequent and rare groups.
         for g in large[np.argsort((np.arange(len(large)) * 0.6180339887) % 1.0, kind="stable")]:
             chosen += [self.vocabulary.words[r] for r in np.flatnonzero(groups.group == g)[:20]]
             if len(chosen) >= n:
@@ -387,7 +389,7 @@ class CusText(PriorMechanism):
 
 
 class _PartwiseRewriting(PartwiseRewriting[CusText]):
-    """By the distinct words of all parts."""
+    """Rewriting in parts, by the distinct words of all parts."""
 
     def draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable]:
         return self.m._distinct(texts, task or UNWATCHED)

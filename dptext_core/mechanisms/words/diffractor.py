@@ -1,33 +1,33 @@
 """1-Diffractor (Meisenbacher, Chevli, Matthes: IWSPA 2024; Equations 1 to 6).
 
-A list puts all words in one row, each next to its nearest (Algorithm 1, ``dptext_core.words.lists``). The word's place
-gets whole-numbered noise and the word at the noisy place is released: metric DP in places on the list. With several
-lists each draws a candidate and one of them, chosen uniformly, is released: ε times the largest of the distances.
+A list orders all words so that each is next to its nearest (Algorithm 1, ``dptext_core.words.lists``). Integer noise is
+added to the word's position, and the word at the noisy position is released: metric DP in positions on the list. With
+several lists, each proposes a candidate, and one candidate, chosen uniformly, is released: ε times the largest of the
+distances.
 
-* geometric (1-D_G): P(k) = (e^ε−1)/(e^ε+1)·e^(−ε|k|), places beyond an end become the end;
-* tem (1-D_T): the exponential mechanism with score −min(|i−j|, γ): places beyond γ count alike. The paper lets γ depend
-  on ε (4.1.3): as in TEM it is γ(ε) = (2/ε)·ln((1−β)(|V|−1)/β) with β = 0.001 and |V| the length of the list, so that
-  all places beyond γ together are rarer than β. ε·γ is 33.8 for 21,719 places, whatever ε is: no word tells more than
-  that, and beyond ε = 33.8, where γ is below 1, ε changes nothing.
+* geometric (1-D_G): P(k) = (e^ε−1)/(e^ε+1)·e^(−ε|k|); positions beyond an end become the end.
+* tem (1-D_T): the exponential mechanism with score −min(|i−j|, γ), so positions beyond γ are equally likely. In the
+  paper (4.1.3), γ depends on ε. As in TEM it is γ(ε) = (2/ε)·ln((1−β)(|V|−1)/β) with β = 0.001 and |V| the length of
+  the list, so all positions beyond γ together have probability at most β. For 21,719 positions, ε·γ is 33.8 at any ε:
+  no word reveals more than that. Above ε = 33.8, γ is below 1, and ε changes nothing.
 
 Deviations from the paper and its released code:
 
-* places end at |V|−1 (the paper writes |V|);
-* released code takes γ = 5 at every ε: an option here;
-* the word spaces are the bundled ones (the paper has ConceptNet Numberbatch, GloVe and word2vec), so that lists are as
-  long as these (21,719 or 18,060 words), and L0, L1 and L2 are lists of them;
-* a list is a greedy chain through exactly nearest words; released code searches approximately;
-* a word that one of the lists lacks is an unknown word, since with supports that differ no finite ε holds; unknown
-  words are drawn at random unless ``oov`` says otherwise (the paper prints them unchanged);
-* words that are never released (``never``) are taken out of a list that was made with them, and those behind move up:
-  any public order has the same promise.
+* Positions end at |V|−1 (the paper writes |V|).
+* The released code uses γ = 5 at every ε, which is an option here.
+* The word spaces are the bundled ones (the paper has ConceptNet Numberbatch, GloVe and word2vec). L0, L1 and L2 are
+  lists over these, of 21,719 or 18,060 words.
+* A list is a greedy chain through exact nearest words; the released code searches approximately.
+* A word that is missing from one of the lists is an unknown word: with different supports, no finite ε holds. Unknown
+  words become random words unless ``oov`` says otherwise (the paper prints them unchanged).
+* Words on the blocklist (``never``) are removed from a finished list, and later words move up. The guarantee is the
+  same for any public order.
 
-Noise is drawn as a whole number, by the inverse of its distribution function in the log domain, from ln U of a uniform
-that is extended as far as the list is long: a table of probabilities underflows on a long list at ε = 0.04 already, and
-a float64 uniform ends 745/ε places away, so that words beyond would be impossible under some words only. With the
-noise locked, the released place comes nearer to the original as ε grows. With γ(ε) it may leave once, to the places
-beyond γ, which become more (a second uniform decides that, since their chance grows with ε); with any other noise it
-does not leave.
+Noise is an integer, sampled by the inverse of its distribution function in the log domain, from ln U of a uniform whose
+range covers the list. A table of probabilities would underflow on a long list at ε = 0.04. A float64 uniform ends 745/ε
+positions away, so more distant words would be impossible for some originals only. With locked noise, the released
+position moves towards the original as ε grows. With γ(ε), it may leave once for the positions beyond γ, whose number
+grows; a second uniform decides this because their probability grows with ε. With other noise it never leaves.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ from .word_trace import Draws, WordPrepared
 if TYPE_CHECKING:
     from ...words import WordSpace
 
-#: Lists that one mechanism takes at most.
+#: Maximum number of lists of one mechanism.
 MAX_LISTS = 20
-#: Its noises: TEM with the window of the paper, which depends on ε, and with the one of the released code.
+#: Kinds of noise: TEM with the paper's window, which depends on ε, and with the released code's window.
 NOISES: tuple[dict[str, Any], ...] = (
     {"noise": "geometric"},
     {"noise": "tem", "gamma": None},
     {"noise": "tem", "gamma": 5.0},
 )
-#: TEM noise with γ given, among the measured ranges of ε: measured with the released code's 5.
+#: The key of TEM noise with a given γ among the measured ranges of ε: measured with the released code's 5.
 FIXED = "tem, γ = 5"
-#: In the name of a distance: the γ named is that of the longest list, shorter ones have less.
-#: Places shown on either side of the word.
+#: In the name of a distance: γ of the longest list; shorter lists have smaller values.
+#: Number of positions shown on either side of the word.
 WINDOW = 10
 
 
@@ -112,7 +112,7 @@ class DiffractorConfig(WordConfig):
 
 
 class Diffractor(WordMechanism):
-    """1-Diffractor: noise on a word's place in one-dimensional lists."""
+    """1-Diffractor: noise on a word's position in one-dimensional lists."""
 
     name = "diffractor"
     references = ("meisenbacher2024diffractor",)
@@ -169,17 +169,17 @@ class Diffractor(WordMechanism):
         return [b.outputs[i] for i in out.tolist()]
 
     def _windows(self, epsilon: float) -> np.ndarray:
-        """How far places on each list are apart at most in the promise, float64 (lists,)."""
+        """Return the largest distance of positions in the guarantee, for each list, float64 (lists,)."""
         lengths = self.vocabulary.lengths
         most = lengths - 1.0
         if self.config.noise != "tem" or not epsilon:
             return most
-        # Where tokens have an ε each, the widest window serves all.
+        # If each token has its own ε, the widest window applies to all.
         given = self.config.epsilon
         return np.minimum(most, window(self.config.gamma, min(given) if isinstance(given, tuple) else epsilon, lengths))
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """Return the largest distance on any of the lists, in places; at most the list's γ for the TEM noise."""
+        """Return the largest distance on any of the lists, in positions; with TEM noise, at most the list's γ."""
         at = {w: i for i, w in enumerate(self.vocabulary.words)}
         rows = np.array([at.get(w.lower(), -1) for w in words])
         places = self.vocabulary.places[:, rows]
@@ -193,7 +193,7 @@ class Diffractor(WordMechanism):
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         lists = self.config.lists
         metric = Metric(MetricKind.LIST_PLACES, lists=len(lists))
-        # A total names other lists than the one that is taken by default: their places are another distance.
+        # The unit names the lists unless they are the default: positions on other lists are another distance.
         named = {} if lists == CONFIGURATIONS["L2"] else {"names": tuple(map(without_path, lists))}
         distance = Metric(MetricKind.LIST_PLACES, lists=len(lists), **named)
         most = self._windows(epsilon)
@@ -206,22 +206,22 @@ class Diffractor(WordMechanism):
 
     @property
     def space(self) -> WordSpace:
-        """That of the first list."""
+        """Return the space of the first list."""
         from ...words import word_space
         from ...words.lists import list_space
 
         return word_space(list_space(self.config.lists[0]), language=self.language)
 
     def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
-        """All places of all lists."""
+        """Return log-probabilities over all positions of all lists."""
         if not self._draws_as(Diffractor):
             return super().log_likelihood(released, epsilon, task)
         b, noise, gamma = self.vocabulary, self.config.noise, self.config.gamma
-        found = b.place_of.get(released.lower())
+        output = b.place_of.get(released.lower())
         out = np.full(len(b.words), -np.inf)
-        if found is None:
+        if output is None:
             return out, 0.0
-        for places, where, n in zip(b.places, b.where[:, found].tolist(), b.lengths.tolist(), strict=True):
+        for places, where, n in zip(b.places, b.where[:, output].tolist(), b.lengths.tolist(), strict=True):
             task.check()
             if where >= 0:
                 out = np.logaddexp(out, log_pmf(noise, epsilon, places, where, n, gamma))
@@ -231,7 +231,7 @@ class Diffractor(WordMechanism):
         return self._draws_as(Diffractor) or super().likelihood_ready(epsilon)
 
     def _similarities(self, row: int) -> Mapping[str, float] | None:
-        """In the space of the first list."""
+        """Return similarities in the space of the first list."""
         space = self.space
         return dict(zip(space.words, space.similarities(self.vocabulary.words[row]).tolist(), strict=True))
 
@@ -257,5 +257,5 @@ class Diffractor(WordMechanism):
 
     @classmethod
     def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
-        """Its lists come from spaces of their own: each of them, whatever the spaces."""
+        """Return one set of options per list: each list belongs to its own space."""
         return cls.variants()

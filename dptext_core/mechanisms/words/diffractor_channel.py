@@ -16,7 +16,7 @@ from .list_noise import Window, _crossing, geometric_steps, log_pmf, noisy_place
 
 @dataclass(frozen=True, eq=False)
 class DiffractorChannel(Channel):
-    """One word through the lists."""
+    """The channel of one word through the lists."""
 
     bundle: Bundle
     row: int
@@ -72,7 +72,7 @@ class DiffractorChannel(Channel):
             return noisy_place(self.noise, epsilon, np.full(len(epsilon), at), length, self.gamma, *args)
 
         def steps(epsilon: np.ndarray) -> np.ndarray:
-            """How far the noise goes, leaving by the second uniform apart: it falls as ε grows."""
+            """Return the noise distance, except for leaving by the second uniform: it decreases as ε grows."""
             if self.noise == "geometric":
                 return geometric_steps(epsilon, args[1])
             near = Window.of(epsilon, at, length, self.gamma)
@@ -82,19 +82,19 @@ class DiffractorChannel(Channel):
         wanted = np.arange(1, most + 1)
         points = [_crossing(lambda e: steps(e) < wanted, most, low, high)]
         if self.noise == "tem" and self.gamma is None:
-            # From where it is beyond γ, its place changes whenever the window gets smaller: at whole γ.
+            # Once beyond γ, the position changes whenever the window shrinks, at integer γ.
             gone = _crossing(
                 lambda e: args[2] <= (n := Window.of(e, at, length, None)).beyond - np.logaddexp(n.inside, n.beyond),
                 1,
                 low,
                 high,
             )
-            whole = np.arange(1, int(min(window(None, low, length), length)) + 1)
-            edges = 2 * span(length) / whole * (1 + 1e-15)
+            gammas = np.arange(1, int(min(window(None, low, length), length)) + 1)
+            edges = 2 * span(length) / gammas * (1 + 1e-15)
             points += [gone, edges[(edges > (gone[0] if len(gone) else np.inf)) & (edges < high)]]
-        found = np.append([low], np.unique(np.concatenate(points)))
+        points_all = np.append([low], np.unique(np.concatenate(points)))
         out: list[tuple[float, int]] = []
-        for epsilon, place in zip(found, landed(found), strict=True):
+        for epsilon, place in zip(points_all, landed(points_all), strict=True):
             if not out or out[-1][1] != order[place]:
                 out.append((float(epsilon), int(order[place])))
         return out
@@ -106,12 +106,13 @@ class DiffractorChannel(Channel):
             order[max(0, place - each) : place + each + 1]
             for place, order in zip(b.places[:, self.row], b.order, strict=True)
         ]
-        found = np.unique(np.concatenate(near))
-        best = self.log_p(np.geomspace(low, high, 5), found).max(axis=1)
-        return found[np.argsort(-best, kind="stable")[:n]]
+        outputs = np.unique(np.concatenate(near))
+        best = self.log_p(np.geomspace(low, high, 5), outputs).max(axis=1)
+        return outputs[np.argsort(-best, kind="stable")[:n]]
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
-        """Only places near the word: geometric noise beyond has a chance below 1e-19 together, TEM's beyond is even."""
+        """Only positions near the word: geometric noise beyond has total probability below 1e-19, and TEM noise is
+        uniform there."""
         if self.noise == "tem" and len(set(self.bundle.lengths.tolist()) | {len(self.bundle.outputs)}) > 1:
             return super().deniability(epsilon)  # lists over different words
         b, n = self.bundle, len(self.bundle.order)

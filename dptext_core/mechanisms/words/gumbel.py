@@ -1,15 +1,16 @@
 """The truncated Gumbel mechanism (Xu, Aggarwal, Feyisetan, Teissier: "Density-Aware …", 2021; Algorithm 1).
 
-k is drawn from a Poisson distribution with mean ln|V|, truncated to 1 … |V|; the k nearest words (the word itself is
+k is sampled from a Poisson distribution with mean ln|V|, truncated to 1 … |V|. The k nearest words (the word itself is
 the first) each get their distance plus Gumbel(0, b) noise truncated to ±Δmax, and the smallest sum is released.
 b = 2Δmax / min(W(2aΔmax), ln(aΔmin)), a = (ε − 2(1 + ln|V|)/Δmin)/3, W the Lambert function.
 
-It is implemented as published and promises nothing here: P(y|x) ≤ P(k ≥ rank of y among the neighbours of x), which no
-ε·d bounds. b is positive only from ε = (5 + 2·ln|V|)/Δmin on or so; below, the real part of W is taken as released code
-does, which gives noise that grows with ε, and where b is then negative (released code stops) its noise is mirrored.
+It is implemented as published, without a guarantee: P(y|x) ≤ P(k ≥ rank of y among the neighbours of x), which no ε·d
+bounds. b is positive only from about ε = (5 + 2·ln|V|)/Δmin on. Below that, the real part of W is taken, as in the
+released code, which gives noise that grows with ε. Where b is then negative (the released code stops), its noise is
+mirrored.
 
-Deviations: Δmin, Δmax are exactly the smallest and largest distance of two words; released code takes them from one
-random word. Unknown words are drawn at random unless ``oov`` says otherwise.
+Deviations: Δmin and Δmax are the exact smallest and largest distance of two words; the released code takes them from
+one random word. Unknown words become random words unless ``oov`` says otherwise.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class GumbelConfig(SpaceConfig):
 
 @dataclass(frozen=True, eq=False)
 class GumbelChannel(Channel):
-    """The smallest noisy distance among k near words. near, distances: rows and distances, nearest first."""
+    """The smallest noisy distance among the k nearest words. near, distances: rows and distances, nearest first."""
 
     mechanism: TruncatedGumbel
     row: int
@@ -72,8 +73,8 @@ class GumbelChannel(Channel):
         return np.array([self.row])
 
     def winners(self, epsilon: float | np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-        """Rows released under uniforms (n, 1 + neighbours): the first behind k, the others behind each noise. Of one
-        row of uniforms, at each of some ε (n,)."""
+        """Return the rows released for uniforms (n, 1 + neighbours): the first one determines k, the others the noise.
+        For one row of uniforms, at each of several ε (n,)."""
         k = 1 + np.searchsorted(self.mechanism.poisson, uniforms[:, 0])
         noise = self.mechanism.noise(epsilon, uniforms[:, 1:])
         sums = np.where(np.arange(noise.shape[1]) < k[:, None], self.distances + noise, np.inf)
@@ -99,7 +100,7 @@ class GumbelChannel(Channel):
 
     def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         uniforms = stream.uniforms(1 + len(self.near))[None]
-        # Noise bends along ε, so that a word may win for a moment between two stretches of another: finely, then.
+        # Noise is not linear in ε, so a word may win on a short interval between two of another: use a fine grid.
         return search_flips(lambda some: self.winners(some, uniforms), low, high, 2000)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
@@ -118,7 +119,7 @@ class GumbelChannel(Channel):
 
 
 class TruncatedGumbel(SpaceMechanism):
-    """Truncated Gumbel: noise on the distances of a random number of neighbours. A baseline without a promise."""
+    """Truncated Gumbel: noise on the distances of a random number of neighbours. A baseline without a guarantee."""
 
     name = "gumbel"
     references = ("xu2021gumbel",)
@@ -136,18 +137,18 @@ class TruncatedGumbel(SpaceMechanism):
 
     @cached_property
     def poisson(self) -> np.ndarray:
-        """P(k ≤ j) for j = 1, 2, …, float64: Poisson with mean ln|V|, truncated to 1 … |V|."""
+        """Return P(k ≤ j) for j = 1, 2, …, float64: Poisson with mean ln|V|, truncated to 1 … |V|."""
         from scipy.stats import poisson
 
         n = len(self.vocabulary.words)
-        # Beyond the mean by so much, k has a chance below 1e-16: that and more is one case.
+        # So far above the mean, k has a probability below 1e-16: all larger values are one case.
         most = min(n, int(np.log(n) + 12 * np.sqrt(np.log(n) + 1) + 40))
         mass = poisson.pmf(np.arange(1, most + 1), np.log(max(n, 2)))
         return np.cumsum(mass / mass.sum())[:-1]
 
     @cached_property
     def delta(self) -> tuple[float, float]:
-        """Δmin and Δmax. Raises InputError where there is no scale for them."""
+        """Return Δmin and Δmax. Raises InputError if there is no scale for them."""
         small, large = self.vocabulary.delta
         if small == 0:
             raise InputError(
@@ -158,7 +159,8 @@ class TruncatedGumbel(SpaceMechanism):
         return small, large
 
     def scale(self, epsilon: float | np.ndarray) -> np.ndarray:
-        """b, the scale of the noise at ε (m,); negative or positive below the ε from which the paper defines it."""
+        """Return b, the scale of the noise at ε (m,). Below the ε from which the paper defines it, b may be
+        negative."""
         from scipy.special import lambertw
 
         small, large = self.delta
@@ -169,7 +171,7 @@ class TruncatedGumbel(SpaceMechanism):
         return 2 * large / np.where(np.abs(below) > 1e-12, below, 1e-12)
 
     def noise(self, epsilon: float | np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-        """Gumbel(0, b) truncated to ±Δmax, by the inverse of its distribution function."""
+        """Return Gumbel(0, b) noise truncated to ±Δmax, by the inverse of its distribution function."""
         b, large = self.scale(epsilon)[:, None], self.delta[1]
         with np.errstate(over="ignore", divide="ignore"):
             low, high = (np.exp(-np.exp(-x / b)) for x in (-large, large))

@@ -1,4 +1,4 @@
-"""Several one-dimensional word lists as one: where each word stands in them."""
+"""Several one-dimensional word lists as one: the position of each word in them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..blocklist import Blocklist
 class Bundle:
     """Lists that are used together.
 
-    words: those on every list (rows count in them). outputs: those on any list. places: int64 (lists, words), where
-    each word stands. order: for each list, the output at each place.
+    words: those on every list (rows count in them). outputs: those on any list. places: int64 (lists, words), the
+    position of each word. order: for each list, the output at each place.
     """
 
     lists: tuple[WordList, ...]
@@ -30,26 +30,27 @@ class Bundle:
 
     @cached_property
     def place_of(self) -> dict[str, int]:
-        """Lower-case word → where it stands among the outputs."""
+        """Return the index of each lower-case word among the outputs."""
         return {w.lower(): i for i, w in reversed(list(enumerate(self.outputs)))}
 
     @cached_property
     def where(self) -> np.ndarray:
-        """int64 (lists, outputs): the place of each output, −1 where a list lacks it."""
-        found = np.full((len(self.order), len(self.outputs)), -1, np.int64)
-        for row, order in zip(found, self.order, strict=True):
+        """Return int64 (lists, outputs): the position of each output, −1 if a list lacks it."""
+        positions = np.full((len(self.order), len(self.outputs)), -1, np.int64)
+        for row, order in zip(positions, self.order, strict=True):
             row[order] = np.arange(len(order))
-        return found
+        return positions
 
     @cached_property
     def output_of(self) -> np.ndarray:
-        """int64 (words,): the output that each row is."""
+        """Return int64 (words,): the output index of each row."""
         return self.order[0][self.places[0]]
 
     @cached_property
     def nearest(self) -> float:
-        """How many places a word is from its nearest other one on the list where the two are farthest apart: the
-        median over 400 words, spread evenly."""
+        """Return the median distance of a word from its nearest other word, over 400 evenly spread words.
+
+        Distances are positions on the list on which the two words are farthest apart."""
         n = len(self.words)
         if len(self.lists) == 1 or n < 2:
             return 1.0
@@ -61,19 +62,19 @@ class Bundle:
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """int64 (lists,)"""
+        """Return the length of each list, int64 (lists,)."""
         return np.array([len(o) for o in self.order])
 
 
 def bundle(names: tuple[str, ...], language: Language = ENGLISH, never: Blocklist | None = None) -> Bundle:
-    """Return the lists of these names, together, without the words that are never released."""
+    """Return the bundle of the lists with these names, without words on the blocklist."""
     lists = [word_list(n, language=language) for n in names]
     return _bundled(tuple(one if not never else without_words(one, never.places(one.words)) for one in lists))
 
 
 @lru_cache(maxsize=16)
 def _bundled(lists: tuple[WordList, ...]) -> Bundle:
-    # By the lists, not by their names: one over a user's file is another once that has changed.
+    # Keyed by content, not by name: a list over a user's file changes with the file.
     lowered = [[w.lower() for w in one] for one in lists]
     shared = set(lowered[0]).intersection(*lowered[1:])
     if not shared:

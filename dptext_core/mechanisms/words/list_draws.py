@@ -16,13 +16,13 @@ def _random(bundle: Bundle, stream: NoiseStream, n: int):
 
 
 def _words_each(bundle: Bundle) -> int:
-    """How many random words a token takes."""
+    """Return how many random words a token uses."""
     return 2 * (1 + len(bundle.order))
 
 
 def _read_noise(bundle: Bundle, words: np.ndarray, token: Place):
-    """Return what the random words of tokens (n, each) come to: see :func:`_random`. token: of row j its stream and
-    number."""
+    """Return the noise from the random words of tokens (n, each): see :func:`_random`. token: the stream and number of
+    row j."""
     lists, each = len(bundle.order), words.shape[1]
     chosen = np.minimum((words[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
     sign = np.where(words[:, 1, None] >> np.arange(lists, dtype=np.uint64) & 1, 1, -1)

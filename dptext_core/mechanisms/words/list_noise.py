@@ -1,4 +1,4 @@
-"""Noise on a place in a word list: geometric and truncated exponential."""
+"""Noise on a position in a word list: geometric and truncated exponential."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-#: Places beyond γ(ε) are drawn with this probability or less.
+#: Positions beyond γ(ε) are sampled with at most this probability.
 BETA = 0.001
 
 
 def span(length: Any) -> np.ndarray:
-    """ε·γ(ε)/2 on a list of ``length``: ln((1−β)(|V|−1)/β)."""
+    """Return ε·γ(ε)/2 on a list of ``length``: ln((1−β)(|V|−1)/β)."""
     return np.log(np.maximum(2.0, (1 - BETA) * (np.asarray(length, np.float64) - 1) / BETA))
 
 
 def window(gamma: float | None, epsilon: Any, length: Any) -> np.ndarray:
-    """γ on a list of ``length``: as given, else computed from ε."""
+    """Return γ on a list of ``length``: as given, else computed from ε."""
     computed = 2 * span(length) / np.asarray(epsilon, np.float64)
     return computed if gamma is None else np.full(computed.shape, gamma, np.float64)
 
 
 def log_pmf(noise: str, epsilon: Any, at: Any, to: Any, length: Any, gamma: float | None) -> np.ndarray:
-    """ln of the chance that place ``at`` becomes place ``to`` on a list of ``length``, float64."""
+    """Return the log-probability that position ``at`` becomes ``to`` on a list of ``length``, float64."""
     epsilon, at, to = np.asarray(epsilon, np.float64), np.asarray(at), np.asarray(to)
     distance = np.abs(at - to)
     if noise == "geometric":
@@ -39,10 +39,10 @@ def log_pmf(noise: str, epsilon: Any, at: Any, to: Any, length: Any, gamma: floa
 
 @dataclass(frozen=True)
 class Window:
-    """TEM noise around places: the places at distance ``reach`` or less, and those beyond; all arrays broadcast.
+    """TEM noise around positions: those at distance ``reach`` or less, and those beyond. All arrays broadcast.
 
-    gamma: γ. reach: the whole places within it. before, after: how many of them lie on either side of the word.
-    inside, beyond: ln of the weights of both parts; the word's own is 1.
+    gamma: γ. reach: the number of whole positions within it. before, after: how many of them are on either side of the
+    word. inside, beyond: ln of the weights of both parts; the word's own is 1.
     """
 
     epsilon: np.ndarray
@@ -67,19 +67,19 @@ class Window:
         return cls(epsilon, far, reach, before, after, outside, inside, beyond)
 
     def log_tail(self, j: Any) -> np.ndarray:
-        """ln of the weight of the places at distance j or more (j ≥ 1) that lie within γ."""
+        """Return ln of the weight of the positions at distance j or more (j ≥ 1) within γ."""
         return _log_steps(self.epsilon, self.before, self.after, j)
 
 
 def _log_steps(epsilon: np.ndarray, before: np.ndarray, after: np.ndarray, j: Any) -> np.ndarray:
-    """ln Σ e^(−εi/2) over i = j … before, and over i = j … after: two geometric series."""
+    """Return ln Σ e^(−εi/2) over i = j … before, and over i = j … after: two geometric series."""
     with np.errstate(divide="ignore"):
         sides = [np.log(-np.expm1(-epsilon / 2 * np.maximum(side + 1 - j, 0))) for side in (before, after)]
     return np.logaddexp(*sides) - epsilon / 2 * j - np.log(-np.expm1(-epsilon / 2))
 
 
 def _crossing(holds: Callable[[np.ndarray], np.ndarray], n: int, low: float, high: float) -> np.ndarray:
-    """From which ε on each of n conditions holds that, once true, stay so; those that hold before ``high``."""
+    """Return the ε at which each of n monotone conditions becomes true, for those true before ``high``."""
     a, b = np.full(n, low), np.full(n, high)
     for _ in range(60):
         middle = (a + b) / 2
@@ -89,7 +89,7 @@ def _crossing(holds: Callable[[np.ndarray], np.ndarray], n: int, low: float, hig
 
 
 def geometric_steps(epsilon: Any, log_uniform: Any) -> np.ndarray:
-    """|k| for ln U: the largest m with U ≤ P(|k| ≥ m) = 2·e^(−εm)/(1+e^(−ε)); float64, whole."""
+    """Return |k| for ln U: the largest m with U ≤ P(|k| ≥ m) = 2·e^(−εm)/(1+e^(−ε)); float64, whole."""
     epsilon = np.asarray(epsilon, np.float64)
     return np.floor((np.log(2.0) - np.log1p(np.exp(-epsilon)) - np.asarray(log_uniform)) / epsilon)
 
@@ -104,8 +104,8 @@ def noisy_place(
     log_uniform: Any,
     log_far: Any,
 ) -> np.ndarray:
-    """Where places (m,) land, int64 (m,). sign: ±1; log_uniform: ln U behind the distance; log_far: ln of a uniform
-    behind a place beyond γ."""
+    """Return the noisy positions of (m,) positions, int64 (m,). sign: ±1; log_uniform: ln U for the distance; log_far:
+    ln of a uniform for a position beyond γ."""
     if noise == "geometric":
         steps = np.minimum(geometric_steps(epsilon, log_uniform), np.asarray(length, np.float64)).astype(np.int64)
         return np.clip(at + sign * steps, 0, np.asarray(length) - 1)
@@ -122,10 +122,11 @@ def noisy_place(
 
 
 def tem_steps(near: Window, computed: bool, log_uniform: Any, log_far: Any) -> tuple[np.ndarray, np.ndarray]:
-    """How many places TEM noise goes, reach + 1 for beyond γ; and ln of the uniform that picks a place there.
+    """Return the distance of TEM noise, reach + 1 for beyond γ; and ln of the uniform that picks a position there.
 
-    With γ given, one uniform decides on the distance and on leaving, whose chance then falls as ε grows. With γ(ε) that
-    chance grows, so that the other uniform decides on it: either way each changes its mind once, from one ε on.
+    With a given γ, one uniform decides both the distance and leaving, whose probability decreases with ε. With γ(ε),
+    that probability increases, so the other uniform decides on leaving. Either way, each decision changes only once as
+    ε grows.
     """
     total, extra = np.logaddexp(near.inside, near.beyond), near.beyond
     if computed:

@@ -1,12 +1,12 @@
 """The regularised Mahalanobis mechanism (Xu, Aggarwal, Feyisetan, Teissier: PrivateNLP 2020; Algorithm 1).
 
-As MVC, but the spherical noise is multiplied by (λΣ + (1−λ)I)^½, Σ the covariance of the vectors scaled to mean
-variance 1: sparse directions get more noise. The promise is ε times the regularised Mahalanobis distance, which is at
-most the Euclidean one divided by √(1−λ).
+Like MVC, but the spherical noise is multiplied by (λΣ + (1−λ)I)^½, where Σ is the covariance of the vectors scaled to
+mean variance 1. Sparse directions get more noise. The guarantee is ε times the regularised Mahalanobis distance, which
+is at most the Euclidean one divided by √(1−λ).
 
-Deviations: one released version renormalises the direction after the multiplication, which undoes a part of it; here it
-is as the paper's proof has it. Unknown words are drawn at random unless ``oov`` says otherwise. The root is computed
-once for a space.
+Deviations: one released version renormalises the direction after the multiplication, which undoes part of it. Here it
+is as in the paper's proof. Unknown words become random words unless ``oov`` says otherwise. The root is computed once
+per space.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Mahalanobis(MVC):
 
 @weak_cache(4)
 def regularised_root(space: WordSpace, lam: float) -> np.ndarray:
-    """(λΣ + (1−λ)I)^½, float64 (d, d), symmetric; Σ scaled so that its mean variance is 1."""
+    """Return (λΣ + (1−λ)I)^½, float64 (d, d), symmetric; Σ is scaled to mean variance 1."""
     if len(space) < 2:
         return np.eye(space.vectors.shape[1])
     covariance = np.atleast_2d(np.cov(space.vectors, rowvar=False, dtype=np.float64))

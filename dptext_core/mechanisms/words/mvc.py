@@ -1,14 +1,14 @@
 """MVC, calibrated multivariate perturbation (Feyisetan, Balle, Drake, Diethe: WSDM 2020; Algorithm 1).
 
 Noise z with density ∝ exp(−ε‖z‖) is added to the word's vector (a direction uniform on the sphere, a length from
-Gamma(dim, 1/ε)), and the nearest word is released: metric DP, ε times the Euclidean distance, since what follows the
-noise does not look at the word again.
+Gamma(dim, 1/ε)), and the nearest word is released. This is metric DP with ε times the Euclidean distance, since nothing
+after the noise uses the original word. The probability of a word has no closed form: it is estimated by sampling.
 
-There is no closed form for the chance of a word: it is estimated by drawing. The noise at ε is the noise at 1 divided
-by ε, so locked noise serves every ε: the released word is argmax_y ε·(x·y − ‖y‖²/2) + z·y, the highest of V lines.
+The noise at ε is the noise at 1 divided by ε, so locked noise serves every ε. The released word is
+argmax_y ε·(x·y − ‖y‖²/2) + z·y, the highest of V lines.
 
-Deviation from the paper: unknown words are drawn at random unless ``oov`` says otherwise (released code prints them
-unchanged). Released code searches approximately (faiss); here the nearest word is exact.
+Deviation from the paper: unknown words become random words unless ``oov`` says otherwise (the released code prints them
+unchanged). The released code searches approximately (faiss); here the nearest word is exact.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ from .word_options import SpaceConfig
 from .word_space import SpaceMechanism
 from .word_trace import Draws
 
-#: Draws behind an estimated distribution.
+#: Number of draws for an estimated distribution.
 DRAWS = 1000
-#: Noisy points of a picture.
+#: Number of noisy points in a picture.
 CLOUD = 150
-#: Of a curve: words nearest to the original that others have to beat; draws that are compared with all words at once.
+#: For a curve: the number of nearest words that others must beat, and of draws that are compared with all words at
+#: once.
 _NEAREST = 512
 _ROWS = 20
-#: Words whose noise is drawn and whose neighbours are searched at once.
+#: Number of words whose noise is sampled and whose neighbours are searched at once.
 NOISE_BLOCK = 256
 
 
@@ -70,22 +71,23 @@ class NoiseBlock:
 
     @cached_property
     def products(self) -> np.ndarray:
-        """Of each noise with every vector, float32 (n, V): about 90 MB for a space of 21,719 words."""
+        """Return the products of each noise with every vector, float32 (n, V): about 90 MB for a space of 21,719
+        words."""
         return self.noise.astype(np.float32) @ self.vectors.T
 
     @cached_property
     def few(self) -> np.ndarray:
-        """Those of the first CURVE_DRAWS, which are all that a picture over many ε takes."""
+        """Return the products of the first CURVE_DRAWS, which suffice for a picture over many ε."""
         return self.noise[:CURVE_DRAWS].astype(np.float32) @ self.vectors.T
 
     @cached_property
     def squares(self) -> np.ndarray:
-        """The squared length of each noise, float64 (n,)."""
+        """Return the squared length of each noise, float64 (n,)."""
         return np.square(self.noise).sum(axis=1)
 
     def distances(self, x: np.ndarray, epsilon: float, part: slice, lines: np.ndarray) -> np.ndarray:
-        """How far the noisy points of the vector x (d,) under the noises of ``part`` are from words, float64 (m,).
-        lines: of the word of each draw ε·(x·y − ‖y‖²/2) + noise·y."""
+        """Return the distances of noisy points of the vector x (d,) from words, for the noises of ``part``, float64
+        (m,). lines: ε·(x·y − ‖y‖²/2) + noise·y for the word of each draw."""
         squared = x @ x + 2 * (self.noise[part] @ x) / epsilon + self.squares[part] / epsilon**2
         return np.sqrt(np.maximum(0.0, squared - 2 * lines / epsilon))
 
@@ -130,7 +132,7 @@ class NoiseChannel(Channel):
         )
 
     def _winners(self, epsilon: float, block: NoiseBlock, n: int) -> np.ndarray:
-        """Rows released under the first n noises of the block, int64 (n,)."""
+        """Return the rows released for the first n noises of the block, int64 (n,)."""
         base = (epsilon * self.base).astype(np.float32)
         products = block.few if n <= CURVE_DRAWS else block.products
         out = np.empty(n, np.int64)
@@ -168,23 +170,23 @@ class NoiseChannel(Channel):
 
     # --- many ε at once
 
-    #: How many words the released one is among: the nearest of the noisy point.
+    #: Number of words nearest to the noisy point among which the released one is.
     among: ClassVar[int] = 1
 
     def _curve(self, epsilons: np.ndarray) -> np.ndarray:
-        """Rows released at every ε (m,) under the first draws of the block, int64 (CURVE_DRAWS, m).
+        """Return the rows released at every ε (m,) for the first draws of the block, int64 (CURVE_DRAWS, m).
 
-        As ε grows, a word's line falls behind those of the words that are nearer to the original. So one that is behind
-        ``among`` of them at the smallest ε is out at all others: very few are left, and the rest is quick.
+        As ε grows, a word's line falls behind those of words nearer to the original. So a word that is behind ``among``
+        of them at the smallest ε cannot win at any other. Very few words remain.
         """
         key = epsilons.tobytes()
         if (known := self._last.get(key)) is not None:
             return known
         block = self.mechanism.block
         gaps = (self.base[self.row] - self.base).astype(np.float32)
-        own = block.few[:, self.row]
-        draw, word = self._possible(np.float32(epsilons.min()), gaps, own, block)
-        slope, offset = gaps[word], block.few[draw, word] - own[draw]
+        own_products = block.few[:, self.row]
+        draw, word = self._possible(np.float32(epsilons.min()), gaps, own_products, block)
+        slope, offset = gaps[word], block.few[draw, word] - own_products[draw]
         starts = np.searchsorted(draw, np.arange(CURVE_DRAWS))
         out = np.empty((CURVE_DRAWS, len(epsilons)), np.int64)
         for j, e in enumerate(epsilons.tolist()):
@@ -194,34 +196,33 @@ class NoiseChannel(Channel):
         return out
 
     def _possible(
-        self, epsilon: np.float32, gaps: np.ndarray, own: np.ndarray, block: NoiseBlock
+        self, epsilon: np.float32, gaps: np.ndarray, own_products: np.ndarray, block: NoiseBlock
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draws (m,), ascending, and words (m,), that can be among the nearest at ``epsilon`` or a larger one.
-
-        gaps: by how much each word's line falls behind; own: the product of the original in each draw.
+        """Return draws (m,), ascending, and words (m,) that can be among the nearest at ``epsilon`` or more. gaps: how
+        far each word's line is behind; own: the product of the original in each draw.
         """
-        # First those near the original, which leave most others out.
+        # Words near the original come first: they exclude most others.
         near = np.argpartition(gaps, min(_NEAREST, len(gaps)) - 1)[:_NEAREST]
         near = near[np.argsort(gaps[near], kind="stable")]
-        lines = block.few[:, near] - own[:, None] - epsilon * gaps[near]
+        lines = block.few[:, near] - own_products[:, None] - epsilon * gaps[near]
         slack = 1e-5 * (1 + float(np.abs(lines).max()))  # more than rounding does
         place = max(0, len(near) - self.among)
-        beat = np.partition(lines, place, axis=1)[:, place] + own - np.float32(slack)
+        beat = np.partition(lines, place, axis=1)[:, place] + own_products - np.float32(slack)
         high = self._records(lines, slack)
         draws, words = [], []
         for start in range(0, CURVE_DRAWS, _ROWS):
             part = slice(start, start + _ROWS)
-            found = block.few[part] - epsilon * gaps >= beat[part, None]
-            found[:, near] = high[part]
-            # Flat, which NumPy searches several times faster than rows and columns.
-            row, word = np.divmod(np.flatnonzero(found), len(gaps))
+            candidates = block.few[part] - epsilon * gaps >= beat[part, None]
+            candidates[:, near] = high[part]
+            # A flat array, which NumPy searches several times faster than rows and columns.
+            row, word = np.divmod(np.flatnonzero(candidates), len(gaps))
             draws.append(start + row)
             words.append(word)
         draw, word = np.concatenate(draws), np.concatenate(words)
-        # Then all that are left, each draw above the one before, so that a running maximum begins anew with it.
+        # Then the remaining words: offsets separate the draws, so the running maximum restarts with each draw.
         order = np.lexsort((gaps[word], draw))
         draw, word = draw[order], word[order]
-        height = (block.few[draw, word] - own[draw] - epsilon * gaps[word]).astype(np.float64)
+        height = (block.few[draw, word] - own_products[draw] - epsilon * gaps[word]).astype(np.float64)
         height += draw * 2.0 * (np.abs(height).max() + 1.0)
         high = self._records(height, slack)
         draw, word = draw[high], word[high]
@@ -229,7 +230,8 @@ class NoiseChannel(Channel):
         return draw[order], word[order]
 
     def _records(self, heights: np.ndarray, slack: float = 0.0) -> np.ndarray:
-        """Which of heights (…, n), from the word nearest to the original on, fewer than ``among`` before are above."""
+        """Return which heights (…, n), ordered from the word nearest to the original, have fewer than ``among`` higher
+        ones before."""
         out = np.zeros(heights.shape, bool)
         for _ in range(self.among):
             out |= heights >= np.maximum.accumulate(heights, axis=-1) - slack
@@ -242,7 +244,7 @@ class NoiseChannel(Channel):
 
 
 def first_highest(lines: np.ndarray, draw: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Where the highest of ``lines`` stands, for each group of one draw (they begin at ``starts``)."""
+    """Return the index of the highest of ``lines`` for each draw's group (they begin at ``starts``)."""
     hits = np.flatnonzero(lines >= np.maximum.reduceat(lines, starts)[draw])[::-1]
     out = np.empty(len(starts), np.int64)
     out[draw[hits]] = hits
@@ -274,22 +276,22 @@ class MVC(SpaceMechanism):
     # --- noise
 
     def noise(self, stream: NoiseStream) -> np.ndarray:
-        """One noise vector at ε = 1, float64 (d,): divide it by ε."""
+        """Return one noise vector at ε = 1, float64 (d,): divide it by ε."""
         d = self.vocabulary.vectors.shape[1]
         direction = stream.at("direction").normals(d)
-        # A Gamma variable of whole shape d is the sum of d exponential ones.
+        # A Gamma variable of integer shape d is the sum of d exponential ones.
         length = -np.log(stream.at("length").uniforms(d)).sum()
         spherical = direction * (length / np.linalg.norm(direction))
         return spherical if self._root is None else spherical @ self._root
 
     @property
     def block(self) -> NoiseBlock:
-        """Noise of this process for estimates: public, and not that of any release."""
+        """Return noise of this process for estimates: public, and not used in any release."""
         return _noise_block(self.vocabulary, self._root)
 
     @cached_property
     def _root(self) -> np.ndarray | None:
-        """The matrix (d, d) that spherical noise is multiplied by; None for none."""
+        """Return the matrix (d, d) that multiplies spherical noise; None for none."""
         return None
 
     def released(self, rows: np.ndarray, epsilons: np.ndarray, stream: Sequence[NoiseStream]) -> np.ndarray:
@@ -349,9 +351,7 @@ class MVC(SpaceMechanism):
 
 def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return the k ∈ {1, 2} nearest words of points (m, d) float64: rows int64 (m, k), Euclidean distances float64 (m,
-    k).
-
-    Products in float32; where words are closer together than its rounding, float64 decides, ties by row.
+    k). Products are in float32; if distances differ by less than its rounding, float64 decides, ties by row.
     """
     vectors = space.vectors
     lines = points.astype(np.float32) @ vectors.T
@@ -363,7 +363,7 @@ def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.
         lines[each, top] = -np.inf
         second = lines.max(axis=1)
         lines[each, top], best = best, second
-    # Rounding of a float32 product grows with the lengths of both vectors.
+    # The rounding error of a float32 product grows with the lengths of both vectors.
     slack = 1e-5 * (1.0 + np.linalg.norm(points, axis=1) * _longest(space))
     rows = np.empty((len(points), k), np.int64)
     far = np.empty((len(points), k))
@@ -379,7 +379,7 @@ def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.
 
 @weak_cache(1)
 def _half_norms(space: WordSpace) -> np.ndarray:
-    """‖y‖²/2 of every word, float64 (V,)."""
+    """Return ‖y‖²/2 of every word, float64 (V,)."""
     blocks = np.array_split(space.vectors, max(1, len(space) // 4096))
     return np.concatenate([np.square(b.astype(np.float64)).sum(axis=1) for b in blocks]) / 2
 
@@ -394,7 +394,7 @@ _blocks_lock = threading.Lock()
 
 
 def _noise_block(space: WordSpace, root: np.ndarray | None) -> NoiseBlock:
-    """Fresh noise from the operating system, kept for the process."""
+    """Return fresh noise from the operating system, kept for the process."""
     key = (id(space), id(root))
     with _blocks_lock:
         if key not in _blocks:
@@ -405,7 +405,7 @@ def _noise_block(space: WordSpace, root: np.ndarray | None) -> NoiseBlock:
             if root is not None:
                 noise = noise @ root
             block = NoiseBlock(noise, stream.at("coins").uniforms(DRAWS), space.vectors)
-            _blocks[key] = (space, root, block)  # what the ids name stays alive with them
+            _blocks[key] = (space, root, block)  # keeps the objects behind the ids alive
             while len(_blocks) > 2:
                 _blocks.popitem(last=False)
         return _blocks[key][2]

@@ -1,4 +1,4 @@
-"""The distribution of a word that is drawn by its rank."""
+"""The distribution of a word that is sampled by its rank."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...support.statistics import boundary
 
 @dataclass(frozen=True, eq=False)
 class RankTable(ScoreTable):
-    """A score table whose candidates stand best first, drawn by one uniform: the last rank whose tail reaches it.
+    """A score table with the best candidates first, sampled by one uniform: the last rank whose tail reaches it.
 
-    The tail P(rank ≥ j) falls as ε grows, so that with the uniform locked the released score never falls. It is
-    compared in the log domain with a full-range uniform: what is possible stays possible.
+    The tail P(rank ≥ j) decreases as ε grows, so with a locked uniform the released score never decreases. It is
+    compared in the log domain with a full-range uniform, so no possible output is lost.
     """
 
     def log_tails(self, epsilon: float) -> np.ndarray:
-        """ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
+        """Return ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
         return log_tails(self.log_weights(epsilon))
 
     def ranks(self, epsilon: float, log_uniforms: np.ndarray) -> np.ndarray:
@@ -50,13 +50,14 @@ class RankTable(ScoreTable):
 
         last = int(self.ranks(high, uniform)[0])
         while (rank := out[-1][1]) > last:
-            # Where the tail of the rank that is released now falls below the uniform.
+            # The ε at which the tail of the currently released rank falls below the uniform.
             at = left(rank)
             out.append((float(at), int(self.ranks(at, uniform)[0])))
         return out
 
 
 def log_tails(weights: np.ndarray) -> np.ndarray:
-    """From log-weights, best first along the last axis: ln of the share of each and all after it, 0 at the first."""
+    """Return log-tails of log-weights, best first along the last axis: ln of the share of each and all after it, 0 at
+    the first."""
     tails = np.logaddexp.accumulate(weights[..., ::-1], axis=-1)[..., ::-1]
     return tails - tails[..., :1]

@@ -1,15 +1,15 @@
 """SanText and SanText+ (Yue, Du, Wang, Li, Sun, Chow: Findings of ACL 2021; Sections 3 and 4).
 
-SanText draws P(y|x) ∝ exp(−ε·d(x,y)/2) over the whole vocabulary, d Euclidean: metric DP, the log-ratio for two words
-is at most ε·d(x,x'). SanText+ draws only sensitive words always; the others pass through with probability 1−p.
+SanText samples P(y|x) ∝ exp(−ε·d(x,y)/2) over the whole vocabulary, with d Euclidean. This is metric DP: the log-ratio
+for two words is at most ε·d(x,x'). SanText+ always samples sensitive words; it copies other words with probability 1−p.
 
 Deviations from the released code:
 
-* all draws of SanText+ are over the sensitive words, as the paper's proof needs; drawing over all words breaks the
-  bound between a sensitive and another word;
-* the sensitive words are the rarest share of a public vocabulary by public counts, not of the private texts;
-* words that the vocabulary lacks are drawn at random unless ``oov`` says otherwise; the code draws them over the
-  sensitive words;
+* SanText+ samples only sensitive words, as the paper's proof needs. Sampling from all words breaks the bound between a
+  sensitive and another word.
+* The sensitive words are the rarest share of a public vocabulary by public counts, not of the private texts.
+* Words outside the vocabulary become random words unless ``oov`` says otherwise; the released code samples sensitive
+  words for them.
 * ``prior`` starts from a public proposal (``word_prior``), which the paper does not have.
 """
 
@@ -65,9 +65,9 @@ class SanTextPlusConfig(SanTextConfig):
     )
 
 
-def exponential_limit(largest: float, rest: float) -> float:
-    """Return the ε at which exp(−ε·d/2), over distances up to ``largest``, and ``rest`` nats more make up DEPTH."""
-    return 2.0 * (DEPTH - float(rest)) / float(largest) if largest > 0 else np.inf
+def exponential_limit(largest: float, log_extra: float) -> float:
+    """Return the ε at which exp(−ε·d/2), over distances up to ``largest``, and ``rest`` more nats reach DEPTH."""
+    return 2.0 * (DEPTH - float(log_extra)) / float(largest) if largest > 0 else np.inf
 
 
 class SanText(PriorMechanism):
@@ -121,9 +121,9 @@ class SanText(PriorMechanism):
 
 @dataclass(frozen=True, eq=False)
 class PassThrough(Channel):
-    """With probability 1 − p the word itself, else a draw from a table that does not have it.
+    """The word itself with probability 1 − p, else a sample from a table without it.
 
-    table: scores of the whole vocabulary, −inf for words that are not sensitive. row: where the word stands in it.
+    table: scores of the whole vocabulary, −inf for words that are not sensitive. row: the index of the word in it.
     """
 
     table: ScoreTable
@@ -187,7 +187,7 @@ class PassThrough(Channel):
 
 
 class SanTextPlus(SanText):
-    """SanText+: rare words are always drawn, common ones pass through with probability 1 − p."""
+    """SanText+: rare words are always sampled, common ones are copied with probability 1 − p."""
 
     name = "santext-plus"
     title = "SanText+"
@@ -200,12 +200,13 @@ class SanTextPlus(SanText):
 
     @cached_property
     def first_sensitive(self) -> int:
-        """Rows from here on are sensitive: the rarest words."""
+        """Return the first sensitive row: from here on are the rarest words."""
         n = len(self.vocabulary.words)
         return n - max(1, round(n * self.config.sensitive))
 
     def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
-        """Sensitive words come from the table; a common word is released by itself alone."""
+        """Return log-probabilities: sensitive words come from the table; only the word itself can release a common
+        word."""
         if not self._draws_as(SanTextPlus):
             return super().log_likelihood(released, epsilon, task)
         space, first, p = self.vocabulary, self.first_sensitive, self.config.p
@@ -232,7 +233,7 @@ class SanTextPlus(SanText):
         return self._with_frequencies(out)
 
     def distances(self, words) -> np.ndarray:
-        """Between sensitive words only: a common word that passes through is exposed."""
+        """Return distances between sensitive words only: a common word that is copied is not protected."""
         out = super().distances(words)
         common = self.vocabulary.rows(words) < self.first_sensitive
         out[common] = np.nan

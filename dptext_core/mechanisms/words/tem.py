@@ -1,12 +1,12 @@
 """TEM, the truncated exponential mechanism (Carvalho, Vasiloudis, Feyisetan, Wang: SDM 2023; Algorithm 1).
 
-Words within γ of x score −d; one more outcome ⊥ stands for all others with the score −γ + 2·ln(number of others)/ε and
-is then drawn uniformly. That is the exponential mechanism with score −min(d, γ) for every word, and it is computed so.
-γ = (2/ε)·ln((1−β)(|V|−1)/β) makes ⊥ rarer than β. The loss is at most ε·min(d, γ).
+Words within γ of x score −d. One more outcome ⊥ represents all others with the score −γ + 2·ln(number of others)/ε; one
+of them is then sampled uniformly. This is the exponential mechanism with score −min(d, γ) for every word, and it is
+computed that way. γ = (2/ε)·ln((1−β)(|V|−1)/β) bounds the probability of ⊥ by β. The loss is at most ε·min(d, γ).
 
-Deviations: one released version takes |V|/|L| in the place of the number of others and rounds γ, which makes ⊥ about
-fifty times too rare; here it is as the paper's proof has it. Unknown words are drawn at random unless ``oov`` says
-otherwise. Where γ exceeds every distance TEM is SanText.
+Deviations: one released version uses |V|/|L| instead of the number of others and rounds γ, which makes ⊥ about fifty
+times too rare. Here it is as in the paper's proof. Unknown words become random words unless ``oov`` says otherwise. If
+γ exceeds every distance, TEM is SanText.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class TEMChannel(Channel):
         g = stream.gumbel(len(self.distances))
         if self.gamma is not None:
             return envelope(-np.minimum(self.distances, self.gamma) / 2, g, low, high)
-        # max(−ε·d/2, −span) + g: the lines of all words, and the highest noise less the span, whatever ε is.
+        # max(−ε·d/2, −span) + g: the lines of all words, and the highest noise minus the span, at any ε.
         far = int(np.argmax(g))
         slopes, offsets = np.append(self.distances / -2, 0.0), np.append(g, g[far] - self.span)
         out: list[tuple[float, int]] = []
@@ -117,7 +117,7 @@ class TEMChannel(Channel):
 
 
 class TEM(SpaceMechanism):
-    """TEM: the exponential mechanism on distances, all far words alike."""
+    """TEM: the exponential mechanism on distances, with equally likely far words."""
 
     name = "tem"
     references = ("carvalho2023tem",)
@@ -134,7 +134,7 @@ class TEM(SpaceMechanism):
 
     @classmethod
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
-        """With γ(ε) no word lies deeper than ln((1−β)(|V|−1)/β) + ln|V|, whatever ε is."""
+        """Return the largest ε. With γ(ε), no word is deeper than ln((1−β)(|V|−1)/β) + ln|V| at any ε."""
         return np.inf if config.gamma is None else exponential_limit(min(largest, config.gamma), np.log(size))
 
     @property
@@ -149,7 +149,7 @@ class TEM(SpaceMechanism):
         y = space.index(released)
         if y is None:
             return np.full(len(space), -np.inf), 0.0
-        # Far words add at most β/(1−β) to a normaliser that is at least 1: with a small β they may be left out of it.
+        # Far words add at most β/(1−β) to a normaliser that is at least 1: with a small β, they can be ignored.
         cut = self._table_gamma(epsilon)
         log_z, error = normalisers.log_z(space, epsilon, gamma=cut, task=task)
         error += 0.0 if cut is not None else float(-np.log1p(-self.config.beta))
@@ -161,7 +161,7 @@ class TEM(SpaceMechanism):
         return normalisers.is_ready(self.vocabulary, self._table_gamma(epsilon))
 
     def _table_gamma(self, epsilon: float) -> float | None:
-        """γ as far as the table of normalisers has to know it."""
+        """Return the γ that the table of normalisers needs."""
         small = self.config.gamma is None and self.config.beta <= 1e-3 and normalisers.is_bundled(self.vocabulary)
         return None if small else self._gamma(epsilon)
 
@@ -176,14 +176,14 @@ class TEM(SpaceMechanism):
         return 2 * self._span / epsilon if self.config.gamma is None else self.config.gamma
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """min(d, γ), at the smallest ε of the config where it has several."""
+        """Return min(d, γ), at the smallest ε of the config if it has several."""
         epsilon = self.config.epsilon
         return np.minimum(
             super().distances(words), self._gamma(min(epsilon) if isinstance(epsilon, tuple) else epsilon)
         )
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
-        # Where tokens have an ε each, the largest γ holds for all of them.
+        # If each token has its own ε, the largest γ holds for all of them.
         given = self.config.epsilon
         least = min(given) if isinstance(given, tuple) else epsilon
         fields, gamma = super().guarantee_fields(epsilon), self._gamma(least) if epsilon else np.inf

@@ -1,14 +1,15 @@
 """The Vickrey mechanism (Xu, Aggarwal, Feyisetan, Teissier: "On a Utilitarian Approach …", PrivateNLP 2021).
 
-Noise as MVC or Mahalanobis; from the noisy point with nearest and second nearest word at distances d₁ ≤ d₂ the first is
-released with probability (1−t)·d₂ / (t·d₁ + (1−t)·d₂): more words move than by taking the nearest, most of all where
-two are nearly as near. What follows the noise does not see the original, so the promise is that of the noise. As ε
-grows the noisy point comes to the word, d₁ to 0 and with it N_w to 1, but slowly: on the bundled words N_w is 0.43 at
-ε = 1,400.
+Noise as in MVC or Mahalanobis. From the noisy point, with nearest and second nearest word at distances d₁ ≤ d₂, the
+first is released with probability (1−t)·d₂ / (t·d₁ + (1−t)·d₂). More words change than with the nearest alone, most of
+all if two are almost equally near. Nothing after the noise uses the original, so the guarantee is that of the noise.
 
-Deviation from the paper: unknown words are drawn at random unless ``oov`` says otherwise. Released code (mldp-text)
-does something else: it leaves the word itself out where that is nearest, and draws one of the next two by a softmax of
-−t·d with t = [1, 0], so that the farther one is the likelier.
+As ε grows, the noisy point approaches the word, d₁ goes to 0 and N_w to 1, but slowly: on the bundled words N_w is 0.43
+at ε = 1,400.
+
+Deviation from the paper: unknown words become random words unless ``oov`` says otherwise. The released code (mldp-text)
+differs: if the word itself is nearest, it skips it, and samples one of the next two by a softmax of −t·d with t = [1,
+0], so the farther one is more likely.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class VickreyConfig(MahalanobisConfig):
 
 @dataclass(frozen=True, eq=False)
 class VickreyChannel(NoiseChannel):
-    """The nearest or the second nearest word to a vector with noise, by a coin."""
+    """The nearest or second nearest word to a noisy vector, by a coin flip."""
 
     among = 2
 
@@ -74,8 +75,8 @@ class VickreyChannel(NoiseChannel):
         second = first_highest(lines, draw, starts)
         other = lines[second].astype(np.float64)
         part = slice(len(starts))
-        own = epsilon * self.base[self.row] + block.few[part, self.row]
-        near, far = (block.distances(self._x, epsilon, part, own + line) for line in (best, other))
+        own_line = epsilon * self.base[self.row] + block.few[part, self.row]
+        near, far = (block.distances(self._x, epsilon, part, own_line + line) for line in (best, other))
         return np.where(block.coins[part] < first_chance(near, far, self._t), word[first], word[second])
 
     @property
@@ -91,20 +92,20 @@ class VickreyChannel(NoiseChannel):
         space = self.mechanism.vocabulary
         x = self._x
         offsets = (space.vectors @ noise.astype(np.float32)).astype(np.float64)
-        # Only words that are behind fewer than two nearer ones at the smallest ε can be first or second anywhere.
+        # Only words behind fewer than two nearer ones at the smallest ε can be first or second at any ε.
         order = np.argsort(-self.base, kind="stable")
         rows = np.sort(order[self._records(low * self.base[order] + offsets[order], _ROUNDING)])
         slopes, offsets = self.base[rows], offsets[rows]
         coin = stream.at("coin").uniform()
-        own, drift, shift = x @ x, x @ noise, noise @ noise
+        sq, drift, shift = x @ x, x @ noise, noise @ noise
 
         def squared(word: int) -> np.ndarray:
             """Return the squared distance from the noisy point to a word, as coefficients of (1/ε)², 1/ε and 1."""
-            return np.array([shift, 2 * (drift - offsets[word]), own - 2 * slopes[word]])
+            return np.array([shift, 2 * (drift - offsets[word]), sq - 2 * slopes[word]])
 
         out: list[tuple[float, int]] = []
         for start, end, first, second in leading_pairs(slopes, offsets, low, high):
-            # The first is released where this is below 0, and between two of its roots it keeps its sign.
+            # The first is released if this is below 0; its sign is constant between two roots.
             excess = (coin * self._t) ** 2 * squared(first) - ((1 - coin) * (1 - self._t)) ** 2 * squared(second)
             roots = np.roots(np.trim_zeros(excess, "f"))
             turns = np.sort(1 / roots.real[(roots.imag == 0) & (roots.real > 0)])
@@ -119,13 +120,13 @@ class VickreyChannel(NoiseChannel):
 def leading_pairs(
     slopes: np.ndarray, offsets: np.ndarray, low: float, high: float
 ) -> Iterator[tuple[float, float, int, int]]:
-    """From which ε to which, in order from ``low`` to ``high``, which of the lines ε·slope + offset are the highest and
-    the second (the same where there is only one)."""
+    """Return the intervals of ε, from ``low`` to ``high``, with the highest and second of the lines ε·slope + offset
+    (the same if there is only one)."""
     lines = low * slopes + offsets
     first, second = np.lexsort((-slopes, -lines))[[0, min(1, len(lines) - 1)]].tolist()
     at = low
     while True:
-        # The next to change is where a steeper line comes up to the second, or the second to the first.
+        # The next change is where a steeper line reaches the second, or the second reaches the first.
         steeper = np.flatnonzero(slopes > slopes[second])
         steeper = steeper[steeper != first]
         cross = (offsets[second] - offsets[steeper]) / (slopes[steeper] - slopes[second])
@@ -144,7 +145,7 @@ def leading_pairs(
 
 
 def first_chance(near: Any, far: Any, t: float) -> Any:
-    """Return the chance of the nearest word, at distance ``near``, against the second nearest at ``far``."""
+    """Return the probability of the nearest word, at distance ``near``, against the second nearest at ``far``."""
     first, second = (1 - t) * far, t * near
     total = first + second
     usual = (total > 0) & np.isfinite(total)  # else both are at the point, or there is no second word
@@ -152,7 +153,7 @@ def first_chance(near: Any, far: Any, t: float) -> Any:
 
 
 class Vickrey(Mahalanobis):
-    """Vickrey: noise, then by a coin the nearest or the second nearest word."""
+    """Vickrey: noise, then the nearest or second nearest word by a coin flip."""
 
     name = "vickrey"
     references = ("xu2021vickrey",)

@@ -25,10 +25,10 @@ class Vocabulary(Hashable, Protocol):
 @weak_cache(3)
 def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     """Map each lower-case word to its row, or to KEPT for a stop word of the vocabulary. Contains public words only."""
-    found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
+    rows = {w.lower(): i for i, w in enumerate(vocabulary.words)}
     if stop is not None:
-        found |= dict.fromkeys((w for w in found if w in stop), KEPT)
-    return found
+        rows |= dict.fromkeys((w for w in rows if w in stop), KEPT)
+    return rows
 
 
 def places_of(candidates: Sequence[str], word: str) -> np.ndarray:

@@ -34,8 +34,8 @@ class WordDistributions(Mechanism):
         vocabulary.
         """
         measured = _ranges().get(cls.name, {})
-        if found := measured.get(cls.range_key(options or {})):
-            return found["low"], found["high"], found["default"]
+        if measured_range := measured.get(cls.range_key(options or {})):
+            return measured_range["low"], measured_range["high"], measured_range["default"]
         low, high, default = super().epsilon_range(options)
         return low, high, measured[cls.range_key({})]["default"] if cls.range_key({}) in measured else default
 
@@ -53,15 +53,15 @@ class WordDistributions(Mechanism):
         from ...words import word_space
         from ...words.smaller_spaces import without_words
 
-        whole = word_space(self.config.space, language=self.language)
-        return without_words(whole, self.never.places(whole.words), everyones=not self.never.own)
+        full_space = word_space(self.config.space, language=self.language)
+        return without_words(full_space, self.never.places(full_space.words), everyones=not self.never.own)
 
     @abstractmethod
     def channel(self, row: int) -> Channel:
         """Return the distribution of the word at ``row`` of the vocabulary."""
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
-        """Return the channels of several words; mechanisms that compute them together do better than this."""
+        """Return the channels of several words; mechanisms that compute them jointly override this."""
         return [self.channel(int(r)) for r in rows]
 
     @property

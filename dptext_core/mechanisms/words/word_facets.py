@@ -54,7 +54,7 @@ class _Places(Alignment["WordMechanism"]):
 
 
 class _AuditSupport(AuditSupport["WordMechanism"]):
-    """A word mechanism itself states the distances of words."""
+    """The distances of words, as stated by the mechanism itself."""
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         return self.m.distances(words)

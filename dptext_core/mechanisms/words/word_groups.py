@@ -52,9 +52,9 @@ class Groups:
 
 def _first_equal(vectors: np.ndarray) -> np.ndarray | None:
     """Return for each row the first row that equals it, int64; None if all rows differ."""
-    seen: dict[bytes, int] = {}
-    first = np.array([seen.setdefault((v + 0.0).tobytes(), i) for i, v in enumerate(vectors)], np.int64)
-    return first if len(seen) < len(vectors) else None
+    firsts: dict[bytes, int] = {}
+    first = np.array([firsts.setdefault((v + 0.0).tobytes(), i) for i, v in enumerate(vectors)], np.int64)
+    return first if len(firsts) < len(vectors) else None
 
 
 def build_groups(
@@ -65,9 +65,10 @@ def build_groups(
     rows: np.ndarray | None = None,
     task: Task = UNWATCHED,
 ) -> Groups:
-    """Algorithm 1 over the words ``rows`` of the space (all without it), in their order, which is that of frequency.
+    """Run Algorithm 1 over the words ``rows`` of the space (default: all), in order of frequency.
 
-    Result in places of ``rows``. Nearest words are exact; ties go to the more frequent word. No |V|×|V| matrix is held.
+    The result has indices into ``rows``. Nearest words are exact; ties go to the more frequent word. No |V|×|V| matrix
+    is held.
     """
     vectors = space.vectors if rows is None else space.vectors[rows]
     n = len(vectors)
@@ -80,7 +81,7 @@ def build_groups(
     halves = np.square(vectors, dtype=np.float64).sum(axis=1).astype(np.float32) / 2
     group = np.full(n, -1, np.int64)
     outputs: list[np.ndarray] = []
-    left = np.arange(n)  # rows that a conservative set may still use, in order
+    open_rows = np.arange(n)  # rows that a conservative set may still use, in order
     sets: dict[bytes, int] = {}
     start = 0
     while start < n:
@@ -89,9 +90,9 @@ def build_groups(
         if not len(leaders):
             break
         if mapping == "conservative":
-            left = left[group[left] < 0]
-        near = left if mapping == "conservative" else slice(None)  # no copy of all vectors
-        lines = _nearness(vectors, leaders, near, halves, None if first is None else first[left])
+            open_rows = open_rows[group[open_rows] < 0]
+        near = open_rows if mapping == "conservative" else slice(None)  # no copy of all vectors
+        lines = _nearness(vectors, leaders, near, halves, None if first is None else first[open_rows])
         if mapping != "conservative":
             tops = _top_columns(lines, k)
         for j, leader in enumerate(leaders):
@@ -106,9 +107,9 @@ def build_groups(
             if mapping == "balanced":
                 chosen = tops[j]
             else:
-                line = np.where(group[left] < 0, lines[j], -np.inf)
-                free = int(np.count_nonzero(group[left] < 0))
-                chosen = left[_top_columns(line[None], min(k, free))[0]]
+                line = np.where(group[open_rows] < 0, lines[j], -np.inf)
+                free = int(np.count_nonzero(group[open_rows] < 0))
+                chosen = open_rows[_top_columns(line[None], min(k, free))[0]]
             chosen = np.append([leader], chosen[chosen != leader])[: len(chosen)]
             group[chosen[group[chosen] < 0]] = len(outputs)
             outputs.append(chosen)
@@ -150,7 +151,7 @@ def _top_columns(lines: np.ndarray, k: int) -> np.ndarray:
     """Return columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
     edge = -kth_bound(-lines, k)
     out = np.empty((len(lines), k), np.int32)
-    # Flat, which NumPy searches several times faster than rows and columns.
+    # A flat array, which NumPy searches several times faster than rows and columns.
     r, c = np.divmod(np.flatnonzero(lines >= edge[:, None]), lines.shape[1])
     for i, near in enumerate(np.split(c, np.searchsorted(r, np.arange(1, len(lines))))):
         out[i] = near[np.argsort(-lines[i, near], kind="stable")[:k]]

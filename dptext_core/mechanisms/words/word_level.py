@@ -47,8 +47,8 @@ from .word_facets import WordLikelihood, _AuditSupport, _InputCoverage, _Places
 from .word_options import SpaceConfig
 from .word_trace import Constant, Draws, WordPrepared, WordTrace
 
-#: Texts that are rewritten at once; distinct words whose channels are computed at once; channels that a prepared text
-#: stores.
+#: Number of texts rewritten at once; of distinct words whose channels are computed at once; of channels that a prepared
+#: text stores.
 BLOCK = 256
 PART = 128
 CHANNELS_KEPT = 200
@@ -71,7 +71,7 @@ class WordMechanism(WordDistributions):
                 "another treatment of unknown words."
             )
 
-    # --- what each mechanism says of itself
+    # --- what each mechanism states about itself
 
     def guarantee_fields(self, epsilon: float) -> dict[str, Any]:
         """Return the fields of the guarantee that differ between mechanisms, at the largest ε of a draw.
@@ -107,7 +107,7 @@ class WordMechanism(WordDistributions):
         """Return the cosine of a word with every word, if they have vectors."""
         return None
 
-    # --- what each word is drawn from by itself (base.WordByWord)
+    # --- the distributions of single words (capabilities.WordByWord)
 
     @property
     def likelihood(self) -> Likelihood[WordMechanism]:
@@ -202,10 +202,10 @@ class WordMechanism(WordDistributions):
             r for r in dict.fromkeys(prepared.rows.tolist()) if r >= 0 and r != row and r not in prepared.channels
         ]
         rows = [row, *others][: max(1, CHANNELS_KEPT - len(prepared.channels))]
-        found = dict(zip(rows, self.channels(np.array(rows)), strict=True))
+        channels = dict(zip(rows, self.channels(np.array(rows)), strict=True))
         if len(prepared.channels) < CHANNELS_KEPT:
-            prepared.channels.update(found)
-        return found[row]
+            prepared.channels.update(channels)
+        return channels[row]
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
@@ -427,21 +427,21 @@ class WordMechanism(WordDistributions):
         spans: Sequence[tuple[int, int]],
         written: Mapping[int, str],
     ) -> list[Step]:
-        made = []
+        steps_list = []
         document = prepared.document
         places = zip(document.starts, document.ends, strict=True)
         columns = zip(document.words, places, prepared.rows.tolist(), spans, strict=True)
         for i, (original, span, row, out) in enumerate(columns):
             word = shown[i] or ""
             if row == KEPT:
-                made.append(kept_step(document.tokens[i], i, prepared.reasons[i] or "", out, written))
+                steps_list.append(kept_step(document.tokens[i], i, prepared.reasons[i] or "", out, written))
             elif row == UNKNOWN and self.config.oov == "drop":
-                made.append(Step(span, original, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i))
+                steps_list.append(Step(span, original, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i))
             else:
                 spent = self._step_epsilon(prepared, i, epsilons) if row >= 0 else 0.0
                 reason = "" if row >= 0 else NOT_IN_VOCABULARY
-                made.append(Step(span, original, word, "replace", reason, spent, out, i, capitals.get(i, False)))
-        return made
+                steps_list.append(Step(span, original, word, "replace", reason, spent, out, i, capitals.get(i, False)))
+        return steps_list
 
     def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
         """Return the stream of token i's draw."""

@@ -1,7 +1,7 @@
 """Word mechanisms that may start from a public proposal: p(y|x) ∝ b(y)·exp(ε·s(x, y)).
 
-For a b that is the same for both words, b cancels but for the normaliser, which moves by no more than without it: the
-promise of the mechanism stays what it is, a metric one included. ``docs/measurements/public-prior.md`` has the proof.
+If b is the same for both words, it cancels except in the normaliser, which changes by no more than without it. So the
+guarantee of the mechanism is unchanged, including a metric one. ``docs/measurements/public-prior.md`` has the proof.
 Not in the papers of these mechanisms.
 """
 
@@ -30,7 +30,7 @@ from .word_level import CHANNELS_KEPT
 from .word_space import SpaceMechanism
 from .word_trace import WordPrepared
 
-#: What a proposal over words is read from: the bundled language model, which every installation has.
+#: The source of proposals over words: the bundled language model, which every installation has.
 MODEL = "bundled"
 
 Table = TypeVar("Table", bound=ScoreTable)
@@ -51,7 +51,7 @@ def prior_option(more: str = "") -> Any:
 
 
 class PriorMechanism(SpaceMechanism):
-    """A mechanism in a word space whose channels are score tables, with a proposal where the option names one."""
+    """A mechanism in a word space whose channels are score tables, with a proposal if the option names one."""
 
     @abstractmethod
     def _from(self, channel: Channel, log_base: np.ndarray) -> Channel:
@@ -59,7 +59,7 @@ class PriorMechanism(SpaceMechanism):
 
     @property
     def by_word(self) -> WordByWord | None:
-        """What a word is drawn from depends on its place where the proposal does."""
+        """Return the distributions of single words; None if the proposal depends on the place."""
         return None if self.config.prior == "skeleton" else self
 
     def loads(self) -> Mapping[str, str]:
@@ -74,7 +74,7 @@ class PriorMechanism(SpaceMechanism):
         return log_frequencies(self.vocabulary.words)
 
     def _with_frequencies(self, channels: list[Channel]) -> list[Channel]:
-        """Channels that begin with how frequent words are, where the option says so."""
+        """Return channels that start from word frequencies, if the option says so."""
         return [self._from(c, self._frequencies) for c in channels] if self.config.prior == "frequency" else channels
 
     def _channel_at(self, prepared: WordPrepared, i: int) -> Channel:
@@ -84,16 +84,16 @@ class PriorMechanism(SpaceMechanism):
         return self._from(channel, self._proposals(prepared, [i])[0])
 
     def _proposals(self, prepared: WordPrepared, places: Sequence[int], task: Task = UNWATCHED) -> np.ndarray:
-        """ln of what the kept words propose at places, float64 (n, W)."""
-        held = prepared.proposals
-        found = {i: held[i] for i in places if i in held}
-        if missing := [i for i in places if i not in found]:
+        """Return the logarithm of the proposals from the kept words at places, float64 (n, W)."""
+        stored = prepared.proposals
+        proposals = {i: stored[i] for i in places if i in stored}
+        if missing := [i for i in places if i not in proposals]:
             public = PublicText(prepared.skeleton)
             logits = proposed_logits(MODEL, self.language, [(public, i) for i in missing], task.quiet)
-            made = over_words(logits, MODEL, self.language, self.vocabulary.words)
-            found |= dict(zip(missing, made, strict=True))
-            held.update({i: found[i] for i in missing[: max(0, CHANNELS_KEPT - len(held))]})
-        return np.stack([found[i] for i in places])
+            computed = over_words(logits, MODEL, self.language, self.vocabulary.words)
+            proposals |= dict(zip(missing, computed, strict=True))
+            stored.update({i: proposals[i] for i in missing[: max(0, CHANNELS_KEPT - len(stored))]})
+        return np.stack([proposals[i] for i in places])
 
     def _draw_texts(self, texts, known, epsilons, streams, draws, task: Task = UNWATCHED) -> list[str]:
         if self.config.prior != "skeleton":
@@ -120,7 +120,7 @@ class PriorMechanism(SpaceMechanism):
         from ...explain import ProposalView
 
         channel = self._channel_at(prepared, i)
-        # A word that passes through is not drawn from a table.
+        # A word that passes through is not sampled from a table.
         if not isinstance(channel, ScoreTable) or channel.log_base is None:
             return ()
         at = [int(k) for k in channel.source_index[:1]]
@@ -131,11 +131,11 @@ class PriorMechanism(SpaceMechanism):
     def public_prior(self) -> PublicPrior[PriorMechanism]:
         return _Start(self)
 
-    # --- the promise
+    # --- the guarantee
 
     @classmethod
     def _rest(cls, config: Any) -> float:
-        """Nats that the proposal takes of the sampler's depth."""
+        """Return how many nats of the sampler's depth the proposal uses."""
         return 0.0 if config.prior == "none" else SPREAD
 
     def _among(self) -> ComparisonScope:
@@ -151,7 +151,7 @@ class PriorMechanism(SpaceMechanism):
 
 
 class _Start(PublicPrior[PriorMechanism]):
-    """By the option ``prior``."""
+    """The public prior of the option ``prior``."""
 
     def from_public(self) -> Mechanism | None:
         one_place = getattr(self.m.config, "strategy", "token") == "token"
@@ -164,13 +164,13 @@ class _Start(PublicPrior[PriorMechanism]):
         if self.m.config.prior != "skeleton":
             return None
         prepared = self.m._planned(text)
-        # Unknown words too: a value of their own would show which they are.
-        holes = [i for i, kept in enumerate(prepared.skeleton.kept) if kept is None]
-        found: dict[int, float] = {}
+        # Unknown words too: a separate value would reveal which words are unknown.
+        holes = [i for i, token in enumerate(prepared.skeleton.kept_tokens) if token is None]
+        entropies_at: dict[int, float] = {}
         for start in range(0, len(holes), CHANNELS_KEPT):
             block = holes[start : start + CHANNELS_KEPT]
-            found |= dict(zip(block, entropies(self.m._proposals(prepared, block)).tolist(), strict=True))
-        return found
+            entropies_at |= dict(zip(block, entropies(self.m._proposals(prepared, block)).tolist(), strict=True))
+        return entropies_at
 
     def context(self, prepared: Prepared, index: int) -> Hashable:
         return None if self.m.config.prior != "skeleton" else (self.m._planned(prepared).skeleton, index)

@@ -127,8 +127,10 @@ class Draws(Private):
         return self.texts[self.owners[j]][0].at(self.paths[j])
 
     def words(self, name: str, each: int) -> tuple[np.ndarray, Place]:
-        """Where paths are numbers of tokens: of each draw the ``each`` random words of its token in the stream ``name``
-        below that of its text, uint64 (draws, each); and what tells of draw j that stream and the number."""
+        """Return the random words of each draw if paths are token numbers: uint64 (draws, each).
+
+        They come from the stream ``name`` below that of the draw's text. Also returns a function from draw j to that
+        stream and the token's number."""
         tokens, owners = np.array(self.paths, np.int64), self.owners
         drawn = np.bincount(owners, minlength=len(self.texts)) > 0
         streams = [stream.at(name) for stream, _ in self.texts]
@@ -142,7 +144,7 @@ class Draws(Private):
 class WordTrace(Trace):
     """How each word was sampled: by its channel, and by its own noise stream below that of the text.
 
-    ``unknown``: below that of unknown words. Steps are tokens here, so that they have the same numbers.
+    ``unknown``: below that of unknown words. Each step is a token, so steps and tokens have the same numbers.
     """
 
     mechanism: WordMechanism

@@ -1,10 +1,9 @@
 """DP-Paraphrase (Mattern, Weggenmann, Kerschbaum: Findings of NAACL 2022), as the DP-MLM paper compares with it.
 
-A decoder that was fine-tuned to continue ``source >>>>> `` with a paraphrase draws every token by the exponential
-mechanism over its clipped scores (:mod:`generation`). The paper fine-tunes GPT-2 on entailed pairs of SNLI; the bundled
-decoder is smaller and was trained on pairs of captions of one picture (``assets/models/paraphraser``).
-
-Deviations, each on purpose: those of :mod:`dp_prompt`, but for the prompt, which is this one alone.
+A decoder was fine-tuned to continue ``source >>>>> `` with a paraphrase. Every token is sampled by the exponential
+mechanism over its clipped scores (:mod:`generation`). The paper fine-tunes GPT-2 on entailed pairs of SNLI. The bundled
+decoder is smaller and was trained on pairs of captions of one picture (``assets/models/paraphraser``). Other deviations
+are those of :mod:`dp_prompt`, except for the prompt.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class DPParaphraseConfig(GenerationConfig):
 
 
 class DPParaphrase(Generation):
-    """DP-Paraphrase: a decoder trained on paraphrases writes one, each token drawn from its clipped scores."""
+    """DP-Paraphrase: a decoder trained on paraphrases writes one, each token sampled by its clipped scores."""
 
     name = "dp-paraphrase"
     references = ("mattern2022limits", "meisenbacher2024dpmlm")

@@ -1,18 +1,18 @@
 """DP-Prompt (Utpala, Hooker, Chen: Findings of EMNLP 2023), as the DP-MLM paper compares with it (Appendix B).
 
-A language model is asked to paraphrase the text; every token of its answer is drawn by the exponential mechanism over
-its clipped scores (:mod:`generation`). The paper's model is flan-t5-base; here any encoder-decoder or decoder that
-transformers reads, and a small bundled one.
+A language model is asked to paraphrase the text. The exponential mechanism over its clipped scores samples every token
+of the answer (:mod:`generation`). The paper's model is flan-t5-base; here it is any encoder-decoder or decoder that
+transformers reads, or a small bundled one.
 
-Deviations from the paper and its released code, each on purpose:
+Deliberate deviations from the paper and its released code:
 
-* the limit of tokens is a public number; the paper's "as long as the input" is ``length="input"``, and then only texts
-  of the same length are alike;
-* draws are float64 with full-range noise; no top-k and no top-p, as in the paper;
-* special tokens other than the end are never written;
-* what follows a line break is left off unless ``stop="end"`` (decoders go on with another document);
-* ``prompt="examples"`` shows a decoder three worked examples first; they are public;
-* the bundled model has no capitals, which ``recase`` puts by a public rule.
+* The token limit is a public number. The paper's "as long as the input" is ``length="input"``, whose guarantee covers
+  only texts of the same length.
+* Sampling uses float64 with full-range noise; no top-k and no top-p, as in the paper.
+* Special tokens other than the end are never written.
+* Text after a line break is dropped unless ``stop="end"`` (decoders continue with another document).
+* ``prompt="examples"`` shows a decoder three public worked examples first.
+* The bundled model writes no capitals; ``recase`` adds them by a public rule.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class DPPromptConfig(GenerationConfig):
 
 
 class DPPrompt(Generation):
-    """DP-Prompt: a language model paraphrases the text, each token drawn from its clipped scores."""
+    """DP-Prompt: a language model paraphrases the text, each token sampled by its clipped scores."""
 
     name = "dp-prompt"
     references = ("utpala2023dpprompt", "meisenbacher2024dpmlm")
@@ -80,7 +80,7 @@ class DPPrompt(Generation):
 
 
 class _InputCoverage(GenerationCoverage):
-    """And by what the bundled model makes of examples."""
+    """Coverage by the model's tokens, with a note on the bundled model and examples."""
 
     def note(self, text: str | Prepared) -> str:
         if self.m.config.prompt == "examples" and self.m.config.model == BUNDLED:

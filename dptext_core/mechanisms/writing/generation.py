@@ -1,17 +1,18 @@
-"""What mechanisms share that write a new text with a generator, token by token.
+"""The shared base of mechanisms that write a new text with a generator, token by token.
 
-At every step a language model that has read the private text scores each token of a fixed, public set; the scores are
-clipped to a public range, and one token is drawn with probability ∝ exp(ε·clipped / 2(Cmax − Cmin)), which is the
-softmax at temperature T = 2(Cmax − Cmin)/ε: the exponential mechanism, ε-LDP between any two texts for the same tokens
-before. Drawing ends at the end token, or at a limit that is public: ε times the limit for the text, by adaptive
-composition. How many tokens are written follows from what was drawn, so that the promise covers it. The draw is of
-whole tokens: of one that holds a line break, which ends the text, what stands before the break is shown, and that is
-computed from what was drawn.
+At every step a language model that has read the private text scores each token of a fixed, public set. The scores are
+clipped to a public range, and one token is sampled with probability ∝ exp(ε·clipped / 2(Cmax − Cmin)). This is the
+softmax at temperature T = 2(Cmax − Cmin)/ε: the exponential mechanism, ε-LDP between any two texts given the same
+earlier tokens. Sampling stops at the end token or at a public limit. By adaptive composition, the text costs ε times
+the limit. The number of written tokens follows from the samples, so the guarantee covers it.
 
-With ``prior="released"`` the draw starts from what the same model proposes without the private text, given what was
-written so far: p(y) ∝ b(y)·exp(ε·clip(ln a(y) − ln b(y), c₁, c₂) / 2(c₂ − c₁)). Between two texts b cancels, since it
-sees the prompt's public words and released tokens alone. Clipping this difference is the idea of InvisibleInk (NeurIPS
-2025), which averages over several texts; here it is one.
+Whole tokens are sampled. If a token contains a line break, which ends the text, only the part before the break is
+shown. That is computed from the sample.
+
+With ``prior="released"``, sampling starts from the same model's proposal without the private text, given the tokens so
+far: p(y) ∝ b(y)·exp(ε·clip(ln a(y) − ln b(y), c₁, c₂) / 2(c₂ − c₁)). Between two texts b cancels, since it depends only
+on the prompt's public words and on released tokens. InvisibleInk (NeurIPS 2025) introduced clipping this difference; it
+averages over several texts, and here it is one.
 """
 
 from __future__ import annotations
@@ -48,25 +49,25 @@ from .generation_options import GenerationConfig, public_shift
 from .generation_trace import TOGETHER, GeneratedTokens, GenerationPrepared, GenerationTrace
 from .spelling import Spelling
 
-#: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
+#: Maximum span of a proposal's logarithm in nats: lower values are raised, so that every token is possible.
 SPREAD = 25.0
-#: Bytes of scores that one result keeps; the others are computed again where they are asked for.
+#: Maximum bytes of scores that one result stores; others are recomputed on demand.
 KEPT = 4 << 20
-#: Tokens that a prompt and some text need.
+#: Number of tokens for a prompt and some text.
 LEAST_ROOM = 24
-#: Lengths that prompts of a list are filled up to: multiples of this, by the prompt alone.
+#: Prompts of a list are padded to a multiple of this, which depends on the prompt alone.
 STEP = 16
 
 
 def _room(spec: GeneratorSpec, written: int) -> int:
-    """Tokens that can be read where so many may be written: an encoder has room of its own."""
+    """Return how many tokens can be read if so many may be written: an encoder has a separate window."""
     if spec.kind == "encoder-decoder":
         return spec.max_length if written <= spec.max_length else 0
     return spec.max_length - written
 
 
 class Generation(ClippedMechanism):
-    """Base of the mechanisms that draw a new text token by token; they say what the model reads."""
+    """The base of mechanisms that sample a new text token by token. Subclasses define what the model reads."""
 
     family = "language models"
     notion = "pure"
@@ -100,7 +101,7 @@ class Generation(ClippedMechanism):
         return None
 
     def around(self) -> tuple[str, str]:
-        """Return what stands before and after the text in what the model reads."""
+        """Return the parts of the prompt before and after the text."""
         raise NotImplementedError
 
     @classmethod
@@ -111,11 +112,11 @@ class Generation(ClippedMechanism):
     def resolve(cls, config: Any) -> Any:
         ends = cls.clip_ends(config)
         spec = generator_spec(config.model, cls.bundled)
-        if (left := _room(spec, config.max_tokens)) < LEAST_ROOM:
+        if (room := _room(spec, config.max_tokens)) < LEAST_ROOM:
             raise ConfigError(
                 f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, "
-                f"those that it reads included: {max(0, left)} remain for the text and the prompt. Choose at most "
-                f"{max(1, config.max_tokens - LEAST_ROOM + left)}."
+                f"those that it reads included: {max(0, room)} remain for the text and the prompt. Choose at most "
+                f"{max(1, config.max_tokens - LEAST_ROOM + room)}."
             )
         given = config.shift_min, config.shift_max
         if (given[0] is None) != (given[1] is None):
@@ -151,7 +152,7 @@ class Generation(ClippedMechanism):
         return load_generator(self.config.model, self.bundled)
 
     def public_ids(self) -> list[int]:
-        """Return what the model reads without a text."""
+        """Return the ids of the prompt without a text."""
         before, after = self.around()
         g = self.generator()
         return g.prompt(before, "", after, _room(g.spec, self.config.max_tokens))[0]
@@ -165,11 +166,13 @@ class Generation(ClippedMechanism):
         candidates: Sequence[str] | None = None,
         before: Sequence[int] = (),
     ) -> ScoreTable:
-        """Raw logits float32 (n,) of the next token → scores whose spread is at most 1/2. public: the same without the
-        private text, where the draw starts from it. candidates: those of the model, where the caller has them. before:
-        the tokens that were written, which say what would end a word that is never released."""
+        """Return scores with a spread of at most 1/2 from raw logits float32 (n,) of the next token.
+
+        public: the logits without the private text, if sampling starts from them. candidates: those of the model, if
+        the caller has them. before: the tokens written so far, which determine what would complete a blocklisted
+        word."""
         c = self.config
-        # Looking a model up asks the disk, which takes as long as many tables.
+        # Looking up a model reads the disk, which takes as long as many tables.
         candidates = self.generator().candidates if candidates is None else candidates
         a = logits.astype(np.float64)
         if public is None:
@@ -203,34 +206,34 @@ class Generation(ClippedMechanism):
 
     @property
     def clips_alone(self) -> bool:
-        # What a range costs where tokens are taken out depends on those before.
+        # With a blocklist, the cost of a range depends on the tokens before.
         return self.config.prior == "none" and not self.never
 
     def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         return float(self.table(logits).at(epsilon).probs[int(np.argmax(logits))])
 
     def greedy(self, text: str | Prepared) -> str:
-        """Return what the model writes where every token is the best one after clipping: the limit of large ε. No
-        privacy."""
+        """Return the text with the best token after clipping at every step: the limit of large ε. No privacy."""
         prepared = self.prepared(text)
         assert isinstance(prepared, GenerationPrepared)
         written = self._write([prepared], 1, None)[0]
         return self._result(prepared, written, NoiseStream(0)).text
 
     def greedy_scores(self, text: str | Prepared) -> list[np.ndarray]:
-        """Raw scores float32 (n,) of every token that :meth:`greedy` writes."""
+        """Return raw scores float32 (n,) of every token that :meth:`greedy` writes."""
         prepared = self.prepared(text)
         assert isinstance(prepared, GenerationPrepared)
         written = self._write([prepared], 1, None)[0]
         return self.generator().replay(prepared.ids, written.shape, written.tokens)
 
     def _ends(self) -> set[int]:
-        """Tokens after which nothing is written."""
+        """Return the tokens that end the text."""
         g = self.generator()
         return {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
 
     def _is_cut(self, text: str | Prepared) -> bool:
-        """Whether the model reads the beginning only; of a plain text known where the model is loaded."""
+        """Return whether the model reads only the beginning. For a plain text, this is known once the model is
+        loaded."""
         if isinstance(text, GenerationPrepared):
             return text.cut
         if isinstance(text, Prepared) or not self.model_ready:
@@ -238,10 +241,10 @@ class Generation(ClippedMechanism):
         g = self.generator()
         return g.prompt(*self._parts(self.document(text).visible.text), _room(g.spec, self.config.max_tokens))[1]
 
-    # --- promises
+    # --- guarantees
 
     def limit(self, document: Document) -> int:
-        """How many tokens are drawn at most."""
+        """Return the maximum number of sampled tokens."""
         if self.config.length == "fixed":
             return self.config.max_tokens
         return max(1, min(self.config.max_tokens, len(document.tokens)))
@@ -274,7 +277,7 @@ class Generation(ClippedMechanism):
     def prepare_document(self, document: Document, task: Task) -> GenerationPrepared:
         task.check()
         g = self.generator()
-        # The limit and not the text's own one, so that what is cut does not depend on the text.
+        # The public limit, not the text's own one, so that the cut does not depend on the text.
         ids, cut = g.prompt(*self._parts(document.visible.text), _room(g.spec, self.config.max_tokens))
         prefix = g.prefix(self.around()[0], ids, STEP + self.config.max_tokens)
         return GenerationPrepared(document, self.key, tuple(ids), cut, prefix)
@@ -298,8 +301,10 @@ class Generation(ClippedMechanism):
         return out
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        """Texts of about the same length together. In which shape a text is computed follows from itself alone: how far
-        it is filled up from its own length, and every block has as many rows, so that no bit tells of the others."""
+        """Rewrite texts of similar length together.
+
+        The shape in which a text is computed depends on that text alone: padding follows its own length, and every
+        block has the same number of rows. So no bit depends on the other texts."""
         if len(texts) == 1:
             prepared = self.prepare_document(self.document(texts[0]), task.quiet)
             return [self.rewrite_prepared(prepared, stream.at(0), task)]
@@ -326,8 +331,8 @@ class Generation(ClippedMechanism):
         task: Task = UNWATCHED,
         width: int | None = None,
     ) -> list[GeneratedTokens]:
-        """Texts drawn for each prepared one; row k·draws + j is the j-th of the k-th. Without streams the best token
-        is taken at every step. width: the length to fill up to, in a block of TOGETHER rows."""
+        """Return texts for each prepared one; row k·draws + j is the j-th of the k-th. Without streams, the best token
+        is used at every step. width: the padded length, in a block of TOGETHER rows."""
         check_depth(self.config.epsilon, self.max_epsilon)
         g, epsilon = self.generator(), float(self.config.epsilon)
         state = self._read(block, draws, width)
@@ -338,7 +343,7 @@ class Generation(ClippedMechanism):
         ends = self._ends()
         tokens: list[list[int]] = [[] for _ in range(rows)]
         done = [False] * rows
-        kept: list[np.ndarray] = []
+        blocks: list[np.ndarray] = []
         public_kept: list[np.ndarray] = []
         alone = rows == 1 and width is None
         most = KEPT // (4 * len(g.candidate_ids) * (1 if public is None else 2)) if alone else 0
@@ -360,10 +365,10 @@ class Generation(ClippedMechanism):
                 else:
                     token = table.draw(epsilon, streams[r].at(k))
                 tokens[r].append(token)
-                # Whose limit is reached draws no further beside those that may write more.
+                # A text that reached its limit stops while others continue.
                 done[r] = token in ends or k + 1 >= limits[r]
-                if len(kept) < most:
-                    kept.append(a.copy())
+                if len(blocks) < most:
+                    blocks.append(a.copy())
                     if b is not None:
                         public_kept.append(b.copy())
             task.report(k + 1, max(limits))
@@ -375,11 +380,11 @@ class Generation(ClippedMechanism):
             written = tuple(row[: min(stop, limits[r])])
             shape = dataclasses.replace(state.shape, row=r)
             public_shape = None if public is None else dataclasses.replace(public.shape, row=r)
-            out.append(GeneratedTokens(written, shape, public_shape, kept, public_kept))
+            out.append(GeneratedTokens(written, shape, public_shape, blocks, public_kept))
         return out
 
     def _read(self, block: Sequence[GenerationPrepared], draws: int, width: int | None) -> Any:
-        """Return the state after the prompts. That of a text on its own is kept with it."""
+        """Return the state after the prompts. The state of a single text is stored with it."""
         g = self.generator()
         if width is not None:
             filled = [p.ids for p in block] + [block[-1].ids] * (TOGETHER - len(block))
@@ -397,7 +402,7 @@ class Generation(ClippedMechanism):
         )
 
     def _spelled(self, tokens: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
-        """Text and pieces of written tokens, and of nothing else."""
+        """Return the text and releases, computed from the written tokens alone."""
         g, epsilon, ends = self.generator(), float(self.config.epsilon), self._ends()
         texts = g.pieces(tokens)
         text, pieces = "", []

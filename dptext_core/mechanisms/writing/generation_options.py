@@ -1,4 +1,4 @@
-"""Options that mechanisms share which write with a generator."""
+"""Options shared by mechanisms that write with a generator."""
 
 from __future__ import annotations
 
@@ -82,11 +82,10 @@ def prior_option() -> Any:
 
 
 def public_shift(epsilon: float) -> tuple[float, float]:
-    """Return the range that a difference is clipped to where none is given: a public function of ε.
+    """Return the default clipping range of the difference: a public function of ε.
 
-    Its width is ε/(2·SHARP), at least LEAST: beyond that a difference inside the range counts SHARP times, whatever ε
-    is, and what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less
-    likely.
+    Its width is ε/(2·SHARP), at least LEAST. Above LEAST, a difference inside the range counts SHARP times at any ε,
+    and a larger ε lets the text shift a token further. The share BELOW of the range is for less likely tokens.
     """
     width = max(LEAST, epsilon / (2 * SHARP))
     return -BELOW * width, (1 - BELOW) * width
@@ -118,13 +117,13 @@ def stop_option() -> Any:
 
 
 def recase_option() -> Any:
-    """Return the field ``recase``, of text that has no original to copy from."""
+    """Return the field ``recase`` of a text without original capitals to copy."""
     return option(
         "sentence",
         label="Capital letters",
         choices=("sentence", "none"),
         advanced=True,
-        help="Sentence: the first word of a sentence and I, by position in what was written.",
+        help="Sentence: capitals for “I” and the first word of a sentence of the output.",
         phrase="capital letters: {}",
     )
 
@@ -144,7 +143,7 @@ def generator_option(kind: str | None, bundled: str) -> Any:
 
 @dataclass(frozen=True)
 class GenerationConfig:
-    """Options that every mechanism of this kind has."""
+    """Options of every mechanism that writes with a generator."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(100.0, 5.0, 500.0, "per token")
     max_tokens: int = max_tokens_option(24)

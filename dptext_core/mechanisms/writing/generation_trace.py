@@ -1,4 +1,4 @@
-"""A text prepared for a generator, and the trace of what it wrote."""
+"""A text prepared for a generator, and the trace of a rewrite."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..preparing import Prepared
 if TYPE_CHECKING:
     from .generation import Generation
 
-#: Texts that are written together.
+#: Number of texts that are written together.
 TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
 class GenerationPrepared(Prepared):
-    """A text in its prompt. ids: the tokens that the model reads; cut: whether the text was longer than it reads;
-    prefix: how many of the first are public and are read once for all texts.
+    """A text in its prompt.
 
-    What the model made of them is kept once it was computed, for every ε.
+    ids: the tokens that the model reads. cut: whether the text exceeded the window. prefix: how many of the first
+    tokens are public and read once for all texts. The model's state after them is stored once computed, for every ε.
     """
 
     ids: tuple[int, ...]

@@ -1,9 +1,9 @@
 """Blocklists for mechanisms that write word pieces: which piece would complete a listed word.
 
 The pieces removed at a step depend only on the pieces written before, and on nothing private. Given these, the sample
-is from a public set, so ε of each piece and their sum by adaptive composition are unchanged. A piece is removed as soon
-as the current word would be a listed one, even if it could continue to a longer word. So no listed word remains at the
-end, or where the limit cuts the text.
+is from a public set, so the ε of each piece and their sum by adaptive composition are unchanged. A piece is removed as
+soon as the current word would be a listed one, even if it could continue to a longer word. So no listed word remains at
+the end, or where the limit cuts the text.
 """
 
 from __future__ import annotations

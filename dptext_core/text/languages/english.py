@@ -84,11 +84,11 @@ def _tokenizer_alone() -> Any:
     (place,) = (spec.submodule_search_locations or []) if spec else []
     folder = Path(place)
     # Its expressions run under a time limit.
-    found = importlib.util.spec_from_file_location("_nltk_redos", folder / "redos.py")
-    if found is None or found.loader is None:
+    module_spec = importlib.util.spec_from_file_location("_nltk_redos", folder / "redos.py")
+    if module_spec is None or module_spec.loader is None:
         raise ImportError("NLTK has no file of this name")
-    redos = importlib.util.module_from_spec(found)
-    found.loader.exec_module(redos)
+    redos = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(redos)
     file = folder / "tokenize" / "destructive.py"
     tree = ast.parse(file.read_text(encoding="utf-8"))
     tree.body = [n for n in tree.body if not (isinstance(n, ast.ImportFrom) and (n.module or "").startswith("nltk"))]

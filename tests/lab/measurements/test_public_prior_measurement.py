@@ -103,7 +103,7 @@ def test_the_range_by_epsilon_and_the_polish_are_what_is_measured():
     for epsilon, width in ((15.0, 3), (25.0, 6)):
         c = public_prior.SYSTEMS[name].at(epsilon, {}).config
         assert c.clip_max - c.clip_min == pytest.approx(width * sigma, rel=1e-3) and c.epsilon == epsilon
-    m = public_prior.SYSTEMS[f"{name}, polished"].at(50.0, {})
+    m = public_prior.SYSTEMS[f"{name}, cleaned up"].at(50.0, {})
     ((maker, result),) = public_prior.rewrite_texts(m, [m.prepare(text)], [text], 1)
     polished = dpt.attacks.polish.polish(result, maker).text
     got = public_prior.measure_texts([text], [(maker, result)], [polished], 1)
