@@ -64,7 +64,7 @@ def with_seeds(rng: np.random.Generator, right: np.ndarray, seeds: int) -> Level
 
 
 def test_between_settings_with_one_seed_each_the_spread_of_seeds_counts():
-    """The texts alone do not show how much another seed would change: without it, about 10% of the claims are false."""
+    """The texts alone do not show how much another seed would change: without it, 17% of the boards are false."""
     rng, false = np.random.default_rng(11), 0
     for _ in range(400):
         easy = rng.normal(0.7, 0.2, 200)
