@@ -17,7 +17,7 @@ from ..results.differences import Difference, half, value_text
 from ..results.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
 from ..results.rows import Row
 from .base import METRIC_DP, ClaimOutcome, claim
-from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction
+from .evidence import CONTRADICTED, REPLICATED, ClaimEvidence, conjunction, shared_verdict
 from .runs import Runs, bundled_runs, paper_values
 
 PAPER = "1-Diffractor"
@@ -163,9 +163,8 @@ def sixty_percent(runs: Runs) -> ClaimOutcome | None:
             add("their mean", choice, 1 - sum(r.value for r in known) / 2, sum(map(half, known)) / 2)
     if not rows:
         return None
-    verdicts = {tally.verdict for name, tally in each.items() if tally.n and name != "their mean"}
     return ClaimOutcome(
-        verdicts.pop() if len(verdicts) == 1 else NOT_COMPARABLE,
+        shared_verdict(each["geometric"], each["TEM"]),
         "; ".join(f"{name} {tally.effect}" for name, tally in each.items() if tally.n),
         (
             *(f"Words that change at ε 1, {name}: {', '.join(x)}." for name, x in shown.items() if x),

@@ -21,7 +21,7 @@ from ..results.public_prior import PriorRow
 from ..results.rows import Row
 from ..results.selection import versus_first
 from .base import METRIC_DP, ClaimOutcome, claim
-from .evidence import CONTRADICTED, INCONCLUSIVE, ONE_IN, REPLICATED, ClaimEvidence, conjunction
+from .evidence import CONTRADICTED, INCONCLUSIVE, MISSING, ONE_IN, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs
 
 #: Mechanisms with few near or fitting candidates, and those that sample from the whole space.
@@ -185,17 +185,19 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
 @claim()
 def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
     rows, name, metric = leaderboard.at_equal_belief(), "dp-mlm", "cosine"
-    tally, numbers, used = ClaimEvidence(), [], []
+    each: dict[str, ClaimEvidence] = {}
+    numbers, used = [], []
     for data in rows.data_sets():
         points = leaderboard.points_at_belief(rows, data, metric)
         own = points.pop(name, None)
         others = {m: p for m, p in points.items() if m in WORDS}
         if own is None or not others:
             continue
-        for other, versus in zip(others.values(), versus_first([own, *others.values()]), strict=True):
+        for (word, other), versus in zip(others.items(), versus_first([own, *others.values()]), strict=True):
             half = NORMAL * versus.error
             texts = min(own.score.n or 0, other.score.n or 0)
-            tally.add(Difference(versus.difference, half, None, LEAST[metric], metric, texts))
+            comparison = Difference(versus.difference, half, None, LEAST[metric], metric, texts)
+            each.setdefault(word, ClaimEvidence()).add(comparison)
         ranked = sorted({name: own, **others}.items(), key=lambda item: -item[1].score.value)
         listed = ", ".join(f"{title(m)} {p.score.value:.2f} ± {p.half or 0.0:.2f}" for m, p in ranked)
         outside = belief.outside(belief.bundled(), data)
@@ -203,9 +205,9 @@ def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
         of_texts = rows.of(data, metric)
         used += [row for row in of_texts.values() if row.mechanism in (name, *others)]
     return ClaimOutcome(
-        tally.verdict,
-        tally.effect,
-        (tally.sentence("Cosine, DP-MLM minus each word-level mechanism"), *numbers),
+        conjunction(*(tally.verdict for tally in each.values())) if each else MISSING,
+        ClaimEvidence.join(each.values()).effect,
+        (*(tally.sentence(f"Cosine, DP-MLM minus {title(word)}") for word, tally in each.items()), *numbers),
         rows=tuple(used),
     )
 

@@ -82,9 +82,10 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     margin = "" if ranking.whole is None else f", of {score_text(ranking.whole.value, ranking.judge)} without rewriting"
     nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
     bare = ", which has no guarantee," if first.mechanism in nothing else ""
-    sentence = f"{where}, {first.label}{bare} preserves the most on {title_of_data}: {score}{margin}."
     beaten = [e for e in ranking.entries[1:] if e.is_significant]
     near = ranking.together
+    does, lead = ("is first", ", without a significant lead") if near else ("preserves the most", "")
+    sentence = f"{where}, {first.label}{bare} {does} on {title_of_data}{lead}: {score}{margin}."
     if ranking.detectable is None:
         doubt = "The error of equal privacy is unknown here, so no difference is called significant."
     elif not near:

@@ -3,7 +3,8 @@
 The scores select the best of several settings, so a comparison with it must be valid whichever setting is first.
 Tukey's method ensures this: with k equal settings, the probability that any difference from the first is significant is
 at most 5%. Hsu's comparison with the best has narrower limits, but it declares one of two tied settings not the best.
-Differences are paired by texts and their errors differ, so the limits are those of Tukey and Kramer.
+Differences are paired by texts and their errors differ, so the limits are those of Tukey and Kramer. Few texts widen
+them as Student's t does. Between two settings with one seed each, the seeds' spread of the other settings counts.
 
 Equal privacy is itself measured. Its error, times the slope of the score over privacy, is part of every interval: text
 by text if both are known for the same texts, else as an independent error.
@@ -164,24 +165,50 @@ class Versus:
 def versus_first(points: Sequence[LevelPoint], sign: int = 1) -> list[Versus]:
     """Compare every setting with the first. sign: −1 if less is better."""
     out = []
+    spread = _seeds_spread(points)
     for other in points[1:]:
-        difference, error = _difference(points[0], other)
+        difference, error = _difference(points[0], other, spread)
         if error is None:
             out.append(Versus(sign * difference, math.inf, None))
             continue
         z = abs(difference) / error if error > 0 else math.inf if difference else 0.0
+        if (texts := _shared_texts(points[0], other)) > 1:
+            z = _normal_quantile(z, texts)
         out.append(Versus(sign * difference, error, range_tail(z, len(points))))
     return out
 
 
-def _difference(a: LevelPoint, b: LevelPoint) -> tuple[float, float | None]:
+def _seeds_spread(points: Sequence[LevelPoint]) -> float:
+    """Return the standard deviation of the score over seeds, pooled over settings with several; 0 if none has."""
+    variances = [float(np.var(p.runs, ddof=1)) for p in points if len(p.runs) > 1]
+    return math.sqrt(sum(variances) / len(variances)) if variances else 0.0
+
+
+def _shared_texts(a: LevelPoint, b: LevelPoint) -> int:
+    """Return the number of texts by which two settings are paired, or 0."""
+    if a.outcomes is None or b.outcomes is None or len(a.outcomes) != len(b.outcomes):
+        return 0
+    return len(a.outcomes)
+
+
+def _normal_quantile(z: float, texts: int) -> float:
+    """Return the normal quantile that has the probability of Student's t at z with this many texts."""
+    from scipy.special import ndtri, stdtr
+
+    tail = float(stdtr(texts - 1, -z))
+    return -float(ndtri(tail)) if tail > 0 else z
+
+
+def _difference(a: LevelPoint, b: LevelPoint, spread: float) -> tuple[float, float | None]:
+    """Return the difference and its standard error. spread: of one seed, for two settings with one seed each."""
     difference = a.score.value - b.score.value
     if a.error is None or b.error is None:
         return difference, None
-    if a.outcomes is not None and b.outcomes is not None and len(a.outcomes) == len(b.outcomes):
+    if a.outcomes is not None and b.outcomes is not None and _shared_texts(a, b):
         comparison = compare(a.outcomes, b.outcomes, a.runs, b.runs)
         half_interval = (comparison.high - comparison.low) / 2 / NORMAL
-        return difference, math.hypot(half_interval, a.error, b.error)
+        of_seeds = math.sqrt(2) * spread if a.score.seeds == b.score.seeds == 1 else 0.0
+        return difference, math.hypot(half_interval, of_seeds, a.error, b.error)
     halves = half(a.score), half(b.score)
     if not all(halves) and not (a.score.low == a.score.high and b.score.low == b.score.high):
         return difference, None

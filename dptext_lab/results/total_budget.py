@@ -81,3 +81,17 @@ def sentences_by_mechanism(rows: Sequence[BudgetRow], total: float = 50.0) -> di
         f"{each.value:.2f} ({pluralize(one.texts, 'sentence')} of film reviews)."
     )
     return {one.mechanism: message}
+
+
+def label_sentence(rows: Sequence[BudgetRow], total: float = 50.0) -> str:
+    """Return a sentence on the two systems by the label, and by the cosine at the largest total, or ""."""
+    there = {(r.system, r.measure, r.total): r for r in rows if r.data == SETS[0]}
+    last = max((r.total for r in rows), default=total)
+    keys = [(s, m, t) for m, t in (("task", total), ("cosine", last)) for s in (WHOLE, WORDS)]
+    if any(key not in there for key in keys):
+        return ""
+    label, other, cosine, each = (f"{there[key].value:.2f} ± {there[key].half or 0.0:.2f}" for key in keys)
+    return (
+        f"By the share of labels recognised, the sentence bank has {label} and DP-MLM {other}. At a total ε of "
+        f"{last:g}, the cosines are {cosine} and {each}."
+    )

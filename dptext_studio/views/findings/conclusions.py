@@ -68,12 +68,14 @@ def many_texts() -> None:
         return
     first, most = rows[0], authors.numbers_of_texts(rows)[-1]
     wide = max((r.high - r.low) / 2 for r in authors.strongest(rows) if r.texts == most)
+    one, many = (max(r.majority for r in rows if r.texts == n) for n in (first.texts, most))
     conclusion(
         "authors",
         "Do many texts reveal who wrote them?",
         authors_sentence(rows),
         f"One data set of {first.authors} authors, one seed. From {most} texts, the 95% intervals over authors are "
-        f"up to ± {100 * wide:.0f} percentage points. Guessing is right {first.chance:.0%} of the time.",
+        f"up to ± {100 * wide:.0f} percentage points. Each value is the stronger of two attackers. Always naming one "
+        f"author is right {one:.0%} of the time for one text and {many:.0%} for {most}.",
         figures.authors(rows, dark=dark()),
         [dataclasses.asdict(r) for r in rows],
     )
@@ -87,12 +89,15 @@ def one_total() -> None:
         return
     shown = [r for r in rows if r.measure == "cosine"]
     halves = [r.half for r in shown if r.total == TOTAL and r.half is not None]
+    doubt = (
+        f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f} in cosine. The model that "
+        "measures similarity also chooses the sentences, which favours them."
+    )
     conclusion(
         "budget",
         "What does one ε for a whole text preserve?",
         said[0],
-        f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f} in cosine. The model that "
-        "measures similarity also chooses the sentences, which favours them.",
+        f"{doubt} {total_budget.label_sentence(rows, TOTAL)}".strip(),
         figures.total_budget(shown, dark=dark(), width=450),
         [dataclasses.asdict(r) for r in shown],
         "Bands: 95% intervals. Dotted: output that does not depend on the text. CusText has a weaker guarantee: it "

@@ -602,7 +602,7 @@ def test_verdicts_under_several_settings():
 @pytest.mark.parametrize(
     ("geometric", "tem", "verdict"),
     [
-        (0.462, 0.246, f.CONTRADICTED),
+        (0.462, 0.246, f.NOT_COMPARABLE),
         (0.40, 0.38, f.REPLICATED),
         (0.40, 0.1, f.NOT_COMPARABLE),
         (0.7, 0.8, f.CONTRADICTED),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -243,3 +244,15 @@ def test_one_sentence_says_what_a_total_buys():
     assert (
         total_budget_rows.sentences_by_mechanism(rows[:1]) == {} != total_budget_rows.sentences_by_mechanism(bundled())
     )
+
+
+def test_the_uncertainty_has_the_label_at_the_total_and_the_cosine_at_the_largest():
+    values = {("task", 50.0): (0.6, 0.5), ("cosine", 50.0): (0.4, 0.2), ("cosine", 400.0): (0.3, 0.7)}
+    rows = [
+        BudgetRow(system, "dp-mlm", "sst2", total, name, value, 0.1, 10, 1)
+        for (name, total), pair in values.items()
+        for system, value in zip((total_budget_rows.WHOLE, total_budget_rows.WORDS), pair, strict=True)
+    ]
+    said = total_budget_rows.label_sentence(rows, 50.0)
+    assert [float(x) for x in re.findall(r"(0\.\d+) ±", said)] == [0.6, 0.5, 0.3, 0.7] and "400" in said
+    assert total_budget_rows.label_sentence(rows[2:], 50.0) == ""

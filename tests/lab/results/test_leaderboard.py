@@ -175,15 +175,16 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     leaderboard = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     said, doubt = leaderboard_text.answer(leaderboard, "SST-2")
     assert said == (
-        "When 30% of the sampled words are unchanged, 1-Diffractor preserves the most on SST-2: accuracy 66.5% ± 1.0%, "
-        "of 80.0% without rewriting."
+        "When 30% of the sampled words are unchanged, 1-Diffractor is first on SST-2, without a significant lead: "
+        "accuracy 66.5% ± 1.0%, of 80.0% without rewriting."
     )
     assert doubt.startswith("1-Diffractor and MVC are not significantly different. 1 other is significantly lower. ")
     clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
     assert clear.detectable == pytest.approx((1.96 + 0.8416) * math.hypot(0.01, 0.01) / 1.96, rel=1e-3)
-    doubt = leaderboard_text.answer(clear, "SST-2")[1]
+    said, doubt = leaderboard_text.answer(clear, "SST-2")
+    assert "TEM preserves the most on SST-2: accuracy 90.0%" in said
     assert doubt == "1 other is significantly lower. A difference of 2.0 points is detected with 80% power."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
@@ -335,7 +336,7 @@ def test_the_figure_has_a_mark_for_each_setting_hollow_where_it_was_read_between
 def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
     assert bench_leaderboard.main(["--judge", "cosine", "--privacy", "n_w", "--at", "0.1"]) == 0
     said = capsys.readouterr().out
-    assert "preserves the most on SST-2" in said and "\n  1 " in said
+    assert "DP-MLM" in said and "\n  1 " in said
     for form, start in (("csv", "place,mechanism"), ("latex", r"\begin{table}"), ("json", "[")):
         assert bench_leaderboard.main(["--format", form]) == 0 and capsys.readouterr().out.startswith(start)
     assert bench_leaderboard.main(["--judges"]) == 0
