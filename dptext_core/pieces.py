@@ -111,7 +111,7 @@ class Step(Private):
         return self.action in ("replace", "insert")
 
     @property
-    def by_looking(self) -> bool:
+    def depends_on_original(self) -> bool:
         """Return True if it was sampled from the original word: other samples reveal nothing about it."""
         return self.action == "replace" and not self.reason
 
@@ -126,7 +126,7 @@ class Step(Private):
 
         Unknown words are replaced at random, or released unchanged.
         """
-        return self.by_looking or (self.reason == NOT_IN_VOCABULARY and self.action in ("replace", "keep"))
+        return self.depends_on_original or (self.reason == NOT_IN_VOCABULARY and self.action in ("replace", "keep"))
 
     @property
     def text(self) -> str:
@@ -149,7 +149,7 @@ def deleted_by_chance(step: Step) -> bool:
     return step.action == "delete" and step.reason == DELETED_BY_CHANCE
 
 
-def kept_step(token: Token, index: int, reason: str, out: tuple[int, int], written: Mapping[int, str]) -> Step:
+def copy_step(token: Token, index: int, reason: str, out: tuple[int, int], written: Mapping[int, str]) -> Step:
     """Return the step of a copied token.
 
     written: by index, the copied tokens that have another form in the release.

@@ -139,7 +139,7 @@ def let_torch_compute() -> None:
 def distributions(m: Any, prepared: Any, result: Any) -> list[Any]:
     """Return ln p of what each word, token or sentence of a rewrite is drawn from; of ADePT, the vector it reads."""
     if m.alignment is not None:
-        return [m.distribution(prepared, i).log_probs for i in m.alignment.drawn(prepared)]
+        return [m.distribution(prepared, i).log_probs for i in m.alignment.sampled_tokens(prepared)]
     if "distribution" in m.can:
         return [d.log_probs for d in m.likelihood.given(prepared, result)]
     return [prepared.latent]

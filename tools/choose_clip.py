@@ -254,7 +254,7 @@ def epsilon_at(m: Any, draws: Sequence[tuple[np.ndarray, str | None]], level: fl
     """The ε at which words are unchanged with this mean probability, None if there is none up to 1,000."""
 
     def kept(epsilon: float) -> float:
-        return float(np.mean([m.kept(row, source, epsilon) for row, source in draws]))
+        return float(np.mean([m.keep_probability(row, source, epsilon) for row, source in draws]))
 
     low, high = 1.0, 1000.0
     if kept(high) < level:

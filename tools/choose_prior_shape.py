@@ -25,7 +25,7 @@ from choose_clip import Judge, objective, sentences, show, spread, stated
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.mechanisms.capabilities import drawn_tokens
+from dptext_core.mechanisms.capabilities import sampled_tokens
 from dptext_core.mechanisms.masked import dp_mlm_prior
 from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, PriorShape, score_deviation
 from dptext_core.privacy.sampling import NoiseStream
@@ -61,7 +61,7 @@ class Measurement:
 
     def __init__(self, m: DPMLMPrior, texts: list[str], judge: Judge, stream: NoiseStream):
         self.m, self.judge, self.stream = m, judge, stream
-        self.prepared = [p for p in map(m.prepare, texts) if drawn_tokens(m, p)]
+        self.prepared = [p for p in map(m.prepare, texts) if sampled_tokens(m, p)]
         self.epsilons, self.known = stated(m.name), dict[tuple[float, PriorShape], np.ndarray]()
 
     def __call__(self, shape: Callable[[float], PriorShape]) -> np.ndarray:

@@ -167,7 +167,7 @@ def forms(model: str, texts: list[str], epsilons: tuple[float, ...], **options) 
             if not steps:
                 continue
             for form, ranks in found.items():
-                asked = mask_inference.masked(lm, Document.parse(released), at)
+                asked = mask_inference.mask_requests(lm, Document.parse(released), at)
                 if form == "query":
                     asked = [dataclasses.replace(r, context=r.masked) for r in asked]
                 scores = engine.score(asked)

@@ -50,7 +50,7 @@ def simulated(m: dpt.Mechanism, question: dpt.BeliefQuestion, texts: list[str], 
     right = 0
     for j, text in enumerate(texts):
         for result in m.rewrites(text, n // len(texts), seed=SEED + j):
-            right += int(question.given([result]).posterior.argmax()) == j
+            right += int(question.answer([result]).posterior.argmax()) == j
     return right, n // len(texts) * len(texts)
 
 
@@ -65,10 +65,10 @@ def row(name: str) -> tuple[str, ...]:
     results = list(m.rewrites(TEXT, COMPARED, seed=SEED))
     largest = "–"
     if name in INDEPENDENT:
-        found = [np.abs(question.given([r]).posterior - by_bayes(m, r, texts)).max() for r in results]
+        found = [np.abs(question.answer([r]).posterior - by_bayes(m, r, texts)).max() for r in results]
         largest = f"{max(found):.0e}"
     start = time.process_time()
-    question.given(results[:1])
+    question.answer(results[:1])
     once = time.process_time() - start
     (expected,) = success_by_releases(m, question, (1,), SIMULATED, dpt.NoiseStream(SEED), UNWATCHED)
     right, n = simulated(m, question, texts, SIMULATED)

@@ -111,7 +111,7 @@ def measure(
                 # The models read no capitals.
                 if (key := r.text.casefold()) not in same:
                     same[key] = judge(own, r)
-                belief = replace(question, mechanism=own).given(r).posterior[0]
+                belief = replace(question, mechanism=own).answer(r).posterior[0]
                 made.append([*same[key], float(belief)])
         yield epsilon, np.array(rows[0], np.float64), np.array(rows[1], np.float64)
 
@@ -125,7 +125,7 @@ def judge(m: dpt.Mechanism, r: dpt.RewriteResult) -> list[float]:
 
 def _recovered(attacker: LanguageModel | NearestWords, m: dpt.Mechanism, r: dpt.RewriteResult) -> float:
     """Return the share of the sampled words that an attacker recovers, without stand-ins; NaN where there are none."""
-    ranks = [guess.rank for guess in attacker.attack(m, r).guesses if r.steps[guess.step].by_looking]
+    ranks = [guess.rank for guess in attacker.attack(m, r).guesses if r.steps[guess.step].depends_on_original]
     return float(np.mean([rank == RIGHT[attacker.name] for rank in ranks])) if ranks else math.nan
 
 

@@ -57,7 +57,11 @@ def measure(name: str, seconds: float) -> dict[str, float]:
     for _ in range(2 * BATCH if m.slow_to_prepare else 20 * BATCH):
         next(lines)
     loaded = time.process_time() - begun
-    at, done, drawn = time.process_time(), 0, len(m.alignment.drawn(texts[0])) if m.alignment is not None else 0
+    at, done, drawn = (
+        time.process_time(),
+        0,
+        len(m.alignment.sampled_tokens(texts[0])) if m.alignment is not None else 0,
+    )
     while time.process_time() - at < seconds:
         for _ in range(BATCH):
             next(lines)

@@ -84,7 +84,7 @@ class DataAttacker(Attacker):
         """Return its training texts, from originals and rewrites of the same texts (or from their features)."""
 
 
-def drawn_by_looking(unit: Unit) -> None:
+def check_sampled(unit: Unit) -> None:
     """Raise NoDistribution if a step's word was not sampled from the original."""
     if unit.action == "insert":
         raise NoDistribution(f"“{unit.text}” was added at random, so there is no original to guess.")
@@ -101,7 +101,7 @@ def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[Rewrit
     return rewrites
 
 
-def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool = False) -> None:
+def check_maker(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool = False) -> None:
     """Raise InputError for a release by another mechanism or with other options. at_any_epsilon: ignore ε, because each
     draw's own ε is used.
     """
@@ -114,7 +114,7 @@ def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool
         raise InputError(f"This release was made with another {', '.join(other)}. Give the mechanism that made it.")
 
 
-def rewrites_seen(
+def collect_rewrites(
     mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
 ) -> list[RewriteResult]:
     """Return the rewrite and n − 1 fresh ones of the same text. Releasing them spends ε for each."""

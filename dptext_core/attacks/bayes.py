@@ -26,7 +26,7 @@ from ..result import RewriteResult
 from ..support.private import Private
 from ..support.statistics import NORMAL, clopper_pearson
 from ..support.task import UNWATCHED, Task
-from .base import TextAttacker, drawn_by_looking, made_by, register
+from .base import TextAttacker, check_maker, check_sampled, register
 from .prior import Prior, public_prior
 
 #: Number of words with exact probabilities if a table serves the others.
@@ -140,7 +140,7 @@ def attack(
     another mechanism or with other options (the ε is that of the draw).
     """
     closed_form(mechanism)
-    made_by(mechanism, result, at_any_epsilon=True)
+    check_maker(mechanism, result, at_any_epsilon=True)
     epsilon, s = result.distribution(step).epsilon, result.steps[step]
     if s.reason in result.trace.rules:
         raise NoDistribution(
@@ -148,7 +148,7 @@ def attack(
         )
     if s.reason == FLAGGED:  # which the attacker can see: the output there reveals nothing about the word
         prior = checked_prior(mechanism, prior)
-        return _ranked(mechanism, s.replacement, epsilon or 0.0, _log(prior), prior, s.original, top)
+        return _rank_words(mechanism, s.replacement, epsilon or 0.0, _log(prior), prior, s.original, top)
     if s.reason:  # sampled independently of the word, which the attacker cannot see
         given = mechanism.config.epsilon
         epsilon = given[s.index] if isinstance(given, tuple) else given
@@ -180,8 +180,8 @@ def posterior(
     rows = np.empty(0, np.int64)
     if error:
         more = [] if at_true is None else [at_true]
-        weights, rows = sharpened(by_word, released, epsilon, log_prior, weights, max(EXACT, top), more)
-    answer = _ranked(mechanism, released, epsilon, weights, prior, true, top)
+        weights, rows = sharpen(by_word, released, epsilon, log_prior, weights, max(EXACT, top), more)
+    answer = _rank_words(mechanism, released, epsilon, weights, prior, true, top)
     if error:  # of the inexact words, which affect the others through the sum
         p = np.exp(weights - logsumexp(weights))
         answer = replace(answer, error=error * float(np.delete(p, rows).sum()))
@@ -200,7 +200,7 @@ def _row(prior: Prior, word: str | None) -> int | None:
     return {w.lower(): i for i, w in enumerate(prior.words)}.get(word.lower())
 
 
-def _ranked(
+def _rank_words(
     mechanism: Mechanism, released: str, epsilon: float, weights: np.ndarray, prior: Prior, true: str | None, top: int
 ) -> Posterior:
     """Return the posterior of log-weights (V,), with the ``top`` most likely words and the rank of the true one."""
@@ -225,7 +225,7 @@ def _ranked(
     )
 
 
-def sharpened(
+def sharpen(
     by_word: WordByWord,
     released: str,
     epsilon: float,
@@ -274,7 +274,7 @@ def answers(
         weights = weights + log_p
         if not np.isfinite(weights).any():
             raise InputError("These words cannot all replace one word. Give words that were released for it.")
-        out.append(_ranked(mechanism, word, epsilon, weights, prior, true, top))
+        out.append(_rank_words(mechanism, word, epsilon, weights, prior, true, top))
     return out
 
 
@@ -472,5 +472,5 @@ class BestGuess(TextAttacker):
         if unit is None:
             raise InputError("This attacker guesses one word. Choose a word.")
         self.check(mechanism)
-        drawn_by_looking(result.units[unit])
+        check_sampled(result.units[unit])
         return attack(mechanism, result, unit, task=task or UNWATCHED)

@@ -34,7 +34,7 @@ from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from .alternatives import suggest_alternatives
-from .base import as_rewrites, made_by
+from .base import as_rewrites, check_maker
 from .expected_belief import ExpectedSuccess, _log_likelihood, _posterior, expected_success
 from .which_text import guaranteed_losses
 
@@ -205,7 +205,7 @@ def belief(
     variants = [mechanism] if epsilons is None else [mechanism.replace(epsilon=e) for e in _listed_epsilons(epsilons)]
     stream = NoiseStream(seed)
     releases = _releases(mechanism, variants, question, result, epsilons is not None, stream)
-    found = question.given(releases[0], task=task) if epsilons is None else question.along(releases, task=task)
+    found = question.answer(releases[0], task=task) if epsilons is None else question.answer_each(releases, task=task)
     expected = expected_success(variants, question, draws, epsilons is not None, stream, task.child(0.6, 1))
     return dataclasses.replace(found, expected=expected if expected is None or epsilons is not None else expected[0])
 
@@ -289,12 +289,14 @@ class BeliefQuestion(Private):
         prepared = tuple(mechanism.prepare(text, task=task.child(i, i + 1, n)) for i, text in enumerate(texts))
         return cls(mechanism, tuple(texts), _prior(None, n), prepared, tuple(likelihood.frames(prepared)))
 
-    def given(self, seen: RewriteResult | Sequence[RewriteResult], *, task: Task | None = None) -> Belief:
+    def answer(self, seen: RewriteResult | Sequence[RewriteResult], *, task: Task | None = None) -> Belief:
         """Return what the reader believes after one release, or several with one ε together."""
         row = tuple(as_rewrites(seen))
         return Belief(self.alternatives, self.prior, *self._row(row, task or UNWATCHED), None, (row,))
 
-    def along(self, rows: Sequence[RewriteResult | Sequence[RewriteResult]], *, task: Task | None = None) -> Belief:
+    def answer_each(
+        self, rows: Sequence[RewriteResult | Sequence[RewriteResult]], *, task: Task | None = None
+    ) -> Belief:
         """Return the same for each row, whatever its ε: a :class:`Belief` with one row for each."""
         seen = tuple(tuple(as_rewrites(row)) for row in rows)
         if not seen:
@@ -415,7 +417,7 @@ def _releases(
     original = question.prepared[0]
     if isinstance(result, Sweep):
         for r in result.results:
-            made_by(mechanism, r, at_any_epsilon=True)
+            check_maker(mechanism, r, at_any_epsilon=True)
         return [(r,) for r in result.results]
     if result is None:
         return [(v.rewrite(original, stream=stream),) for v in variants]
@@ -423,5 +425,5 @@ def _releases(
     if not seen:
         raise InputError("Give at least one rewrite.")
     for r in seen:
-        made_by(mechanism, r, at_any_epsilon=many)
+        check_maker(mechanism, r, at_any_epsilon=many)
     return [tuple(dataclasses.replace(r, config=v.config) for r in seen) for v in variants]

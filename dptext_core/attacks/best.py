@@ -53,7 +53,7 @@ CONFIDENCE = 0.95
 class StrongestAttack(Private):
     """The strongest attacker. name: from ``ASKED``, or as given. success: the share of words that it recovers. low,
     high: the corrected 95% interval. chance: without the output. words: the number of guesses for each share. shares:
-    of every attacker. ends: their corrected intervals. left_out: why others could not run."""
+    of every attacker. ends: their corrected intervals. omissions: why others could not run."""
 
     name: str
     success: float
@@ -62,7 +62,7 @@ class StrongestAttack(Private):
     chance: float
     words: int
     shares: Mapping[str, float]
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    omissions: Mapping[str, str] = field(default_factory=dict)
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     draws: int | None = None
 
@@ -89,7 +89,7 @@ class StrongestAttack(Private):
             f"the choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is "
             f"right {percent(self.chance)} of the time."
         )
-        for name, why in self.left_out.items():
+        for name, why in self.omissions.items():
             message += f" “{title(name)}” was not used: {why}"
         return message
 
@@ -104,7 +104,7 @@ def strongest(shares: Mapping[str, float]) -> str:
     return max(shares, key=shares.__getitem__)
 
 
-def of_guesses(
+def compare_guesses(
     hits: Mapping[str, Sequence[bool]], chance: float = math.nan, left_out: Mapping[str, str] | None = None
 ) -> StrongestAttack:
     """Return the strongest attacker by its guesses of the same words. Raises ValueError without a word."""
@@ -116,17 +116,19 @@ def of_guesses(
     return StrongestAttack(name, shares[name], low, high, chance, n, shares, left_out or {}, ends)
 
 
-def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> StrongestAttack:
+def compare_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> StrongestAttack:
     """Return the strongest attacker over texts: the mean share over texts, with intervals over texts, whose words may
     be correlated. hits: by attacker and text; each text has a word. Raises ValueError without a text."""
     by_text = {name: [float(np.mean(x)) for x in outcomes] for name, outcomes in hits.items()}
     shares = {name: float(np.mean(x)) for name, x in by_text.items()}
     n = len(next(iter(by_text.values())))
     if n < 2:
-        return of_guesses({name: outcomes[0] for name, outcomes in hits.items()}, chance)
+        return compare_guesses({name: outcomes[0] for name, outcomes in hits.items()}, chance)
     t = student(n, 1 - (1 - CONFIDENCE) / len(hits))
     # Identical texts do not show how far others may differ, so the words are used.
-    pooled = of_guesses({name: [hit for text in outcomes for hit in text] for name, outcomes in hits.items()}, chance)
+    pooled = compare_guesses(
+        {name: [hit for text in outcomes for hit in text] for name, outcomes in hits.items()}, chance
+    )
     low, high = 0.0, 0.0
     for name, x in by_text.items():
         error = standard_error(x)
@@ -139,14 +141,14 @@ def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.
 @dataclass(frozen=True)
 class AttackedWords(Private):
     """The guesses of each attacker for the sampled words of one release. places: the attacked steps. words: by
-    attacker, its guess for each of them, "" for none. hits: whether they are right. left_out: why other attackers could
-    not run.
+    attacker, its guess for each of them, "" for none. hits: whether they are right. omissions: why other attackers
+    could not run.
     """
 
     places: tuple[int, ...]
     words: Mapping[str, list[str]]
     hits: Mapping[str, list[bool]]
-    left_out: Mapping[str, str]
+    omissions: Mapping[str, str]
 
     _shown: ClassVar[tuple[str, ...]] = ()
 
@@ -183,7 +185,7 @@ def attack_words(
     except NoDistribution as reason:
         left_out |= dict.fromkeys(("best-guess", "reader"), str(reason))
     else:
-        words["best-guess"] = [readings[i].alone for i in drawn]
+        words["best-guess"] = [readings[i].context_free_guess for i in drawn]
     named = {g.step: g for g in mask_inference.attack(mechanism, result, only=drawn, task=task.quiet).guesses}
     words["language-model"] = ["".join(named[i].guesses[:1]) for i in drawn]
     if "reader" not in left_out:
@@ -205,7 +207,7 @@ def guesses(
     Parameters and errors as in :func:`attack_words`.
     """
     attacked = attack_words(mechanism, result, only, task=task)
-    return attacked.hits, attacked.left_out
+    return attacked.hits, attacked.omissions
 
 
 def choose_places(places: Sequence[int], most: int = WORDS) -> list[int]:
@@ -250,7 +252,7 @@ def ask(
             together.setdefault(name, []).extend(outcomes)
     if not any(together.values()):
         raise NoDistribution("No word of this text was sampled, so there is nothing to guess. Add more words.")
-    return of_guesses(together, public_prior(mechanism).chance, left_out)
+    return compare_guesses(together, public_prior(mechanism).chance, left_out)
 
 
 def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED) -> StrongestAttack:
@@ -283,7 +285,7 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
                 together.setdefault(name, []).append(outcomes)
     if not together:
         raise NoDistribution("No word of these texts was sampled, so there is nothing to guess. Give other texts.")
-    return replace(of_texts(together, public_prior(mechanism).chance), left_out=left_out)
+    return replace(compare_texts(together, public_prior(mechanism).chance), omissions=left_out)
 
 
 @register

@@ -28,13 +28,13 @@ _CERTAIN = 1e6
 @dataclass(frozen=True)
 class ClassifierScore:
     """One classifier on held-out rewrites. tpr, fpr: how often it says "the first text" for rewrites of the first and
-    of the other. seen: its cross-validated advantage on the training rewrites."""
+    of the other. train_advantage: its cross-validated advantage on the training rewrites."""
 
     name: str
     title: str
     tpr: float
     fpr: float
-    seen: float
+    train_advantage: float
 
     @property
     def advantage(self) -> float:

@@ -48,40 +48,44 @@ _TIE = 1e-6
 @dataclass(frozen=True)
 class LinkageResult(Private):
     """How many rewrites are linked to their originals. texts: number of distinct originals. name: the best score, one
-    of ``LINK_SCORES``. together: whether it matches one to one. success: its share. low, high: the corrected 95%
-    interval. chance: of one guess. alone, matched: the share for each score, rewrite by rewrite and one to one.
-    left_out: why others are missing."""
+    of ``LINK_SCORES``. is_one_to_one: whether it matches one to one. success: its share. low, high: the corrected 95%
+    interval. chance: of one guess. shares, one_to_one_shares: the share for each score, rewrite by rewrite and one to
+    one. omissions: why others are missing."""
 
     texts: int
     name: str
-    together: bool
+    is_one_to_one: bool
     success: float
     low: float
     high: float
     chance: float
-    alone: Mapping[str, float]
-    matched: Mapping[str, float]
-    left_out: Mapping[str, str]
+    shares: Mapping[str, float]
+    one_to_one_shares: Mapping[str, float]
+    omissions: Mapping[str, str]
 
-    _shown: ClassVar[tuple[str, ...]] = ("texts", "name", "together", "success", "low", "high", "chance")
+    _shown: ClassVar[tuple[str, ...]] = ("texts", "name", "is_one_to_one", "success", "low", "high", "chance")
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return for each score its title, and the shares linked rewrite by rewrite and one to one."""
         return [
-            (LINK_SCORES[name], f"{percent(share)} rewrite by rewrite", f"{percent(self.matched[name])} one to one")
-            for name, share in self.alone.items()
+            (
+                LINK_SCORES[name],
+                f"{percent(share)} rewrite by rewrite",
+                f"{percent(self.one_to_one_shares[name])} one to one",
+            )
+            for name, share in self.shares.items()
         ]
 
     def sentence(self) -> str:
         """Describe the best linkage, in plain words."""
-        how = ", all matched one to one," if self.together else ""
+        how = ", all matched one to one," if self.is_one_to_one else ""
         message = (
             f"An attacker who has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of "
             f"the rewrites to their texts by “{LINK_SCORES[self.name]}”{how} (95% interval, corrected for the choice: "
             f"{percent(self.low)} to {percent(self.high)}). One guess is right {percent(self.chance)} of the time."
         )
         return " ".join(
-            [message, *(f"“{LINK_SCORES[name]}” was not used: {why}" for name, why in self.left_out.items())]
+            [message, *(f"“{LINK_SCORES[name]}” was not used: {why}" for name, why in self.omissions.items())]
         )
 
 
@@ -145,14 +149,14 @@ def attack(
     return LinkageResult(
         texts=n,
         name=name,
-        together=together,
+        is_one_to_one=together,
         success=shares[name, together],
         low=low,
         high=high,
         chance=1 / n,
-        alone={k: shares[k, False] for k in alone},
-        matched={k: shares[k, True] for k in matched},
-        left_out=left_out,
+        shares={k: shares[k, False] for k in alone},
+        one_to_one_shares={k: shares[k, True] for k in matched},
+        omissions=left_out,
     )
 
 

@@ -132,7 +132,7 @@ def attack(
         lm_engine = engine(model, language=mechanism.language)
         lm_engine.warm()
         lm = load_masked_lm(model, language=mechanism.language)
-        requests = masked(lm, released, [s for _, s in steps])
+        requests = mask_requests(lm, released, [s for _, s in steps])
         place = _places(lm)
         for begin in range(0, len(steps), _BLOCK):
             block = requests[begin : begin + _BLOCK]
@@ -154,7 +154,7 @@ def attack(
     return MaskInference(tuple(guesses), prior.chance, prior.chance_of(10), model)
 
 
-def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[MaskRequest]:
+def mask_requests(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[MaskRequest]:
     """Return a request for the original of each step's word, by a mask in the text. With a query over the masked text,
     the bundled model recovers less (``tools/evaluate_masked_lm.py --forms``)."""
     from ..models import MaskRequest

@@ -27,7 +27,7 @@ from ..text.document import Document
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
 from . import bayes, reader, reader_evidence
-from .base import made_by
+from .base import check_maker
 from .prior import Prior, public_prior
 
 #: λ, nats for a cosine of 1 (``tools/choose_clip.py --likeness``).
@@ -81,7 +81,7 @@ def polish(
         Where the model is not there.
     """
     m = mechanism_of(result) if mechanism is None else mechanism
-    made_by(m, result)
+    check_maker(m, result)
     if "alignment" in result.can and m.by_word is not None and bayes.is_available(m):
         text = reader_evidence.ReleasedText(result)
         evidence = reader_evidence.evidence_of(m, text, [text.steps], m.by_word.vocabulary.words)
@@ -94,7 +94,7 @@ def polish(
     words, readings, _ = reader.Sweeps(m, text, evidence, prior, gamma, model).read(task or UNWATCHED)
     best = {w.step: w.word for w in words}
     written, spans = text.written(best)
-    places = tuple((s.original if s.by_looking else "", s.replacement, best[i]) for i, s in text.steps.items())
+    places = tuple((s.original if s.depends_on_original else "", s.replacement, best[i]) for i, s in text.steps.items())
     return PolishedResult(result, written, _pieces(result, text, written, spans), readings, places)
 
 

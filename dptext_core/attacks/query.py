@@ -27,7 +27,7 @@ from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
-from .base import TextAttacker, drawn_by_looking, register
+from .base import TextAttacker, check_sampled, register
 
 CONFIDENCE = 0.95
 REPEATS = 2000
@@ -262,11 +262,11 @@ def query_curve(
     )
 
 
-def drawn_channels(result: RewriteResult) -> list[Channel]:
+def sampled_channels(result: RewriteResult) -> list[Channel]:
     """Return the channels of the distinct sampled words of a text. Raises NoDistribution if another ε needs a new pass,
     or nothing was sampled.
     """
-    steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.by_looking}
+    steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.depends_on_original}
     if not steps:
         raise NoDistribution("No word of this text was sampled. Turn off “Keep stop words”, or add more words.")
     return [result.locked(i)[0] for i in steps.values()]
@@ -284,8 +284,9 @@ class RepeatedAnswers(TextAttacker):
     def check(self, mechanism: Mechanism) -> None:
         super().check(mechanism)
         if "distribution" not in mechanism.can:
-            raise NoDistribution(f"{mechanism.title} has no formula for the probabilities of a word, so answers "
-                                 "cannot be simulated.")
+            raise NoDistribution(
+                f"{mechanism.title} has no formula for the probabilities of a word, so answers cannot be simulated."
+            )
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
@@ -294,7 +295,7 @@ class RepeatedAnswers(TextAttacker):
             raise InputError("This attacker guesses one word. Choose a word.")
         self.check(mechanism)
         step = result.units[unit]
-        drawn_by_looking(step)
+        check_sampled(step)
         if step.reason:
             raise NoDistribution(
                 f"“{step.original}” is {step.reason}: its replacement does not depend on it. Any number of answers "

@@ -46,7 +46,7 @@ from ..support.checks import real
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from . import bayes
-from .base import TextAttacker, as_rewrites, made_by, register, rewrites_seen
+from .base import TextAttacker, as_rewrites, check_maker, collect_rewrites, register
 from .prior import Prior, public_prior
 from .reader_evidence import SHARP, Evidence, ReleasedText, evidence_of
 
@@ -68,7 +68,7 @@ _PATIENCE = 60.0
 class WordReading(Private):
     """The inferred word at one place. step: the index of its step. guesses: the most likely words with their
     probabilities, in descending order. rank: of the original among all words (1: it is inferred), None if it is not in
-    the vocabulary. alone: the best guess from the released word alone, empty if not requested.
+    the vocabulary. context_free_guess: the best guess from the released word alone, empty if not requested.
     """
 
     step: int
@@ -76,7 +76,7 @@ class WordReading(Private):
     released: str
     guesses: tuple[tuple[str, float], ...]
     rank: int | None
-    alone: str = ""
+    context_free_guess: str = ""
 
     @property
     def word(self) -> str:
@@ -119,12 +119,12 @@ class ReleaseReading(Private):
         return self._share([w.rank is not None and w.rank <= 10 for w in self.words])
 
     @property
-    def alone(self) -> float:
+    def context_free_share(self) -> float:
         """Return the share that the Bayes-optimal guess recovers from each released word alone."""
-        return self._share([w.alone.casefold() == w.original.casefold() for w in self.words])
+        return self._share([w.context_free_guess.casefold() == w.original.casefold() for w in self.words])
 
     @property
-    def unchanged(self) -> float:
+    def unchanged_share(self) -> float:
         """Return the share of the places where the release has the original word."""
         return self._share([w.released.casefold() == w.original.casefold() for w in self.words])
 
@@ -141,9 +141,10 @@ class ReleaseReading(Private):
         source = "" if self.answers == 1 else f" in {self.answers} releases of the text"
         message = (
             f"An attacker who knows the mechanism and reads the context recovers {percent(self.success)} of "
-            f"{places}{source}. The optimal guess from each released word alone recovers {percent(self.alone)}, and "
-            f"guessing that nothing was changed {percent(self.unchanged)}. Always guessing the most frequent word is "
-            f"right {percent(self.chance)} of the time."
+            f"{places}{source}. The optimal guess from each released word alone recovers "
+            f"{percent(self.context_free_share)}, and guessing that nothing was changed "
+            f"{percent(self.unchanged_share)}. Always guessing the most frequent word is right "
+            f"{percent(self.chance)} of the time."
         )
         if not self.exact:
             message += " The probabilities of this mechanism are approximated, so a better reader may exist."
@@ -221,7 +222,7 @@ def read_releases(
     alone = reader.alone(task.child(0, 1, 4))
     words, readings, rests = reader.read(task.child(1, 4, 4))
     said = text.written({w.step: w.word for w in words})[0]
-    counted = tuple(replace(w, alone=alone[w.step]) for w in words if text.steps[w.step].is_hidden)
+    counted = tuple(replace(w, context_free_guess=alone[w.step]) for w in words if text.steps[w.step].is_hidden)
     return ReleaseReading(counted, said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
 
 
@@ -232,7 +233,7 @@ def _rewrites_of(mechanism: Mechanism, releases: RewriteResult | Sequence[Rewrit
     if not every:
         raise InputError("There is no release to read. Give at least one.")
     for result in every:
-        made_by(mechanism, result)
+        check_maker(mechanism, result)
     return every
 
 
@@ -368,4 +369,4 @@ class Reader(TextAttacker):
         created for this."""
         task = task or UNWATCHED
         self.check(mechanism)
-        return read_releases(mechanism, rewrites_seen(mechanism, result, answers, task=task), task=task)
+        return read_releases(mechanism, collect_rewrites(mechanism, result, answers, task=task), task=task)

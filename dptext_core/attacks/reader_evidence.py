@@ -129,7 +129,7 @@ class _OfEveryWord(Evidence):
             word, epsilon = release[i].replacement, self._epsilons[i]
             _, error = self._likelihood(word, epsilon, UNWATCHED)
             if error and len(self._releases) == 1:
-                return bayes.sharpened(self._by_word, word, epsilon, log_base, weights, k)[0]
+                return bayes.sharpen(self._by_word, word, epsilon, log_base, weights, k)[0]
         return weights
 
     def alone(

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
-from ..mechanisms.capabilities import drawn_tokens
+from ..mechanisms.capabilities import sampled_tokens
 from ..privacy.distribution import Channel, ScoreTable, logsumexp
 from ..privacy.numbers import percent
 from ..support.private import Private
@@ -157,7 +157,7 @@ def word_success(
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
     """Return the row of each sampled token in the vocabulary of the mechanism."""
     by_word = closed_form(mechanism)
-    rows = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
+    rows = {i: by_word.token_row(prepared, i) for i in sampled_tokens(mechanism, prepared)}
     return {i: row for i, row in rows.items() if row is not None}
 
 

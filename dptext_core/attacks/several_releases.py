@@ -63,7 +63,7 @@ class SeveralReleases(Private):
         bool (k,): whether the guarantee compares the alternative with the original.
     expected : tuple of ExpectedSuccess
         How often the reader is right before anything is released, one for each row; empty if not requested.
-    certified : tuple of float
+    success_bounds : tuple of float
         For each row, how often any reader can be right about any fact with k alternatives, by the total guarantee.
     """
 
@@ -74,7 +74,7 @@ class SeveralReleases(Private):
     ceiling: np.ndarray
     covered: np.ndarray
     expected: tuple[ExpectedSuccess, ...]
-    certified: tuple[float, ...]
+    success_bounds: tuple[float, ...]
 
     _shown: ClassVar[tuple[str, ...]] = ("alternatives", "releases")
 
@@ -99,7 +99,7 @@ class SeveralReleases(Private):
             "ceiling": self.ceiling.tolist(),
             "covered": self.covered.tolist(),
             "expected": [dataclasses.asdict(e) for e in self.expected],
-            "certified": list(self.certified),
+            "certified": list(self.success_bounds),
         }
 
 
@@ -142,7 +142,7 @@ def several_releases(
     if len({r.noise_id for r in given}) < len(given):
         raise InputError("Some of these releases share their noise. Give releases with fresh noise.")
     m, chances = question.mechanism, require_likelihood(question.mechanism)
-    beliefs = [question.given(given[:r], task=task.quiet) for r in rows]
+    beliefs = [question.answer(given[:r], task=task.quiet) for r in rows]
     slow = chances.in_turn or chances.states_pieces
     n = (DRAWS_SLOW if slow else DRAWS) if draws is None else check_whole_number("draws", draws, least=0)
     expected = success_by_releases(m, question, rows, n, stream or NoiseStream(), task) if n else ()

@@ -92,32 +92,32 @@ PAIRS = (
 class DistinguishabilityFinding(Private):
     """How well two texts are distinguished by their rewrites, and the ε that this proves.
 
-    texts: the two. draws: number of rewrites of each. tested: the held-out ones of each. classifiers: all of them, each
-    at its own threshold. best: the best one on the first half. advantage: of the best, with its interval (low, high) at
-    ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence. proven_by: the title of
-    the classifier behind it. most: the largest bound that this many draws can show. promised: the loss that the
-    guarantee allows, ∞ if it does not compare them. delta: its δ. distance: how much the texts differ, if stated.
-    missing: unusable classifiers, with the reason. curve: the detections of the optimal reader of one release, if
-    :func:`with_curve` added it.
+    texts: the two. draws: number of rewrites of each. test_draws: the held-out ones of each. classifiers: all of them,
+    each at its own threshold. best: the best one on the first half. advantage: of the best, with its interval (low,
+    high) at ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence. proven_by: the
+    title of the classifier behind it. most: the largest bound that this many draws can show. allowed_loss: the loss
+    that the guarantee allows, ∞ if it does not compare them. delta: its δ. distance: how much the texts differ, if
+    stated. missing: unusable classifiers, with the reason. curve: the detections of the optimal reader of one release,
+    if :func:`with_curve` added it.
     """
 
     texts: tuple[str, str]
     draws: int
-    tested: int
+    test_draws: int
     classifiers: tuple[ClassifierScore, ...]
     best: ClassifierScore
     interval: tuple[float, float]
     epsilon: float
     proven_by: str
     most: float
-    promised: float
+    allowed_loss: float
     delta: float
     confidence: float
     distance: str = ""
     missing: Mapping[str, str] | None = None
     curve: TradeOffCurve | None = None
 
-    _shown: ClassVar[tuple[str, ...]] = ("draws", "tested", "epsilon", "promised", "confidence")
+    _shown: ClassVar[tuple[str, ...]] = ("draws", "test_draws", "epsilon", "allowed_loss", "confidence")
 
     @property
     def advantage(self) -> float:
@@ -137,21 +137,21 @@ class DistinguishabilityFinding(Private):
     @property
     def exceeds(self) -> bool:
         """Return True if the guarantee between the two texts is violated at this confidence."""
-        return self.epsilon > self.promised
+        return self.epsilon > self.allowed_loss
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures, without the texts."""
         return {
             "distance": self.distance,
             "draws": self.draws,
-            "tested": self.tested,
+            "tested": self.test_draws,
             "advantage": self.advantage,
             "low": self.interval[0],
             "high": self.interval[1],
             "by": self.best.title,
             "epsilon_least": self.epsilon,
             "most": self.most,
-            "promised": self.promised if math.isfinite(self.promised) else None,
+            "promised": self.allowed_loss if math.isfinite(self.allowed_loss) else None,
             "delta": self.delta,
             "confidence": self.confidence,
             "classifiers": [{"name": c.name, "tpr": c.tpr, "fpr": c.fpr} for c in self.classifiers],
@@ -169,8 +169,8 @@ class DistinguishabilityFinding(Private):
         low, high = self.interval
         sure = f"{self.confidence:.0%}"
         message = (
-            f"An attacker trains on {self.draws - self.tested:,} rewrites of each text and names the source of a fresh "
-            f"rewrite. The answer is right {percent(self.success)} of the time (guessing: 50%). The advantage is "
+            f"An attacker trains on {self.draws - self.test_draws:,} rewrites of each text and names the source of a "
+            f"fresh rewrite. The answer is right {percent(self.success)} of the time (guessing: 50%). The advantage is "
             f"{self.advantage:.2f} ({sure} interval {low:.2f} to {high:.2f}; {self.best.title}). "
         )
         if self.epsilon > 0:
@@ -181,10 +181,10 @@ class DistinguishabilityFinding(Private):
         message += f"This number of draws can prove at most {at_least(self.most)}. "
         if self.exceeds:
             message += (
-                f"That exceeds the guaranteed ε = {bound(self.promised)} between them: the guarantee is violated."
+                f"That exceeds the guaranteed ε = {bound(self.allowed_loss)} between them: the guarantee is violated."
             )
-        elif math.isfinite(self.promised):
-            message += f"The guarantee between them is at most ε = {bound(self.promised)}. "
+        elif math.isfinite(self.allowed_loss):
+            message += f"The guarantee between them is at most ε = {bound(self.allowed_loss)}. "
         else:
             message += "There is no guarantee between them. "
         if not self.exceeds:
@@ -292,19 +292,19 @@ def _compare_rewrites(
         raise NoDistribution(" ".join(dict.fromkeys(missing.values())))
     tail, delta = (1 - confidence) / 2, max(mechanism.guarantee(p).total_delta for p in prepared)
     scored = {name: _at_its_best(s, name) for name, s in scores.items()}
-    best = max(scored.values(), key=lambda c: c.seen)
+    best = max(scored.values(), key=lambda c: c.train_advantage)
     epsilon, proven_by = _epsilon_bound(scores, tested, tail, delta)
     return DistinguishabilityFinding(
         texts=(prepared[0].text, prepared[1].text),
         draws=n,
-        tested=tested,
+        test_draws=tested,
         classifiers=tuple(scored.values()),
         best=best,
         interval=_interval(best, tested, tail),
         epsilon=epsilon,
         proven_by=proven_by,
         most=float(_epsilon(np.array(tested), np.array(0), tested, tail, delta)),
-        promised=guaranteed_loss(mechanism, prepared),
+        allowed_loss=guaranteed_loss(mechanism, prepared),
         delta=delta,
         confidence=confidence,
         missing=missing,

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.capabilities import drawn_tokens
+from ..mechanisms.capabilities import sampled_tokens
 from ..mechanisms.config import stop_list
 from ..mechanisms.likelihood import require_likelihood
 from ..privacy.distribution import logsumexp
@@ -37,7 +37,7 @@ from ..support.task import UNWATCHED, Task
 from ..text.document import Token
 from ..text.lexicons import stop_words
 from .alternatives import share_stem
-from .base import TextAttacker, register, rewrites_seen
+from .base import TextAttacker, collect_rewrites, register
 from .nearest import space_of
 
 #: Number of texts in a generated list, including the original; and the maximum of a given list.
@@ -72,15 +72,15 @@ class Lineup(Private):
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest possible success of a guess among the texts. value: 1.0 if certainty is possible. said: the source of
-    the limit, or why there is none, a sentence."""
+    """The largest possible success of a guess among the texts. value: 1.0 if certainty is possible. explanation: the
+    source of the limit, or why there is none, a sentence."""
 
     value: float
-    said: str
+    explanation: str
 
     def sentence(self) -> str:
         """Return the bound in plain words."""
-        return self.said
+        return self.explanation
 
 
 @dataclass(frozen=True)
@@ -200,9 +200,7 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
     places = [t for t in document.tokens if t.text.casefold() == wanted]
     if not places:
         which = (
-            "The word space knows no content word of the text"
-            if word is None
-            else (f"The text has no word “{word}”")
+            "The word space knows no content word of the text" if word is None else (f"The text has no word “{word}”")
         )
         raise InputError(f"{which}, so no other texts can be made from it. Give a list of texts, one per line.")
     space = space_of(mechanism)
@@ -424,7 +422,7 @@ def _guaranteed_loss(
         return math.inf if promises[i].notion == "metric" else max(promises[i].total, promises[j].total)
     # For words that are sampled one by one, only different words lose anything.
     total, every = 0.0, mechanism.config.epsilon
-    for k in drawn_tokens(mechanism, a):
+    for k in sampled_tokens(mechanism, a):
         words = [p.document.tokens[k].text.lower() for p in (a, b)]
         if words[0] != words[1]:
             apart = float(mechanism.audit_support.distances(words)[0, 1])
@@ -476,7 +474,7 @@ class WhichTextAttacker(TextAttacker):
         )
         if draws is None:
             draws = default_rewrites(mechanism)
-        rewrites = rewrites_seen(mechanism, result, answers, task=task)
+        rewrites = collect_rewrites(mechanism, result, answers, task=task)
         return attack(mechanism, rewrites, texts, draws=draws, task=task)
 
 

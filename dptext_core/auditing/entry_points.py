@@ -3,8 +3,8 @@
 An audit measures rewrites of one or two entry points. Results apply to the others only if they give the same releases:
 for a prepared or planned text, at another ε, in a list, in a sweep, with a list of ε, in another thread, by a copy, and
 after a round trip through a file. Each entry point is called with a seed and, with the same numbers, without one
-(``noise_source.unseeded``). The text, its parts, the ε of each part, the guarantee and the stated distributions must be
-equal.
+(``noise_source.without_seed``). The text, its parts, the ε of each part, the guarantee and the stated distributions
+must be equal.
 
 Without a model, this test has no false alarms. If batches round differently, one draw in many thousands may differ. An
 entry point then counts as different only if most rewrites of some texts differ.
@@ -26,7 +26,7 @@ import numpy as np
 
 from ..errors import ConfigError, DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.capabilities import drawn_tokens
+from ..mechanisms.capabilities import sampled_tokens
 from ..mechanisms.config import takes_epsilon_list
 from ..mechanisms.registry import mechanism_class
 from ..mechanisms.setting import Setting
@@ -34,7 +34,7 @@ from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Trace
 from ..support.task import UNWATCHED, Task
 from .checks import Subject
-from .noise_source import unseeded
+from .noise_source import without_seed
 from .release_statistics import drawn_words, has_alignment, is_cheap, new_instance, public_words
 from .report import Check, Witness
 from .rules import flat
@@ -176,7 +176,7 @@ def fresh_rewrites(m: Mechanism, text: str, stream: NoiseStream, _: RewriteCache
     """Yield rewrites with fresh noise, which may differ from single rewrites: of the text and of a prepared one, with
     and without a seed."""
     seeded = m.rewrites(text, 2, seed=stream.seed) if stream.seed is not None else m.rewrites(text, 2, stream=stream)
-    for rewrite, other in zip(m.rewrites(m.prepare(text), 2, stream=unseeded(stream)), seeded, strict=True):
+    for rewrite, other in zip(m.rewrites(m.prepare(text), 2, stream=without_seed(stream)), seeded, strict=True):
         yield Pair(rewrite, other, options=False)
 
 
@@ -204,7 +204,7 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Rew
         return
     for other in other_epsilons(m):
         # The change is between the sampled words, so any other order of the list would give another result.
-        drawn = drawn_tokens(m, m.prepare(text))
+        drawn = sampled_tokens(m, m.prepare(text))
         at = drawn[len(drawn) // 3] if len(drawn) > 2 else n // 2
         result = _rewrite_one(at_epsilon(m, (other,) * at + (own_epsilon,) * (n - at)), text, stream)
         for only, epsilon in ((tuple(range(at)), other), (tuple(range(at, n)), own_epsilon)):
@@ -447,12 +447,12 @@ def differences(
     """Yield differences between the entry points and ``rewrite`` of the text, at most one for each. only: names of
     entry points. seeded: whether each is also called with a seed, not only with the same numbers without one."""
     wanted, base = RewriteCache(), NoiseStream(seed)
-    if wanted(m, text, base).text != wanted(m, text, unseeded(base)).text:
+    if wanted(m, text, base).text != wanted(m, text, without_seed(base)).text:
         yield Difference("a seed", "the released text with a seed and without", text)
     for name, point in ENTRY_POINTS.items():
         if only and name not in only:
             continue
-        for stream in (unseeded(base), base) if seeded or name == "a seed" else (unseeded(base),):
+        for stream in (without_seed(base), base) if seeded or name == "a seed" else (without_seed(base),):
             what = next((d for pair in point(m, text, stream, wanted) if (d := difference(pair))), "")
             if what:
                 yield Difference(name, what, text)

@@ -212,8 +212,8 @@ def fits_of(
         fits.append(_chance_of(text, way, ("stays",), None, "the word itself", unchanged, samples, expected / samples))
     words = require_alignment(text.m, "replaces no single words")
     for chance_, what, times in (
-        (words.deleted, "left out", counts.deleted),
-        (words.added, "followed by an added word", counts.added),
+        (words.deletion_probability, "left out", counts.deleted),
+        (words.insertion_probability, "followed by an added word", counts.added),
     ):
         if chance_ > 0:
             fits += [

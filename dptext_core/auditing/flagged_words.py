@@ -116,7 +116,7 @@ def _compare_flags(m: Mechanism) -> None:
     for text in TEXTS:
         original = text.format(*WORDS[0])
         prepared = m.prepare(original)
-        drawn = () if m.alignment is None else m.alignment.drawn(prepared)
+        drawn = () if m.alignment is None else m.alignment.sampled_tokens(prepared)
         for i in drawn:
             token = prepared.document.tokens[i]
             for word in OTHERS:

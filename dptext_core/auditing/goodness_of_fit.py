@@ -149,9 +149,7 @@ def _check(
     if out.p < SAMPLER_LEVEL:
         out.breach, out.reason = (
             describe_fit(worst, m),
-            (
-                "releases do not follow the stated distribution, so a guarantee computed from it does not hold."
-            ),
+            ("releases do not follow the stated distribution, so a guarantee computed from it does not hold."),
         )
 
 
@@ -325,8 +323,9 @@ def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, 
                     f"“{tokens[a].text}” occurs twice in “{flat(text.text)}” and became “{steps[a].replacement}” and "
                     f"“{steps[i].replacement}”."
                 )
-                raise Breach(text.text, message, "equal words are sampled separately, but the guarantee counts them "
-                                                 "once.")
+                raise Breach(
+                    text.text, message, "equal words are sampled separately, but the guarantee counts them once."
+                )
     return fits_of(text, way, counts, inserted, middles)
 
 
@@ -339,9 +338,7 @@ def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: 
     )
     token = text.document.tokens[i].text
     message = f"“{word}” was released for “{token}” in “{flat(text.text)}”, rewritten as {way}: {why}"
-    return Breach(
-        text.text, message, "a release is impossible under the stated distribution.", token
-    )
+    return Breach(text.text, message, "a release is impossible under the stated distribution.", token)
 
 
 def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int, Step], shapes: dict[int, str]) -> None:
@@ -353,7 +350,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
     where = f"in “{flat(text.text)}”, rewritten as {way},"
     after = {s.index for s in result.steps if s.action == "insert"}
     words = require_alignment(text.m, "replaces no single words")
-    may_add, may_delete = words.added > 0, words.deleted > 0
+    may_add, may_delete = words.insertion_probability > 0, words.deletion_probability > 0
     for i, token in enumerate(tokens):
         if (step := steps.get(i)) is None:
             break  # follow_steps reports this
@@ -364,8 +361,9 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
             if step.action == "delete" and not may_delete:
                 raise Breach(text.text, f"{name} should be sampled, but was deleted.", reason)
         elif step.action == "replace" or step.action != shapes.setdefault(i, step.action):
-            raise Breach(text.text, f"{name} should be unchanged, but “{step.replacement}” was released for "
-                                    "it.", reason)
+            raise Breach(
+                text.text, f"{name} should be unchanged, but “{step.replacement}” was released for it.", reason
+            )
         if i in after and not (may_add and i in text.stated):
             raise Breach(text.text, f"After {name} a word without a stated distribution was added.", reason)
     told_of = result.guarantee

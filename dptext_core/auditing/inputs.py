@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
-from ..mechanisms.capabilities import drawn_tokens, public_context
+from ..mechanisms.capabilities import public_context, sampled_tokens
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
 from ..support.task import UNWATCHED, Task
@@ -80,7 +80,7 @@ def default_inputs(m: Mechanism) -> list[str]:
     if m.by_word is not None:
         return default_words(m)
     planned = [m.plan(text) for text in TEXTS]
-    first = drawn_tokens(m, planned[0])
+    first = sampled_tokens(m, planned[0])
     if not first or public_context(m, planned[0], first[0]) is None:
         return list(TEXTS)
     return [text for p in planned[:3] for text in exchange_words(m, p, planned)]
@@ -89,8 +89,8 @@ def default_inputs(m: Mechanism) -> list[str]:
 def exchange_words(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: int = 4) -> list[str]:
     """Return a text and n − 1 variants with other sampled words: words of other texts and likely outputs, if the
     guarantee compares them with the original ones."""
-    pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in drawn_tokens(m, p)))
-    places, tokens = drawn_tokens(m, prepared), prepared.document.tokens
+    pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in sampled_tokens(m, p)))
+    places, tokens = sampled_tokens(m, prepared), prepared.document.tokens
     choices: list[list[str]] = []
     for j, i in enumerate(places):
         word = tokens[i].text.lower()
@@ -113,7 +113,7 @@ def exchange_words(m: Mechanism, prepared: Prepared, others: Sequence[Prepared],
 def _is_drawn(m: Mechanism, word: str) -> bool:
     """Return whether this is one word, and sampled at its place."""
     planned = m.plan(word)
-    return len(planned.document.tokens) == 1 and drawn_tokens(m, planned) == (0,)
+    return len(planned.document.tokens) == 1 and sampled_tokens(m, planned) == (0,)
 
 
 def default_words(m: Mechanism, n: int | None = None) -> list[str]:

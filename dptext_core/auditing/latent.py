@@ -71,7 +71,7 @@ def behind_a_text(subject: Subject) -> Check | None:
         delta = max(mine.guarantee(p).total_delta for p in (one, other))
         advantage = mine.audit_support.latent_advantage(one, other)
         half = n // 2
-        tpr, fpr = told_apart([r[:half] for r in rewrites], [r[half:] for r in rewrites])
+        tpr, fpr = count_distinguished([r[:half] for r in rewrites], [r[half:] for r in rewrites])
         shown = lower_bound(tpr, fpr, n - half, level, delta)
         gap = float(lower_limit(tpr, n - half, level)) - float(upper_limit(fpr, n - half, level))
         looked.append(f"{n:,} rewrites of each at ε = {epsilon:.3g}")
@@ -120,7 +120,9 @@ def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
     return list(dict.fromkeys(out))
 
 
-def told_apart(first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequence[RewriteResult]]) -> tuple[int, int]:
+def count_distinguished(
+    first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequence[RewriteResult]]
+) -> tuple[int, int]:
     """Learn from the first half of the rewrites of two texts, and count the second halves' rewrites classified as the
     first text."""
     counts = [Counter(f for r in results for f in features(r.text)) for results in first]

@@ -180,7 +180,9 @@ def _judge(
     single = least_share(times, mean, level)
     late = int((places >= last - _BLOCK).sum())
     block = least_share(late, mean, level)
-    looked += f". A leak at one token {_seen_from(single)}, one in the last {_BLOCK} tokens {_seen_from(block)}"
+    looked += (
+        f". A leak at one token {_detection_phrase(single)}, one in the last {_BLOCK} tokens {_detection_phrase(block)}"
+    )
     blind = "a leak at one single token of a long text"
     if single is not None:
         blind = f"a leak at one token of a long text in fewer than {format_share(single)} of its draws"
@@ -194,7 +196,7 @@ def _judge(
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)
 
 
-def _seen_from(x: float | None) -> str:
+def _detection_phrase(x: float | None) -> str:
     """Return the smallest detectable share of leaking draws, as a verb phrase."""
     return "would not be detected" if x is None else f"is detected if {format_share(x)} of their draws leak"
 

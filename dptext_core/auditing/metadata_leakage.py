@@ -174,7 +174,7 @@ def _metadata_of(m: Mechanism, text: str, prepare: bool = False) -> _Metadata:
         return _Metadata((("error", f"{type(error).__name__}: {error}"),))
 
 
-def said_of_words(subject: Subject) -> Check | None:
+def check_words(subject: Subject) -> Check | None:
     """Compare the guarantee and errors of texts that together have every word of a vocabulary, and of single words."""
     m, by_word = subject.m, subject.m.by_word
     if by_word is None or subject.guarantee.notion == "none":
@@ -302,13 +302,13 @@ def _releases(subject: Subject, group: Sequence[str], metadata: dict[str, _Metad
             known = text, released
             continue
         if known[1] != released and _are_compared(m, known[0], text, metadata):
-            a, b = (_shorten(x) for x in _first_apart(known[1], released))
+            a, b = (_shorten(x) for x in _first_difference(known[1], released))
             what = "error" if isinstance(released, str) or isinstance(known[1], str) else "guarantee of a result"
             where = f"For “{flat(known[0])}” it is {a}, for “{flat(text)}” {b}."
             raise dependence_breach(what, known[0], where, text)
 
 
-def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
+def find_error_breach(m: Mechanism, texts: Sequence[str]) -> Breach | None:
     """Return the breach of a mechanism that fails for one text, but not for another one that the guarantee compares;
     else None."""
     metadata: dict[str, _Metadata] = {}
@@ -330,12 +330,12 @@ def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
     return None
 
 
-def _first_apart(a: Any, b: Any) -> tuple[Any, Any]:
+def _first_difference(a: Any, b: Any) -> tuple[Any, Any]:
     """Return the first two different values in two nested ones."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in a.keys() | b.keys():
             if a.get(key) != b.get(key):
-                return _first_apart(a.get(key), b.get(key))
+                return _first_difference(a.get(key), b.get(key))
     return a, b
 
 

@@ -74,7 +74,7 @@ def noise_source(subject: Subject) -> Check | None:
     return rewriter.looked(words)
 
 
-def unseeded(stream: NoiseStream) -> NoiseStream:
+def without_seed(stream: NoiseStream) -> NoiseStream:
     """Return the stream with the same numbers but without a declared seed, as in a private run."""
     return NoiseStream.of_key(stream._key)
 
@@ -145,8 +145,8 @@ class _Releases:
             ways = {
                 "a second time": (self.m, seeded),
                 "by another instance": (new_instance(self.m), seeded),
-                "with an undeclared seed": (self.m, unseeded(seeded)),
-                "without a seed, by another instance": (new_instance(self.m), unseeded(seeded)),
+                "with an undeclared seed": (self.m, without_seed(seeded)),
+                "without a seed, by another instance": (new_instance(self.m), without_seed(seeded)),
             }
             for way, (m, stream) in ways.items():
                 self.draws += 1
@@ -164,10 +164,10 @@ class _Releases:
         changed, fixed = 0, {"numbers": 0, "leading bits": 0}
         for k in range(TRIES):
             key = self.stream.at("numbers", k)
-            first = self.rewrite(prepared, unseeded(key)).text
-            changed += self.rewrite(prepared, unseeded(key.at("other"))).text != first
+            first = self.rewrite(prepared, without_seed(key)).text
+            changed += self.rewrite(prepared, without_seed(key.at("other"))).text != first
             for what, exchange in (("numbers", self._all(k)), ("leading bits", self._leading(k))):
-                fixed[what] += self.rewrite(prepared, unseeded(key), exchange).text == first
+                fixed[what] += self.rewrite(prepared, without_seed(key), exchange).text == first
             if changed >= CHANGES or (k >= 5 and max(fixed.values()) <= k):
                 break
         n = k + 1
@@ -183,8 +183,7 @@ class _Releases:
         if fixed["leading bits"] == n:
             message = f"With other leading bits of all numbers, {n} of {n} releases of {text} are the same."
             reason = (
-                f"no more than {64 - TOP} bits of each random number are used, so there are few possible noise "
-                "values."
+                f"no more than {64 - TOP} bits of each random number are used, so there are few possible noise values."
             )
             return self._refuted(prepared.text, message, reason)
         return None
@@ -273,7 +272,7 @@ class _Releases:
                 yield bits
 
     def _boundary(self, prepared: Prepared, k: int) -> int | None:
-        key = unseeded(self.stream.at("boundary", k))
+        key = without_seed(self.stream.at("boundary", k))
         tape = Tape()
         first = self.m.rewrite(prepared, stream=TappedStream.of(key, tape)).text
         groups = list(tape.sizes.items())
@@ -346,7 +345,7 @@ class _Releases:
 
     def _own(self, prepared: Prepared) -> Check | None:
         """Return a reason for doubt if a word has no numbers that affect only this word."""
-        key, tape = unseeded(self.stream.at("own")), Tape()
+        key, tape = without_seed(self.stream.at("own")), Tape()
         base = self.m.rewrite(prepared, stream=TappedStream.of(key, tape))
         words = [s.replacement for s in base.steps]
 

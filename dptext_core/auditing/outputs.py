@@ -76,9 +76,7 @@ def audit_outputs(report: AuditReport, subject: Subject) -> AuditReport:
     if (breach := find_misstatement(texts)) is not None:
         return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
     if claim is None and guarantee.notion == "metric":
-        reason = (
-            "the guarantee counts distances between words, which whole outputs do not have. Enter an ε to test."
-        )
+        reason = "the guarantee counts distances between words, which whole outputs do not have. Enter an ε to test."
         return replace(report, verdict="inconclusive", reason=reason, pairs=0)
     losses, pieces = _compare(report, subject, texts, limits, guarantee, half)
     if losses.verdict:
@@ -160,7 +158,7 @@ def _lacking(
     return ""
 
 
-def of_outputs(report: AuditReport) -> tuple[Check, ...]:
+def output_checks(report: AuditReport) -> tuple[Check, ...]:
     """Return the check of whole outputs, and of their parts if those have distributions."""
     name, reasons = f"loss of {report.of}", (report.reason, report.witness)
     if report.verdict == "refuted":

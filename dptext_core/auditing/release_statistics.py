@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
-from ..mechanisms.capabilities import drawn_tokens, public_context
+from ..mechanisms.capabilities import public_context, sampled_tokens
 from ..mechanisms.config import MIN_EPSILON
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
@@ -276,7 +276,7 @@ def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream,
         block = pool[start : start + 40]
         prepared = m.plan(" ".join(block))
         tokens = prepared.document.tokens
-        for i in drawn_tokens(m, prepared) if [t.text for t in tokens] == block else ():
+        for i in sampled_tokens(m, prepared) if [t.text for t in tokens] == block else ():
             if len(words) >= n:
                 return words
             if m.by_word is None:

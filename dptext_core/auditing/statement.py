@@ -174,7 +174,7 @@ def _stated_texts(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, .
         if m.by_word is not None:
             places = tuple(i for i in range(len(tokens)) if m.by_word.token_row(prepared, i) is not None)
         elif m.alignment is not None:
-            places = m.alignment.drawn(prepared)
+            places = m.alignment.sampled_tokens(prepared)
         results = subject.rewriter.fresh(m, prepared, n, seeds()) if k < most else []
         words = tuple(t.text for t in tokens)
         out.append(StatedText(text, m.guarantee(text), places, words, tuple(results)))

@@ -15,7 +15,7 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.option_meta import option_meta
 from .checks import Seeds, Subject
 from .inputs import TEXTS
-from .metadata_leakage import of_errors
+from .metadata_leakage import find_error_breach
 from .report import Check
 from .rules import Breach
 
@@ -45,7 +45,7 @@ def released_text(subject: Subject) -> Check:
     except (Cancelled, Busy, ModelUnavailable):
         raise
     except DPTextError:
-        if (violation := of_errors(m, texts)) is None:
+        if (violation := find_error_breach(m, texts)) is None:
             raise
         return Check(NAME, "refuted", "", violation.reason, violation.witness, draws=subject.rewriter.n)
     except Breach as breach:

@@ -29,9 +29,9 @@ from .guarantee_fields import guarantee_of_outputs, stated_guarantee
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, inputs_without_statement, probes_after, probes_of
 from .latent import behind_a_text
 from .long_texts import in_long_texts
-from .metadata_leakage import check_metadata, said_of_words
+from .metadata_leakage import check_metadata, check_words
 from .noise_source import noise_source
-from .outputs import audit_outputs, of_outputs
+from .outputs import audit_outputs, output_checks
 from .report import NOR, AuditReport, Check, format_share
 from .rewriting import Rewriter
 from .rules import OURS
@@ -46,7 +46,7 @@ from .vocabulary import released_words, stated_words
 NOISE_DRAWS = 20_000
 #: Checks for every mechanism: those before all others, which need no distributions, and those after. The first one that
 #: refutes ends the audit.
-FIRST: tuple[Look, ...] = (released_text, check_metadata, said_of_words, guarantee_of_outputs)
+FIRST: tuple[Look, ...] = (released_text, check_metadata, check_words, guarantee_of_outputs)
 LATER: tuple[Look, ...] = (
     stated_guarantee,
     stated_words,
@@ -208,7 +208,7 @@ def _audit_whole_outputs(subject: Subject, report: AuditReport) -> AuditReport:
     """Complete the report of a mechanism without aligned words or without distributions."""
     first, began = report.checks, time.perf_counter()
     report = audit_outputs(report, subject)
-    *stated, last = of_outputs(report)
+    *stated, last = output_checks(report)
     last = replace(last, seconds=time.perf_counter() - began)
     return with_verdict(replace(report, checks=(*first, *stated, last)), subject)
 

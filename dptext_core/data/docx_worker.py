@@ -420,19 +420,19 @@ def equation(element: Any) -> str:
 
     match name:
         case "f":
-            return f"{grouped(part('num'))}/{grouped(part('den'))}"
+            return f"{bracket(part('num'))}/{bracket(part('den'))}"
         case "sSup":
-            return f"{part('e')}^{grouped(part('sup'))}"
+            return f"{part('e')}^{bracket(part('sup'))}"
         case "sSub":
-            return f"{part('e')}_{grouped(part('sub'))}"
+            return f"{part('e')}_{bracket(part('sub'))}"
         case "sSubSup":
-            return f"{part('e')}_{grouped(part('sub'))}^{grouped(part('sup'))}"
+            return f"{part('e')}_{bracket(part('sub'))}^{bracket(part('sup'))}"
         case "rad":
             return f"{part('deg')}√({part('e')})"
         case "nary":
             sign = value_of(parts.get("naryPr"), "chr", "∫")
             below, above = part("sub"), part("sup")
-            ends = (f"_{grouped(below)}" if below else "") + (f"^{grouped(above)}" if above else "")
+            ends = (f"_{bracket(below)}" if below else "") + (f"^{bracket(above)}" if above else "")
             return f"{sign}{ends} {part('e')}"
         case "d":
             about = parts.get("dPr")
@@ -453,7 +453,7 @@ def parts_in_order(element: Any) -> list[tuple[str, Any]]:
     return [(local(child), child) for child in element if isinstance(child.tag, str)]
 
 
-def grouped(text: str) -> str:
+def bracket(text: str) -> str:
     """Return a part of an equation in brackets, unless it is a number or a name."""
     return text if text.replace(".", "").isalnum() else f"({text})"
 

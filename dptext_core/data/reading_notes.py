@@ -94,7 +94,7 @@ def _count_phrase(n: int, one: str, more: str) -> str:
     return f"{n:,} {one if n == 1 else more}"
 
 
-def merged(notes: Iterable[ReadingNote]) -> tuple[ReadingNote, ...]:
+def merge_notes(notes: Iterable[ReadingNote]) -> tuple[ReadingNote, ...]:
     """Add up the notes of several files: one note for each kind and detail."""
     found: dict[tuple[NoteKind, str], ReadingNote] = {}
     for note in notes:

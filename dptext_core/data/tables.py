@@ -21,7 +21,7 @@ from . import components, documents, parquet_rows, text_rows
 from .dialects import Dialect, dialect_of
 from .input_watch import InputWatch, row_bytes, same_rows
 from .lines import START, TextLines, check_text
-from .reading_notes import NoteKind, ReadingNote, merged
+from .reading_notes import NoteKind, ReadingNote, merge_notes
 from .records import UnreadableRow
 
 #: The rows of a rewritten data set, in the folder of its run.
@@ -275,8 +275,9 @@ def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task)
     """Return the files of a folder, ordered by name; other formats are skipped."""
     files = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
     if split:
-        raise InputError(f"{name} is a folder, and folders have no splits. Choose a folder with the files of that "
-                         "split.")
+        raise InputError(
+            f"{name} is a folder, and folders have no splits. Choose a folder with the files of that split."
+        )
     if not files:
         raise InputError(f"The folder {name} has no file of {', '.join(KINDS)}. Choose another folder, or a file.")
     parts = [_file(p, p.name, asked, task) for p in files]
@@ -287,7 +288,7 @@ def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task)
         sum(p.count for p in parts),
         lambda: itertools.chain.from_iterable(p.rows() for p in parts),
         sum(p.unread for p in parts),
-        merged(itertools.chain.from_iterable(p.notes for p in parts)),
+        merge_notes(itertools.chain.from_iterable(p.notes for p in parts)),
     )
 
 
@@ -351,12 +352,15 @@ def _load_source(name: str, loader: components.Loader, columns: tuple[str, ...],
         try:
             for number, row in enumerate(loader(split), 1):
                 if not isinstance(row, Mapping):
-                    raise InputError(f"The data set {called} returns a row {number} that is not a mapping. Correct its "
-                                     "loader.")
+                    raise InputError(
+                        f"The data set {called} returns a row {number} that is not a mapping. Correct its loader."
+                    )
                 for column in columns:
                     if column not in row:
-                        raise InputError(f"Row {number} of the data set {called} has no column {shorten_repr(column)}. "
-                                         "Choose another column.")
+                        raise InputError(
+                            f"Row {number} of the data set {called} has no column {shorten_repr(column)}. "
+                            "Choose another column."
+                        )
                 yield {column: row[column] for column in columns}
         except DPTextError:
             raise

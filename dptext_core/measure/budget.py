@@ -160,8 +160,9 @@ def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]
             raise InputError(f"The share of token {i} is {s:g}, but a share must be above 0 and at most 1.")
     given, others = math.fsum(shares.values()), len(drawn) - len(shares)
     if others and given >= 1:
-        raise InputError(f"The shares add up to {given:.1%}, so nothing remains for the other words. Reduce some "
-                         "shares.")
+        raise InputError(
+            f"The shares add up to {given:.1%}, so nothing remains for the other words. Reduce some shares."
+        )
     if not others and abs(given - 1) > 1e-6:
         raise InputError(f"Every word has a share, and they add up to {given:.1%}. Make it 100%, or omit one share.")
     remaining = (1 - given) / others if others else 0.0
@@ -179,7 +180,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
         out.append(
             "which words you consider private (the guarantee covers texts for which you would choose the same list)"
         )
-    return (*out, *require_alignment(mechanism, "has no words").told_by_total(by == "public"))
+    return (*out, *require_alignment(mechanism, "has no words").total_leaks(by == "public"))
 
 
 def frequency_weight(word: str) -> float:

@@ -128,7 +128,7 @@ class FactReader:
 
     def belief(self, mechanism: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> Belief:
         """Return the reader's belief after a release. Errors as in :meth:`certainty`."""
-        return self.question(mechanism, result.original, task.quiet).given(result, task=task.quiet)
+        return self.question(mechanism, result.original, task.quiet).answer(result, task=task.quiet)
 
     def certainty(
         self, mechanism: Mechanism, prepared: Prepared, stream: NoiseStream, task: Task = UNWATCHED

@@ -66,7 +66,7 @@ class _RowSums:
             words: list[str] = []
             if self.m.alignment is not None:
                 plan = self.m.plan(text)
-                words = [plan.document.words[i] for i in self.m.alignment.drawn(plan)]
+                words = [plan.document.words[i] for i in self.m.alignment.sampled_tokens(plan)]
             key, *others = self.keys(text, words)
             self._first(key)
             for other in others:
@@ -323,7 +323,7 @@ class Ledger:
         return entry
 
     def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> LedgerEntry:
-        drawn = [s.original for s in result.steps if s.by_looking or deleted_by_chance(s)]
+        drawn = [s.original for s in result.steps if s.depends_on_original or deleted_by_chance(s)]
         keys = self._keys(result.original, drawn)
         keys += [] if edited is None else [self._hash(_letters(edited))]
         number = self._number_of(np.array(keys, np.uint64))

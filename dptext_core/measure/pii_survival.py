@@ -97,7 +97,7 @@ def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Surv
     return tuple(Survivor(None if k < 0 else k, kind, word, span) for span, kind, word, k in sorted(out))
 
 
-def still_there(
+def find_survivors(
     original: str,
     released: str,
     language: Language = ENGLISH,

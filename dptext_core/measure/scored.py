@@ -191,7 +191,7 @@ def score(
                 name, about.title, "kept", values, bounds=(about.low, about.high), log=name.endswith("perplexity")
             )
         task.report(k + 1, 2 * len(METRICS))
-    shares, words, chance = _words_found(before, after, task.child(1, 2, 2))
+    shares, words, chance = _recovered_shares(before, after, task.child(1, 2, 2))
     for name, title in WORDS.items():
         rows += _mean(name, title, "found", shares[name], chance=chance)
     rows += _mean(
@@ -276,7 +276,7 @@ def align_words(original: str, rewrite: str, language: Language = ENGLISH) -> li
     return [(i, word) for i, word in pairs if word not in stop]
 
 
-def _words_found(
+def _recovered_shares(
     originals: Sequence[str], rewrites: Sequence[str], task: Task
 ) -> tuple[dict[str, list[float]], int, float]:
     """Return each attacker's share of recovered words per text, the number of words, and the baseline.
@@ -309,7 +309,7 @@ def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = 
     stop = stop_words()
     words = [sum(t.kind == "word" and t.text not in stop for t in Document.parse(a).tokens) for a in originals]
     answered = [len(align_words(a, b)) for a, b in zip(originals, rewrites, strict=True)]
-    by_attacker, _, _ = _words_found(originals, rewrites, task)
+    by_attacker, _, _ = _recovered_shares(originals, rewrites, task)
     of_each = {}
     for name, shares in by_attacker.items():
         each = iter(shares)
@@ -351,7 +351,7 @@ def _pii_share(original: str, rewrite: str) -> float | None:
     A name or place remains if one of its words does. None if the original has none.
     """
     pii = {t.text.casefold() for t in find_pii(original)}
-    return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(pii) if pii else None
+    return len({t.text.casefold() for t in pii_survival.find_survivors(original, rewrite)}) / len(pii) if pii else None
 
 
 def _classifier_scores(

@@ -81,15 +81,17 @@ def _check(mechanism: Mechanism, kind: str) -> None:
             "cannot be computed. Use N_w as the target, or for a word mechanism a list of words."
         )
     if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
-        raise NoDistribution(f"{mechanism.title} has no formula for the probabilities of a word, so its N_w cannot "
-                             "be measured.")
+        raise NoDistribution(
+            f"{mechanism.title} has no formula for the probabilities of a word, so its N_w cannot be measured."
+        )
 
 
 def _require_sampling(mechanism: Mechanism, kind: str) -> Alignment[Mechanism]:
     """Check that the mechanism samples words from their originals. Raises NoDistribution otherwise."""
     if kind != "total" and not mechanism.uses_epsilon:
-        raise NoDistribution(f"{mechanism.title} replaces words independently of the originals, so it has no "
-                             f"{TARGETS[kind]}.")
+        raise NoDistribution(
+            f"{mechanism.title} replaces words independently of the originals, so it has no {TARGETS[kind]}."
+        )
     return require_alignment(mechanism, f"has no {TARGETS[kind]}. Use the total as the target")
 
 
@@ -112,7 +114,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         prepared = mechanism.plan(text)
         if kind == "total" and mechanism.alignment is None:
             return _Inputs(prepared, (), ())
-        places = _require_sampling(mechanism, kind).drawn(prepared)
+        places = _require_sampling(mechanism, kind).sampled_tokens(prepared)
         if not places:
             raise InputError("No word of this text is sampled, so there is nothing to measure. Add more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
@@ -224,8 +226,9 @@ def _kept_in_turn(
             if p := [d.p_keep() for i, d in result.distributions() if i in steps]:  # all may be deleted at random
                 shares.append(np.mean(p))
         if not shares:
-            raise NoDistribution("All words of this text were deleted at random, so there is nothing to measure. Try "
-                                 "again.")
+            raise NoDistribution(
+                "All words of this text were deleted at random, so there is nothing to measure. Try again."
+            )
         mean, error = float(np.mean(shares)), student(len(shares)) * (standard_error(shares) or 0.0)
         return TargetFigure(mean, (max(0.0, mean - error), min(1.0, mean + error)), _IN_TURN)
 

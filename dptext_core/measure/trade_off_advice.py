@@ -72,9 +72,7 @@ class Advice:
         elif self.rivals:
             names = "; ".join(f"{_point_label(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
             others = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
-            out.append(
-                f"The difference from these is not significant, as the intervals overlap: {names}{others}."
-            )
+            out.append(f"The difference from these is not significant, as the intervals overlap: {names}{others}.")
         if self.unsure:
             one = len(self.unsure) == 1
             out.append(
@@ -88,7 +86,7 @@ class Advice:
 _ROUNDING = 1e-12
 
 
-def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, utility: str) -> bool:
+def has_enough_points(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, utility: str) -> bool:
     """Return True if the points so far are enough for an answer.
 
     Each of the settings needs :data:`FEWEST` of its ``wanted`` points, all of them, or the reason for its refusal.

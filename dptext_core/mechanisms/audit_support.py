@@ -46,7 +46,7 @@ class AuditSupport(Facet[M]):
         if aligned is None:
             return True
         one, other = m.plan(a), m.plan(b)
-        drawn = (frozenset(aligned.drawn(one)), frozenset(aligned.drawn(other)))
+        drawn = (frozenset(aligned.sampled_tokens(one)), frozenset(aligned.sampled_tokens(other)))
         skeletons = [
             p.document.skeleton([i in d for i in range(len(p.document.tokens))])
             for p, d in zip((one, other), drawn, strict=True)

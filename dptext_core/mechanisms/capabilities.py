@@ -37,26 +37,26 @@ class Facet(Generic[M]):
 class Alignment(Facet[M]):
     """The replaced words of a text: released words correspond to original words."""
 
-    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+    def sampled_tokens(self, text: str | Prepared) -> tuple[int, ...]:
         """Return the tokens whose replacement depends on them, ascending. Runs a model only if necessary."""
         steps = self.m.rewrite(self.m.plan(text)).steps
-        return tuple(sorted({s.index for s in steps if s.by_looking}))
+        return tuple(sorted({s.index for s in steps if s.depends_on_original}))
 
     def spending(self, text: str | Prepared) -> tuple[int, ...]:
         """Return those of them that spend ε: one sample may serve several occurrences of a word."""
-        return self.drawn(text)
+        return self.sampled_tokens(text)
 
     @property
-    def added(self) -> float:
+    def insertion_probability(self) -> float:
         """Return the probability that a word is added after a replaced one."""
         return 0.0
 
     @property
-    def deleted(self) -> float:
+    def deletion_probability(self) -> float:
         """Return the probability that a replaced word is deleted."""
         return 0.0
 
-    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
+    def total_leaks(self, uneven: bool = False) -> tuple[str, ...]:
         """Return what the total and its list of ε per word reveal about the text. uneven: the places have different
         public weights, so a partial sum reveals which places it contains."""
         return ()
@@ -77,9 +77,9 @@ def by_word(m: Mechanism) -> WordByWord:
     return m.by_word
 
 
-def drawn_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
+def sampled_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
     """Return :meth:`Alignment.drawn` of a mechanism. Raises NoDistribution if it replaces no single words."""
-    return require_alignment(m, "replaces no single words").drawn(text)
+    return require_alignment(m, "replaces no single words").sampled_tokens(text)
 
 
 class InputCoverage(Facet[M]):

@@ -25,7 +25,7 @@ class ClipCost:
     name: str
     low: float
     high: float
-    used: bool
+    is_used: bool
     tied: int
     keep: float
 
@@ -66,7 +66,7 @@ class Clipping:
         ranges.setdefault(used, mine)
         out = []
         for name, (low, high) in ranges.items():
-            keep = m.replace(clip_min=low, clip_max=high).kept(logits, source, epsilon)
+            keep = m.replace(clip_min=low, clip_max=high).keep_probability(logits, source, epsilon)
             out.append(ClipCost(name, low, high, name == used, int((logits >= high).sum()), keep))
         return tuple(out)
 
@@ -116,5 +116,5 @@ class ClippedMechanism(Mechanism):
         return True
 
     @abstractmethod
-    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+    def keep_probability(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         """Return the probability that the word is unchanged, or without such a word, that of the model's best word."""

@@ -234,7 +234,7 @@ def _work_folder(place: Path) -> Iterator[Path]:
         with folder_lock.claim_abandoned(leftover, time.time(), _STALE) as free:
             if free:
                 shutil.rmtree(leftover, ignore_errors=True)
-    work, lock = folder_lock.made_and_held(lambda: Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent)))
+    work, lock = folder_lock.make_and_hold(lambda: Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent)))
     try:
         with lock:
             yield work

@@ -42,7 +42,7 @@ def weak_cache(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 _kept: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
-def kept_with(owner: Any, key: Any, make: Callable[[], T]) -> T:
+def cache_with(owner: Any, key: Any, make: Callable[[], T]) -> T:
     """Return the cached value for ``owner`` and this key, else make it; it is deleted with the owner.
 
     The value must not refer to the owner.

@@ -37,7 +37,7 @@ def hold(folder: Path) -> BinaryIO:
     return lock
 
 
-def made_and_held(make: Callable[[], Path]) -> tuple[Path, BinaryIO]:
+def make_and_hold(make: Callable[[], Path]) -> tuple[Path, BinaryIO]:
     """Create and lock a folder; retry with another one if it was deleted before it was locked."""
     while True:
         folder = make()
@@ -52,7 +52,7 @@ def claim_abandoned(folder: Path, now: float, stale: float) -> Iterator[bool]:
     stale: seconds after which a folder counts as abandoned if locks give no information.
     """
     if fcntl is None:
-        yield changed(folder) + stale <= now
+        yield change_time(folder) + stale <= now
         return
     with contextlib.ExitStack() as holding:
         try:
@@ -62,7 +62,7 @@ def claim_abandoned(folder: Path, now: float, stale: float) -> Iterator[bool]:
         except BlockingIOError:
             free = False
         except OSError:  # being created or deleted
-            free = changed(folder) + _MADE <= now
+            free = change_time(folder) + _MADE <= now
         yield free
 
 
@@ -91,7 +91,7 @@ def exclusive(folder: Path) -> Iterator[None]:
         os.close(number)
 
 
-def changed(path: Path) -> float:
+def change_time(path: Path) -> float:
     """Return when a file or folder was changed; 0 if it does not exist."""
     try:
         return path.stat().st_mtime

@@ -250,7 +250,7 @@ def recovered(lines: Sequence[Mapping[str, Any] | None], k: int) -> dict[str, An
         attacker: [[j < line["right"][attacker][k] for j in range(line["words"][k])] for line in some]
         for attacker in some[0]["right"]
     }
-    top = best.of_texts(hits)
+    top = best.compare_texts(hits)
     values = {"recovered": top.success, "recovered_low": top.low, "recovered_high": top.high}
     return {"attacker": top.name} | {column: six_digits(x) for column, x in values.items()}
 

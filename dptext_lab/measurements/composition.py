@@ -96,7 +96,7 @@ def measure(
                 drawn=sum(len(only) for _, only in read),
                 reader=float(np.mean(success)),
                 half=half_width(success),
-                alone=float(np.mean([f.alone for f in guesses])),
+                alone=float(np.mean([f.context_free_share for f in guesses])),
                 more=gain.difference,
                 low=gain.low,
                 high=gain.high,

@@ -29,7 +29,7 @@ from dptext_core.attacks import best, polish
 from dptext_core.measure.budget import distribute
 from dptext_core.measure.metrics import score
 from dptext_core.mechanisms.base import Mechanism, Prepared, check_mechanism
-from dptext_core.mechanisms.capabilities import drawn_tokens
+from dptext_core.mechanisms.capabilities import sampled_tokens
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.mechanisms.setting import Setting
@@ -123,7 +123,7 @@ def rewrite_texts(
 
 
 def _distribute_budget(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
-    if not (drawn := drawn_tokens(mechanism, prepared)):
+    if not (drawn := sampled_tokens(mechanism, prepared)):
         return mechanism
     total = mechanism.config.epsilon * len(drawn)
     return mechanism.replace(epsilon=distribute(mechanism, prepared, total, "public").epsilons)

@@ -66,7 +66,7 @@ def guesses(m: Mechanism, result: RewriteResult) -> dict[str, list[bool]]:
     All attackers recover a word in clear. Of unknown words that are replaced at random, only the language model can
     recover some."""
     all_guesses = best.guesses(m, result)[0]
-    unknown = [(k, s) for k, s in enumerate(result.steps) if s.is_content and not s.by_looking]
+    unknown = [(k, s) for k, s in enumerate(result.steps) if s.is_content and not s.depends_on_original]
     replaced = [k for k, s in unknown if s.action == "replace"]
     read = {g.step: g.rank == 1 for g in mask_inference.attack(m, result, only=replaced).guesses}
     clear = len(unknown) - len(replaced)
@@ -83,7 +83,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
     every = [guesses(m, m.rewrite(text, seed=k)) for k, text in enumerate(texts)]
     seconds = (time.process_time() - began) / len(texts)
     hits = {name: [by_name[name] for by_name in every if by_name[name]] for name in COLUMNS}
-    top = best.of_texts(hits)
+    top = best.compare_texts(hits)
     shares = {column: top.shares[name] for name, column in COLUMNS.items()}
     gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
     return ReaderRow(

@@ -42,7 +42,7 @@ COVERED_DRAWS = 60
 
 def row_of(m: Mechanism, result: DistinguishabilityFinding, seconds: float) -> TwoTextsRow:
     """Return the result as a row."""
-    promised = result.promised if math.isfinite(result.promised) else None
+    promised = result.allowed_loss if math.isfinite(result.allowed_loss) else None
     return TwoTextsRow(
         m.name,
         m.config.epsilon,
@@ -119,7 +119,7 @@ def check_guarantee(name: str, is_broken: bool, draws: int = BROKEN_DRAWS, seed:
             )
         except DPTextError:  # the deliberate error
             continue
-        if best is None or told_apart.epsilon - told_apart.promised > best.epsilon - best.promised:
+        if best is None or told_apart.epsilon - told_apart.allowed_loss > best.epsilon - best.allowed_loss:
             best = told_apart
     return GuaranteeCheck(name, is_broken, best)
 
@@ -238,6 +238,6 @@ def _check_text(check: GuaranteeCheck) -> str:
     finding = check.found
     verdict = "VIOLATED" if finding.exceeds else "not violated"
     return (
-        f"{what} {verdict} ε at least {at_least(finding.epsilon)}, guaranteed {bound(finding.promised)} "
+        f"{what} {verdict} ε at least {at_least(finding.epsilon)}, guaranteed {bound(finding.allowed_loss)} "
         f"({finding.distance}; {finding.proven_by})"
     )

@@ -68,7 +68,9 @@ class Words:
         if self._channels is None:
             self._any.setdefault(i, result)
         if i not in self._unknown:
-            self._unknown[i] = [float(s.action == "keep") for s in result.steps if s.is_content and not s.by_looking]
+            self._unknown[i] = [
+                float(s.action == "keep") for s in result.steps if s.is_content and not s.depends_on_original
+            ]
         for name in self._attackers:
             if attack := RELEASED.get(name):
                 named, owners = self._named.setdefault((epsilon, seed, name), ([], []))

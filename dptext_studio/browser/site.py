@@ -334,7 +334,7 @@ def _first() -> dict[str, Any]:
     question = BeliefQuestion.make(mechanism, example.text, example.sensitive)
     where = points(question, low, high).tolist()
     curve = belief_curve(question, question.prepared[0], NoiseStream(seed), where)
-    now = (float(default), question.given(result))
+    now = (float(default), question.answer(result))
     return {
         "payload": {**shown, "stage": True, "belief": {"why": ""}},
         "belief": belief_view(question, curve, [shown["pin"]], now),

@@ -88,7 +88,7 @@ def belief_curve(
     for k, epsilon in enumerate(epsilons):
         task.report(k, len(epsilons))
         release = question.mechanism.replace(epsilon=epsilon).rewrite(text, stream=stream, task=task.quiet)
-        found[epsilon] = question.given(release, task=task.quiet)
+        found[epsilon] = question.answer(release, task=task.quiet)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.result import RewriteResult
-from dptext_core.support.cache import kept_with
+from dptext_core.support.cache import cache_with
 
 #: Bars of the picture of all scores of one word.
 BARS = 40
@@ -59,7 +59,7 @@ def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteRes
         return made | _scores(result, low, high)
     # No score depends on what was drawn.
     key = "steps", low, high, tuple(u.drawn for u in result.units)
-    made |= kept_with(prepared, key, lambda: _scores(result, low, high))
+    made |= cache_with(prepared, key, lambda: _scores(result, low, high))
     if "scored" in made:
         made["unit"] = made["scale"]
     return made

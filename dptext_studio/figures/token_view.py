@@ -23,7 +23,7 @@ from dptext_core.mechanisms.preparing import Prepared
 from dptext_core.privacy.distribution import Channel, ScoreTable
 from dptext_core.privacy.numbers import bound
 from dptext_core.result import RewriteResult, Unit
-from dptext_core.support.cache import kept_with
+from dptext_core.support.cache import cache_with
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.text import names
 from dptext_core.text.document import Document
@@ -244,7 +244,7 @@ def _identifiers(result: RewriteResult, aligned: bool, prepared: Prepared | None
     pii = None
     if prepared is not None:
         find = lambda: find_pii(result.original, result.language, finder)  # noqa: E731
-        pii = kept_with(prepared, ("identifiers", finder), find)
+        pii = cache_with(prepared, ("identifiers", finder), find)
     for t, units in trace_pii(result, finder, pii):
         said = tellings.setdefault(
             (t.kind, t.text.casefold()), {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": []}

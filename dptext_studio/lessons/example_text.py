@@ -54,7 +54,7 @@ def rewrite_at(epsilon: float) -> RewriteResult:
 
 def drawn_words(result: RewriteResult) -> list[int]:
     """Return the steps whose word was drawn by looking at it."""
-    return [i for i, s in enumerate(result.steps) if s.by_looking]
+    return [i for i, s in enumerate(result.steps) if s.depends_on_original]
 
 
 def place(result: RewriteResult) -> int:

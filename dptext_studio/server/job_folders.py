@@ -67,7 +67,7 @@ def base() -> Path:
 
 def session_folder() -> Path:
     """Return a new folder that ends with this process at the latest."""
-    path, lock = folder_lock.made_and_held(_made)
+    path, lock = folder_lock.make_and_hold(_made)
     with _guard:
         _held[path] = lock
     return path
@@ -133,7 +133,7 @@ def sweep(now: float | None = None) -> list[Path]:
     for path in list(base().iterdir()):
         if path.name.startswith(_KEPT):
             about = _about(path)
-            ends = about["expires"] if about else folder_lock.changed(path) + 3600 * HOURS
+            ends = about["expires"] if about else folder_lock.change_time(path) + 3600 * HOURS
             if ends <= now:
                 over.append(path)
                 delete(path)

@@ -299,7 +299,7 @@ def test_the_risk_of_each_word_is_that_of_enumeration_at_every_epsilon(name):
     prior, some = any_prior(m), m.vocabulary.words[:8]
     text = m.prepare(" ".join(some))
     expected = enumerated(m, prior, m.config.epsilon)
-    tokens = m.alignment.drawn(text)
+    tokens = m.alignment.sampled_tokens(text)
     found = attacks.word_success(m, text, prior=prior)
     assert found.success == pytest.approx({i: expected[m.token_row(text, i)] for i in tokens}, abs=1e-9)
     assert found.leads is None and found.chance == prior.p.max() and "Without the output" in found.sentence()
@@ -566,7 +566,7 @@ def test_at_equal_n_w_the_number_hardly_depends_on_k():
 def test_curves_fall_and_texts_take_the_median():
     m = dpt.get_mechanism("santext")
     r = m.rewrite(TEXT, seed=3)
-    channels = query.drawn_channels(r)
+    channels = query.sampled_channels(r)
     assert {channel.source for channel in channels} == {
         s.original.lower() for s in r.steps if s.action == "replace" and not s.reason
     }
@@ -584,7 +584,7 @@ def test_curves_fall_and_texts_take_the_median():
     with pytest.raises(dpt.InputError, match="at least one"):
         query.query_curve([], epsilons)
     with pytest.raises(dpt.NoDistribution, match="No word"):
-        query.drawn_channels(m.rewrite("The of and.", seed=1))
+        query.sampled_channels(m.rewrite("The of and.", seed=1))
 
 
 # --- nearest neighbour
@@ -595,7 +595,7 @@ def test_nearest_ranks_as_brute_force():
     r = m.rewrite(" ".join([*SPACE.words[:20], "Xyzzyville"]), seed=1)
     found = nearest.attack(m, r)
     *drawn, unknown = r.steps
-    assert unknown.reason and not unknown.by_looking, "it is drawn without being looked at, and is not counted"
+    assert unknown.reason and not unknown.depends_on_original, "it is drawn without being looked at, and is not counted"
     for g, s in zip(found.guesses, drawn, strict=True):
         distances = SPACE.distances(s.replacement)
         by_distance = [SPACE.words[i] for i in np.argsort(distances, kind="stable")]
@@ -626,7 +626,7 @@ def test_mask_inference_ranks_the_original_at_each_drawn_word(tiny_model):
     r = m.rewrite(text, seed=2)
     seen = []
     found = mask_inference.attack(m, r, model=tiny_model, task=dpt.Task(lambda done, of: seen.append((done, of))))
-    replaced = [i for i, s in enumerate(r.steps) if s.by_looking]
+    replaced = [i for i, s in enumerate(r.steps) if s.depends_on_original]
     assert [g.step for g in found.guesses] == replaced and seen[-1][0] == seen[-1][1] > 0
     # The same scores as DP-MLM's where it sees the masked text alone.
     plain = dpt.get_mechanism("dp-mlm", model=tiny_model, contextualize=False, keep_stopwords=False)
@@ -651,12 +651,12 @@ def test_a_mask_in_the_place_of_an_unknown_word_is_no_drawn_word(tiny_model):
     r = m.rewrite("The doctor from Xyzzyville told the patient.", seed=2)
     assert "[MASK]" in r.text
     found = mask_inference.attack(m, r, model=tiny_model)
-    assert len(found.guesses) == sum(s.by_looking for s in r.steps) == 3
+    assert len(found.guesses) == sum(s.depends_on_original for s in r.steps) == 3
     # What one step released may be several tokens.
     lm, released = load_masked_lm(tiny_model), Document.parse(r.text)
-    (unknown,) = [s for s in r.steps if s.action == "replace" and not s.by_looking]
+    (unknown,) = [s for s in r.steps if s.action == "replace" and not s.depends_on_original]
     parts = [t.text for t in released.tokens if unknown.out[0] <= t.start < unknown.out[1]]
-    (request,) = mask_inference.masked(lm, released, [unknown])
+    (request,) = mask_inference.mask_requests(lm, released, [unknown])
     assert len(parts) > 1 and len(request.masked) == len(released.tokens) - len(parts) + 1
     assert mask_inference.attack(m, m.rewrite("The of.", seed=1), model=tiny_model).guesses == ()
 

@@ -63,7 +63,7 @@ def test_a_question_serves_every_epsilon_without_preparing_a_text_again(space, m
     question = dpt.BeliefQuestion.make(m, f"{D} {A}", A, [B, C], prior=[2, 1, 1])
     assert texts == [f"{D} {A}", f"{D} {B}", f"{D} {C}"]
     releases = [m.replace(epsilon=e).rewrite(question.prepared[0], seed=5) for e in epsilons]
-    along, one = question.along(releases), question.given(releases[1])
+    along, one = question.answer_each(releases), question.answer(releases[1])
     assert len(texts) == 3, "a release at another ε needs no pass"
     whole = dpt.belief(m, f"{D} {A}", A, [B, C], prior=[2, 1, 1], epsilons=epsilons, seed=5)
     assert along.epsilons == whole.epsilons == tuple(epsilons)
@@ -71,9 +71,9 @@ def test_a_question_serves_every_epsilon_without_preparing_a_text_again(space, m
         assert getattr(along, name) == pytest.approx(getattr(whole, name), rel=1e-12)
         assert getattr(one, name) == pytest.approx(getattr(along, name)[1], rel=1e-12)
     with pytest.raises(dpt.errors.InputError):
-        question.along([])
+        question.answer_each([])
     with pytest.raises(dpt.errors.InputError):
-        question.given(on(space, "tem", epsilon=3.0).rewrite(A, seed=1))
+        question.answer(on(space, "tem", epsilon=3.0).rewrite(A, seed=1))
 
 
 def test_fresh_releases_are_those_of_a_sweep_with_the_same_seed(space):

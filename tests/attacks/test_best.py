@@ -33,8 +33,8 @@ def test_each_guess_is_that_of_the_attacker_and_the_best_finds_most_over_all_rew
         assert not left_out and list(hits) == list(best.ASKED) and {len(h) for h in hits.values()} == {len(drawn)}
         read = reader.read_releases(m, result)
         assert np.mean(hits["reader"]) == pytest.approx(read.success)
-        assert np.mean(hits["best-guess"]) == pytest.approx(read.alone)
-        assert np.mean(hits["same-word"]) == pytest.approx(read.unchanged)
+        assert np.mean(hits["best-guess"]) == pytest.approx(read.context_free_share)
+        assert np.mean(hits["same-word"]) == pytest.approx(read.unchanged_share)
         near = nearest.attack(m, result)
         assert np.mean(hits["nearest-words"]) == pytest.approx(near.nearest)
         assert np.mean(hits["language-model"]) == pytest.approx(mask_inference.attack(m, result).top1)
@@ -52,7 +52,7 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     """Each attacker finds two words of two, where all but nothing changes, and not two of six."""
     m = dpt.get_mechanism("custext", epsilon=60.0)
     result = m.rewrite("My doctor Halvorsen Zyxqv treated Qwertz Blorpf.", seed=1)
-    assert [s.by_looking for s in result.steps if s.drawn] == [True, False, False, True, False, False]
+    assert [s.depends_on_original for s in result.steps if s.drawn] == [True, False, False, True, False, False]
     finding = best.ask(m, result)
     assert (finding.success, finding.words) == (1.0, 2) and "100% of 2 replaced words" in finding.sentence()
     assert nearest.attack(m, result).same == reader.read_releases(m, result).success == 1.0
@@ -72,7 +72,7 @@ def test_of_those_that_find_as_much_it_is_the_plainest():
 
 
 def test_the_interval_is_as_wide_as_all_of_them_together_need():
-    finding = best.of_guesses({"a": [True] * 3 + [False] * 17, "b": [True] * 9 + [False] * 11})
+    finding = best.compare_guesses({"a": [True] * 3 + [False] * 17, "b": [True] * 9 + [False] * 11})
     low, high = clopper_pearson(9, 20, 0.975)
     assert (finding.name, finding.low, finding.high) == ("b", pytest.approx(low), pytest.approx(high))
     assert high - low > np.diff(clopper_pearson(9, 20))[0]
@@ -84,17 +84,17 @@ def test_the_interval_holds_the_success_of_the_best_despite_the_choice(n):
     rng, chances = np.random.default_rng(3), [0.3, 0.32, 0.28, 0.31, 0.3]
     held = 0
     for _ in range(1000):
-        finding = best.of_guesses({str(k): rng.random(n) < p for k, p in enumerate(chances)})
+        finding = best.compare_guesses({str(k): rng.random(n) < p for k, p in enumerate(chances)})
         held += finding.low <= max(chances) <= finding.high
     assert held > 930
 
 
 def test_over_texts_the_spread_is_that_of_the_texts():
     hits = {"a": [[True, True], [False, False], [True, True], [False, False]], "b": [[True, False]] * 4}
-    found = best.of_texts(hits)
+    found = best.compare_texts(hits)
     assert found.shares == {"a": 0.5, "b": 0.5} and found.name == "a" and found.words == 8
     assert found.low < 0.2 and found.high == 1.0, "four texts that are all right or all wrong tell little"
-    alike = best.of_texts({"b": [[True, False]] * 4})
+    alike = best.compare_texts({"b": [[True, False]] * 4})
     assert (alike.low, alike.high) == pytest.approx(clopper_pearson(4, 8)), "what is all alike is not exact"
 
 
@@ -140,5 +140,5 @@ def test_one_rewrite_is_as_good_as_a_list_and_anything_else_is_refused(released)
 
 
 def test_where_nobody_finds_a_word_nobody_is_called_the_best():
-    finding = best.of_guesses({"same-word": [False] * 4, "reader": [False] * 4}, chance=0.1)
+    finding = best.compare_guesses({"same-word": [False] * 4, "reader": [False] * 4}, chance=0.1)
     assert finding.sentence().startswith("Of 2 attackers, none recovers anything: 0%")

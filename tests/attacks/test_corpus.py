@@ -64,13 +64,13 @@ def test_shares_are_those_of_each_look_and_the_interval_is_corrected(released):
     assert (
         finding.texts == 5
         and finding.chance == 0.2
-        and list(finding.alone) == list(corpus.LINK_SCORES)
-        and not finding.left_out
+        and list(finding.shares) == list(corpus.LINK_SCORES)
+        and not finding.omissions
     )
     cosine = corpus.vectors_alike([r.text for r in results], TEXTS)
-    assert finding.alone["vectors"] == np.mean(cosine.argmax(axis=1) == np.arange(5))
+    assert finding.shares["vectors"] == np.mean(cosine.argmax(axis=1) == np.arange(5))
     # What is kept between the drawn words is of one text alone, so that no other can have given a rewrite.
-    assert finding.alone["chances"] == finding.matched["chances"] == 1.0 == finding.success
+    assert finding.shares["chances"] == finding.one_to_one_shares["chances"] == 1.0 == finding.success
     low, high = clopper_pearson(5, 5, 1 - 0.05 / 6)
     assert finding.low == pytest.approx(low) and finding.high == pytest.approx(high)
     assert "all 5 texts" in finding.sentence() and "100%" in finding.sentence() and len(finding.rows()) == 3
@@ -92,14 +92,14 @@ def test_same_texts_count_once_by_their_first_rewrite(released):
 def test_where_there_is_no_formula_the_others_are_asked():
     m = Generator.create()
     finding = corpus.attack(m, m.rewrite(TEXTS, seed=2), seed=1)
-    assert list(finding.alone) == ["words", "vectors"] and "was not used" in finding.sentence()
+    assert list(finding.shares) == ["words", "vectors"] and "was not used" in finding.sentence()
 
 
 def test_many_texts_are_not_each_held_under_each(released, monkeypatch):
     m, results = released
     monkeypatch.setattr(corpus, "MOST_CHANCES", 4)
     finding = corpus.attack(m, results, seed=1)
-    assert "at most 4 texts, and there are 5" in finding.left_out["chances"]
+    assert "at most 4 texts, and there are 5" in finding.omissions["chances"]
     monkeypatch.setattr(corpus, "MOST", 4)
     with pytest.raises(dpt.InputError, match="at most 4"):
         corpus.attack(m, results)

@@ -33,7 +33,7 @@ def test_an_unflagged_word_has_the_statistics_of_the_inner_mechanism(name):
     prepared = m.planned(m.prepare(NOTE))
     shown = substitute(prepared.document, m.draw(prepared, NoiseStream(1)))
     inner = plain.prepare(shown.text)
-    places = m.alignment.drawn(NOTE)
+    places = m.alignment.sampled_tokens(NOTE)
     assert "weight" in [prepared.document.words[i] for i in places] and not {*places} & {*prepared.by_token}
     for i in places:
         row = m.by_word.token_row(prepared, i)
@@ -54,7 +54,7 @@ def test_attackers_find_as_much_of_the_unflagged_words_as_of_the_inner_mechanism
     result, stream = m.rewrite(NOTE, seed=2), NoiseStream(2).at(0)
     inner = plain.rewrite_prepared(prepared.with_words(m.draw(prepared, stream)), stream, UNWATCHED)
     own, other = best.attack_words(m, result), best.attack_words(plain, inner)
-    assert not own.left_out and set(own.places) == {*other.places, *flagged_steps(result)} and len(other.places) > 4
+    assert not own.omissions and set(own.places) == {*other.places, *flagged_steps(result)} and len(other.places) > 4
     at = [own.places.index(i) for i in other.places]
     for attacker in ("same-word", "nearest-words", "best-guess", "language-model"):
         assert [own.words[attacker][k] for k in at] == other.words[attacker], attacker
@@ -64,7 +64,7 @@ def test_attackers_find_as_much_of_the_unflagged_words_as_of_the_inner_mechanism
 def test_the_expected_success_at_an_unflagged_word_is_that_of_the_inner_mechanism():
     plain, m = pair("custext")
     success, expected = (risk.word_success(x, x.prepare(NOTE)).success for x in (m, plain))
-    assert success == pytest.approx({i: expected[i] for i in m.alignment.drawn(NOTE)})
+    assert success == pytest.approx({i: expected[i] for i in m.alignment.sampled_tokens(NOTE)})
 
 
 def test_the_optimal_attacker_stays_at_the_prior_where_a_word_is_flagged():
@@ -85,7 +85,7 @@ def test_redaction_and_surrogates_are_attacked_at_the_flagged_words(name, words)
     m = dpt.get_mechanism(name)
     result = m.rewrite(NOTE, seed=1)
     found = best.ask(m, result)
-    assert found.words == words and list(found.shares) == list(best.ASKED) and not found.left_out
+    assert found.words == words and list(found.shares) == list(best.ASKED) and not found.omissions
     read = reader.read_releases(m, result)
     assert read.exact and len(read.words) == words
     assert len(nearest.attack(m, result).guesses) == len(mask_inference.attack(m, result).guesses) == words

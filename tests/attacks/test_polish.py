@@ -31,7 +31,7 @@ def test_by_a_formula_it_is_the_reading():
     found = result.polished(m)
     read = reader.read_releases(m, result)
     assert found.text == read.text and found.text == result.polished().text
-    assert found.unchanged == (pytest.approx(read.unchanged), pytest.approx(read.success))
+    assert found.unchanged == (pytest.approx(read.unchanged_share), pytest.approx(read.success))
     assert found.guarantee is result.guarantee, "the same promise, in the same words"
 
 

@@ -64,8 +64,8 @@ def test_without_the_language_it_is_the_best_guess(name):
         for w in reading.words:
             alone = bayes.attack(m, result, w.step, prior=prior, top=reader.SHOWN)
             assert w.guesses == tuple((word, p) for word, p, _ in alone.top)
-            assert w.alone == alone.top[0][0] and w.rank == alone.rank
-        assert reading.success == reading.alone
+            assert w.context_free_guess == alone.top[0][0] and w.rank == alone.rank
+        assert reading.success == reading.context_free_share
 
 
 @pytest.mark.parametrize("name", BY_FORMULA)
@@ -103,7 +103,7 @@ def test_the_words_around_move_what_is_read(tiny_model):
     result = m.rewrite(TEXT, seed=1)
     read, alone = (reader.read_releases(m, result, gamma=g, model=tiny_model) for g in (reader.GAMMA, 0))
     assert [w.guesses for w in read.words] != [w.guesses for w in alone.words]
-    assert [w.alone for w in read.words] == [w.word for w in alone.words]
+    assert [w.context_free_guess for w in read.words] == [w.word for w in alone.words]
 
 
 def test_a_release_is_not_read_by_the_chances_of_other_options(tmp_path):
@@ -232,7 +232,7 @@ def test_figures_are_shares_of_the_places():
         word("pain", "fever", "heart", "fever", None),
     )
     found = reader.ReleaseReading(words, "", 0.01, 0.9, "bundled", 1, 2, True, True)
-    assert (found.success, found.alone, found.unchanged, found.among) == (0.5, 0.5, 0.25, 0.75)
+    assert (found.success, found.context_free_share, found.unchanged_share, found.among) == (0.5, 0.5, 0.25, 0.75)
     assert "recovers 50% of the 4 replaced words" in found.sentence()
     none = reader.ReleaseReading((), "", 0.01, 0.9, "bundled", 1, 1, True, True)
     assert none.success == 0 and "nothing to recover" in none.sentence()

@@ -83,7 +83,7 @@ def test_whole_texts_are_alternatives_too(space):
     fact = BeliefQuestion.make(m, texts[0], A, [B, C])
     seen = m.rewrites(texts[0], 2, 3)
     assert of_texts.alternatives == texts
-    assert of_texts.given(seen).posterior == pytest.approx(fact.given(seen).posterior)
+    assert of_texts.answer(seen).posterior == pytest.approx(fact.answer(seen).posterior)
     with pytest.raises(dpt.InputError, match="two"):
         BeliefQuestion.of_texts(m, [texts[0]])
 

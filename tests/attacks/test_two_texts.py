@@ -51,7 +51,7 @@ def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
     chosen = classifier_scores._provable(classifier_scores._Scores(told, silent), "words", 0.025, 0.0)
     assert chosen == (pytest.approx(float(classifier_scores._epsilon(50, 0, 50, 0.025, 0.0))), "words", 49.5)
     assert classifier_scores._provable(classifier_scores._Scores(silent, told), "words", 0.025, 0.0)[0] == 0
-    assert classifier_scores._at_its_best(classifier_scores._Scores(silent, told), "words").seen == 0
+    assert classifier_scores._at_its_best(classifier_scores._Scores(silent, told), "words").train_advantage == 0
 
 
 @pytest.mark.slow
@@ -83,17 +83,17 @@ def test_what_was_learnt_from_is_not_tested_on(monkeypatch):
     monkeypatch.setattr(type(m), "_composed", numbered)
     finding = two_texts.measure(m, ("one", "another"), 100, classifiers=("words",), stream=NoiseStream(1))
     assert seen == [set()] * (classifier_scores.FOLDS + 1)
-    assert finding.tested == 50 and finding.advantage == 0 and finding.epsilon == 0
+    assert finding.test_draws == 50 and finding.advantage == 0 and finding.epsilon == 0
 
 
 def test_the_mechanisms_own_chances_tell_best_and_what_cannot_be_is_certain():
     m = Swap.create(epsilon=2.0)
     finding = two_texts.measure(m, ("doctor water", "nurse water"), 400, classifiers=CHEAP, stream=NoiseStream(2))
     by = {c.name: c.advantage for c in finding.classifiers}
-    assert finding.promised == pytest.approx(4.0) and 0 < finding.epsilon <= 2.0
+    assert finding.allowed_loss == pytest.approx(4.0) and 0 < finding.epsilon <= 2.0
     assert by["likelihood"] >= by["words"] - 0.05 and abs(by["form"]) < 1
     apart = two_texts.measure(m, ("doctor and", "doctor or"), 40, classifiers=("likelihood",), stream=NoiseStream(2))
-    assert apart.advantage == 1 and apart.epsilon == apart.most and apart.promised == math.inf
+    assert apart.advantage == 1 and apart.epsilon == apart.most and apart.allowed_loss == math.inf
     assert "There is no guarantee between them" in apart.sentence()
 
 

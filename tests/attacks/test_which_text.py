@@ -202,7 +202,7 @@ def test_the_bound_is_that_of_the_promise(answers):
     m = Latent.create(epsilon=0.5, delta=0.01)
     texts, less, delta = [m.prepare(t) for t in "abcd"], math.exp(-0.5 * answers), 0.01 * answers
     limit = which_text.limit(m, texts, answers)
-    assert limit.value == pytest.approx((1 + 3 * delta * less) / (1 + 3 * less)) and "δ" in limit.said
+    assert limit.value == pytest.approx((1 + 3 * delta * less) / (1 + 3 * less)) and "δ" in limit.explanation
 
 
 def test_the_bound_says_what_it_comes_from(space):
@@ -210,18 +210,18 @@ def test_the_bound_says_what_it_comes_from(space):
     texts = [m.prepare(t) for t in ("play some jazz", "play some rock")]
     odds = math.exp(m.audit_support.latent_loss(*texts))
     limit = which_text.limit(m, texts)
-    assert limit.value == pytest.approx(odds / (odds + 1)) and "noise" in limit.said
+    assert limit.value == pytest.approx(odds / (odds + 1)) and "noise" in limit.explanation
     assert limit.value < 1 / (1 + math.exp(-5.0)), "these two are nearer than any two may be"
     m = dpt.get_mechanism("adept-original")
     limit = which_text.limit(m, [m.prepare(t) for t in ("play some jazz", "play some rock")])
-    assert limit.value == 1 and "there is no guarantee" in limit.said
+    assert limit.value == 1 and "there is no guarantee" in limit.explanation
     a, b = words(12)[:2]
     m = on(space, "santext", epsilon=2.0)
     loss = 2.0 * m.audit_support.distances([a, b])[0, 1]
     limit = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", f"{b} {b}")])
     assert limit.value == pytest.approx(1 / (1 + math.exp(-loss))), "only the words that differ count"
     limit = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", a)])
-    assert limit.value == 1 and "does not compare" in limit.said
+    assert limit.value == 1 and "does not compare" in limit.explanation
 
 
 # --- the texts

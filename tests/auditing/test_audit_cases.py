@@ -186,7 +186,11 @@ def a_text(**more) -> Any:
 
 
 def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place(monkeypatch):
-    monkeypatch.setattr(fit_statistics, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.1, added=0.25))
+    monkeypatch.setattr(
+        fit_statistics,
+        "require_alignment",
+        lambda m, why: SimpleNamespace(deletion_probability=0.1, insertion_probability=0.25),
+    )
     counts = fit_statistics.Counts(n=40, deleted={0: 9}, added={0: 10, 2: 21})
     fits = fit_statistics.fits_of(a_text(), "a way", counts, {}, {})
     expected = [("left out", 0, 9, 0.1), ("left out", 2, 0, 0.1)]
@@ -194,7 +198,11 @@ def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place
     assert [(f.key, f.p, f.share, f.log_p, f.place) for f in fits] == [
         ((what, i), fit_statistics._tail(hits, 40, p), hits / 40, math.log(p), i) for what, i, hits, p in expected
     ]
-    monkeypatch.setattr(fit_statistics, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(
+        fit_statistics,
+        "require_alignment",
+        lambda m, why: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
+    )
     assert fit_statistics.fits_of(a_text(), "a way", counts, {}, {}) == []
 
 
@@ -499,7 +507,11 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
     ],
 )
 def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told, monkeypatch):
-    monkeypatch.setattr(goodness_of_fit, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(
+        goodness_of_fit,
+        "require_alignment",
+        lambda m, why: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
+    )
     text = a_text(text="a b c", guarantee=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
     look = lambda of: goodness_of_fit._follows(  # noqa: E731
         text, "w", release_of(of, total), {s.index: s for s in of if s.action != "insert"}, {1: "keep"}
@@ -514,7 +526,9 @@ def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told,
 @pytest.mark.parametrize(("deleted", "added"), [(0.1, 0.0), (0.0, 0.1), (0.1, 0.1)])
 def test_words_may_be_left_out_or_added_where_that_has_a_chance(deleted, added, monkeypatch):
     monkeypatch.setattr(
-        goodness_of_fit, "require_alignment", lambda m, why: SimpleNamespace(deleted=deleted, added=added)
+        goodness_of_fit,
+        "require_alignment",
+        lambda m, why: SimpleNamespace(deletion_probability=deleted, insertion_probability=added),
     )
     text = a_text(text="a b c", guarantee=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
 
@@ -791,9 +805,7 @@ def test_a_blank_stands_between_two_pieces_alone(n):
     for other, where, given in ((f"{text} ", "after the last piece", pieces), (f" {text}", "before all pieces", moved)):
         with pytest.raises(rules.Breach) as breach:
             spelling._covered("t", SimpleNamespace(text=other), given)  # type: ignore[arg-type]
-        assert breach.value.witness.told == (
-            f"A release of “t” has 1 space {where}, outside all of them."
-        )
+        assert breach.value.witness.told == (f"A release of “t” has 1 space {where}, outside all of them.")
 
 
 # --- texts of one call
@@ -887,8 +899,8 @@ def test_rewrites_are_told_apart_by_what_was_learnt_from_others():
     best = max(right(cut) for cut in every)
     cuts = [cut for cut in every if right(cut) == best]
     expected = tuple(sum(score(r.text) >= cuts[0] - 1e-9 for r in results) for results in second)
-    assert latent.told_apart(first, second) == expected and expected[0] > expected[1] + 10
-    assert latent.told_apart(second[::-1], second)[0] < 10
+    assert latent.count_distinguished(first, second) == expected and expected[0] > expected[1] + 10
+    assert latent.count_distinguished(second[::-1], second)[0] < 10
 
 
 def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wanted_one(monkeypatch):
@@ -940,7 +952,9 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
     monkeypatch.setattr(latent, "_epsilons", lambda *a: [0.5, 2.0])
     monkeypatch.setattr(latent, "with_epsilon", lambda m, e: mine)
     monkeypatch.setattr(
-        latent, "told_apart", lambda first, second: asked.append([len(r) for r in (*first, *second)]) or (tpr, fpr)
+        latent,
+        "count_distinguished",
+        lambda first, second: asked.append([len(r) for r in (*first, *second)]) or (tpr, fpr),
     )
     fresh = lambda m, p, n, noise: [SimpleNamespace(text="t")] * n  # noqa: E731
     subject = SimpleNamespace(

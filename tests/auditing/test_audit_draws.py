@@ -18,9 +18,9 @@ from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.checks import Subject, look_at
 from dptext_core.auditing.guesses import pick
 from dptext_core.auditing.inputs import Meter, Probe
-from dptext_core.auditing.latent import behind_a_text, lower_bound, told_apart
+from dptext_core.auditing.latent import behind_a_text, count_distinguished, lower_bound
 from dptext_core.auditing.long_texts import in_long_texts
-from dptext_core.auditing.metadata_leakage import said_of_words
+from dptext_core.auditing.metadata_leakage import check_words
 from dptext_core.auditing.release_statistics import (
     LEVEL,
     least_hits,
@@ -51,7 +51,7 @@ LOOKS = {
     "shared-noise": in_batches,
     "full-batch-texts": in_batches,
     "long-text-appended": in_long_texts,
-    "one-word-exposed": said_of_words,
+    "one-word-exposed": check_words,
 }
 
 
@@ -91,7 +91,7 @@ def test_a_look_refutes_its_fault_and_clears_the_sound_twin(name, tiny_autoencod
     assert check.status == "refuted" and check.reason.endswith(".") and check.witness.sentence().endswith(".")
     twin = look(made(sound), LOOKS[name], text=text)
     assert twin.status in ("tested", "proven"), twin
-    if twin.status == "tested" and LOOKS[name] is not said_of_words:
+    if twin.status == "tested" and LOOKS[name] is not check_words:
         assert 0 < twin.leak <= 1 and twin.draws > 0
 
 
@@ -172,7 +172,7 @@ def test_the_bound_from_rewrites_of_a_sound_mechanism_stays_below_its_loss():
     above = 0
     for seed in range(30):
         r = [m.rewrites(p, 120, seed=1000 * seed + k) for k, p in enumerate((one, other))]
-        tpr, fpr = told_apart([x[:60] for x in r], [x[60:] for x in r])
+        tpr, fpr = count_distinguished([x[:60] for x in r], [x[60:] for x in r])
         above += lower_bound(tpr, fpr, 60, 0.0125) > loss
         assert tpr / 60 - fpr / 60 < gap + 0.35
     assert above <= 4

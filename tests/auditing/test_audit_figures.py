@@ -194,7 +194,7 @@ FIGURES = {
         + [metadata_leakage._shorten("abcdef", 3)]
     ),
     "first apart": lambda: [
-        metadata_leakage._first_apart(a, b)
+        metadata_leakage._first_difference(a, b)
         for a, b in (({"a": {"b": 1}}, {"a": {"b": 2}}), ({"a": 1}, {}), (1, 2), ({"a": 1}, {"a": 1}), ({"a": 1}, 2))
     ],
     "differs": lambda: [
@@ -360,7 +360,7 @@ def test_what_a_loss_comes_to():
     found = []
     for more in CHANGED:
         r = replace(FOUND, **more)
-        found.append([more, verdict._exceeds(r), brief(outputs.of_outputs(r)) if r.draws else None])
+        found.append([more, verdict._exceeds(r), brief(outputs.output_checks(r)) if r.draws else None])
         for promise in PROMISES.values():
             for claim in (None, 1.0):
                 found.append(brief(verdict._loss_check(r, promise, claim)))
@@ -905,7 +905,7 @@ def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
             can=frozenset() if whole else frozenset({"alignment"}),
             audit_support=SimpleNamespace(distances=lambda words: apart),
         )
-        return metadata_leakage.of_errors(m, list(errors))  # type: ignore[arg-type]
+        return metadata_leakage.find_error_breach(m, list(errors))  # type: ignore[arg-type]
 
     assert of({"a": "", "b": ""}) is None and of({"a": "same", "b": "same"}) is None
     found = of({"a": "same", "b": "same", "c": "other"})
@@ -1197,7 +1197,11 @@ def test_any_two_words_of_a_vocabulary_are_one_apart_where_all_are_alike():
 
 
 def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypatch):
-    monkeypatch.setattr(fit_statistics, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(
+        fit_statistics,
+        "require_alignment",
+        lambda m, why: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
+    )
     d, kept = stated(np.log([0.25, 0.75]), ["sun", "rain"]), {"sun": 40, "rain": 20}
     text = SimpleNamespace(
         per_draw=False,

@@ -348,5 +348,5 @@ def test_a_tapped_stream_has_the_numbers_of_its_own():
         ):
             assert np.array_equal(ask(plain), ask(tapped))
         assert tape.bits > 0
-    assert noise_source.unseeded(NoiseStream(7)).seed is None
-    assert np.array_equal(noise_source.unseeded(NoiseStream(7)).words(4), NoiseStream(7).words(4))
+    assert noise_source.without_seed(NoiseStream(7)).seed is None
+    assert np.array_equal(noise_source.without_seed(NoiseStream(7)).words(4), NoiseStream(7).words(4))

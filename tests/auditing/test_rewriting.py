@@ -18,7 +18,7 @@ from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.long_texts import in_long_texts
-from dptext_core.auditing.metadata_leakage import BLOCK, check_metadata, said_of_words
+from dptext_core.auditing.metadata_leakage import BLOCK, check_metadata, check_words
 from dptext_core.auditing.rewriting import Rewriter
 from dptext_core.auditing.rules import Breach
 from dptext_core.auditing.vocabulary import released_words
@@ -146,9 +146,9 @@ class RefusesLong(OneWord):
 
 @pytest.mark.parametrize("cls", [ExposesWord, LargerEpsilon, RefusesLong])
 def test_what_is_said_of_one_word_of_a_vocabulary_is_compared(cls):
-    check = said_of_words(subject(cls))
+    check = check_words(subject(cls))
     assert check.status == "refuted" and "depends on the private text" in check.reason
-    fine = of_sound(said_of_words)
+    fine = of_sound(check_words)
     assert fine.status == "tested" and "all 500 sampled words" in fine.looked and f"up to {BLOCK}" in fine.looked
     assert "depend on two words together" in fine.blind
 
@@ -231,8 +231,8 @@ def test_noise_that_is_stated_to_lose_less_than_outputs_show_is_refuted(few_look
 
 def test_no_look_rewrites_by_itself():
     """Each rewrite of an audit goes through the rules: none calls a mechanism's own ``rewrite``."""
-    # metadata_leakage.of_errors asks which texts are refused, and releases nothing. Entry points are compared with each
-    # other, and what a rewrite reads of its stream is taped.
+    # metadata_leakage.find_error_breach asks which texts are refused, and releases nothing. Entry points are compared
+    # with each other, and what a rewrite reads of its stream is taped.
     allowed = {"rewriting.py", "metadata_leakage.py", "entry_points.py", "noise_source.py"}
     for file in sorted(Path(auditing.__file__).parent.glob("*.py")):
         calls = {

@@ -21,7 +21,7 @@ import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.data import dialects, lines, parquet_rows, tables
 from dptext_core.data.columns import unique_names
-from dptext_core.data.reading_notes import NoteKind, ReadingNote, merged
+from dptext_core.data.reading_notes import NoteKind, ReadingNote, merge_notes
 from dptext_core.data.records import UnreadableRow
 from dptext_studio.server import batch
 
@@ -212,7 +212,7 @@ def test_how_a_table_is_read_is_said_where_it_is_unusual(tmp_path, capsys, name,
 
 def test_notes_of_several_files_are_added_up():
     pages, mark = ReadingNote(NoteKind.PAGES, 2, 4), ReadingNote(NoteKind.SEPARATOR, detail=";")
-    assert merged([pages, mark, ReadingNote(NoteKind.PAGES, 1, 6)]) == (ReadingNote(NoteKind.PAGES, 3, 10), mark)
+    assert merge_notes([pages, mark, ReadingNote(NoteKind.PAGES, 1, 6)]) == (ReadingNote(NoteKind.PAGES, 3, 10), mark)
     sentences = [ReadingNote(kind, n, 5, ";").sentence() for kind in NoteKind for n in (1, 2)]
     assert all(s[-1] == "." and "None" not in s for s in sentences) and pages.to_dict()["kind"] == "pages"
 

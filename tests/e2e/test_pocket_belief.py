@@ -78,7 +78,7 @@ def test_a_belief_is_the_cores_at_every_epsilon(page: Page, name: str) -> None:
         question = questioned(page, m, text, fact, others)
         release = m.rewrite(question.prepared[0], seed=3)
         rows = [dataclasses.replace(release, config=m.replace(epsilon=e).config) for e in epsilons]
-        ours = question.along(rows)
+        ours = question.answer_each(rows)
         how = {"mechanism": name, "epsilons": epsilons, "released": released(release), "others": others}
         theirs = ask(page, text, fact, **how)
         assert theirs["alternatives"] == list(ours.alternatives) and theirs["prior"] == ours.prior.tolist()

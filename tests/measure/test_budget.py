@@ -38,7 +38,7 @@ def test_what_the_kept_words_predict_gets_less_and_nothing_is_exposed(name):
     assert plan.epsilons == distribute(m, other, 120.0, "public").epsilons, "the list is that of every adjacent text"
     assert not any("class" in e or "private" in e for e in plan.exposes)
     open_ = m.public_prior.entropy(TEXT)
-    assert set(open_) >= set(m.alignment.drawn(TEXT)) and all(h > 0 for h in open_.values())
+    assert set(open_) >= set(m.alignment.sampled_tokens(TEXT)) and all(h > 0 for h in open_.values())
     order = sorted(plan.drawn, key=lambda i: open_[i])
     given = [plan.epsilons[i] for i in order]
     assert given == sorted(given) and given[0] < given[-1]
@@ -179,7 +179,7 @@ def test_a_word_that_is_drawn_once_counts_once():
     m = dpt.get_mechanism("custext", strategy="record")
     text = "doctor doctor doctor nurse"
     assert m.alignment.spending(text) == (0, 3)
-    assert dpt.get_mechanism("custext").alignment.drawn(text) == (0, 1, 2, 3)
+    assert dpt.get_mechanism("custext").alignment.sampled_tokens(text) == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize(

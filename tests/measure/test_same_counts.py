@@ -60,7 +60,7 @@ def test_in_its_own_place_or_anywhere():
     text = "Anna met Don on 5 May."
 
     def left(released: str, aligned: bool | None) -> list[str]:
-        return [t.text for t in pii_survival.still_there(text, released, aligned=aligned)]
+        return [t.text for t in pii_survival.find_survivors(text, released, aligned=aligned)]
 
     assert left("Don met Anna on 6 June.", True) == []
     assert left("Don met Anna on 6 May.", True) == ["5 May"]

@@ -33,7 +33,7 @@ def no_metrics(monkeypatch):
 def bare(no_metrics, monkeypatch):
     """Without a language model: no metric of a text, and attackers on words who are not asked."""
     nobody = lambda originals, *_: ({name: [0.0] * len(originals) for name in scored.WORDS}, 0, 0.0)  # noqa: E731
-    monkeypatch.setattr(scored, "_words_found", nobody)
+    monkeypatch.setattr(scored, "_recovered_shares", nobody)
 
 
 def test_words_answer_place_by_place_or_in_equal_runs():

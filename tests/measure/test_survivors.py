@@ -170,9 +170,11 @@ def test_where_nothing_answers_to_a_word_a_survivor_is_one_that_stands_anywhere(
 
 
 def test_of_two_texts_alone_what_stands_in_the_other_one_is_found():
-    found = pii_survival.still_there("Mrs Nora Halvorsen came on Monday.", "The halvorsen girl left; Mondays are bad.")
+    found = pii_survival.find_survivors(
+        "Mrs Nora Halvorsen came on Monday.", "The halvorsen girl left; Mondays are bad."
+    )
     assert [t.text for t in found] == ["Nora Halvorsen"], "a word of a name is enough, a part of a word is not"
-    assert pii_survival.still_there("Mrs Halvorsen came.", "") == ()
+    assert pii_survival.find_survivors("Mrs Halvorsen came.", "") == ()
 
 
 def test_the_browser_counts_at_every_epsilon_what_the_core_does():

@@ -17,7 +17,7 @@ from dptext_core.attacks import two_texts, which_text
 from dptext_core.measure import calibration, metrics, target_figures, trade_off
 from dptext_core.measure.target_figures import TargetFigure
 from dptext_core.measure.trade_off import TradeOffPoint, Value, add_metrics, grid, pareto_front, second_option, tradeoff
-from dptext_core.measure.trade_off_advice import advise, enough, unreadable_note
+from dptext_core.measure.trade_off_advice import advise, has_enough_points, unreadable_note
 from dptext_core.privacy.sampling import NoiseStream
 
 TEXT = "My doctor sent a letter to my sister."
@@ -56,7 +56,7 @@ def test_a_seeded_run_is_a_plain_loop():
                 if v.spread:
                     low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
                     assert (v.low, v.high) == pytest.approx((max(0, low), min(metrics.measure(name).high, high)))
-            kept = [m.distribution(TEXT, k).p_keep() for k in m.alignment.drawn(TEXT)]
+            kept = [m.distribution(TEXT, k).p_keep() for k in m.alignment.sampled_tokens(TEXT)]
             assert p.value("n_w").mean == pytest.approx(np.mean(kept)) and p.value("n_w").draws is None
 
 
@@ -245,14 +245,14 @@ def test_an_unreadable_text_is_not_advised_without_saying_so():
 
 def test_there_is_no_answer_before_each_setting_has_some_points():
     some = [point(0.1 * i, (0.4,)) for i in range(4)]
-    assert enough(some, 1, 9, "n_w", "cosine") and not enough(some[:3], 1, 9, "n_w", "cosine")
-    assert enough(some[:3], 1, 3, "n_w", "cosine") and not enough(some, 2, 9, "n_w", "cosine")
+    assert has_enough_points(some, 1, 9, "n_w", "cosine") and not has_enough_points(some[:3], 1, 9, "n_w", "cosine")
+    assert has_enough_points(some[:3], 1, 3, "n_w", "cosine") and not has_enough_points(some, 2, 9, "n_w", "cosine")
     refused = [TradeOffPoint(1, some[0].mechanism, error="no")] * 4
-    assert enough(some + refused, 2, 9, "n_w", "cosine") and not enough(some, 1, 9, "n_w", "bleu")
+    assert has_enough_points(some + refused, 2, 9, "n_w", "cosine") and not has_enough_points(some, 1, 9, "n_w", "bleu")
     latent = [
         dataclasses.replace(p, setting=1, scores={}, measured={}, reasons={"n_w": "No.", "cosine": "No."}) for p in some
     ]
-    assert enough(some + latent, 2, 9, "n_w", "cosine"), "what refuses a measure is not waited for"
+    assert has_enough_points(some + latent, 2, 9, "n_w", "cosine"), "what refuses a measure is not waited for"
 
 
 def test_where_intervals_overlap_it_is_said_that_it_cannot_be_told():
@@ -349,7 +349,7 @@ def test_a_point_over_several_texts_is_the_mean_of_its_texts():
         rewrites = [[r.text for r in m.rewrites(t, 3, stream=s)] for t, s in zip(texts, streams, strict=True)]
         means = [np.mean(metrics.score("unchanged", [t] * 3, some)) for t, some in zip(texts, rewrites, strict=True)]
         assert p.scores["unchanged"] == pytest.approx(means) and p.value("unchanged").draws == 3
-        n_w = [np.mean([m.distribution(t, k).p_keep() for k in m.alignment.drawn(t)]) for t in texts[:2]]
+        n_w = [np.mean([m.distribution(t, k).p_keep() for k in m.alignment.sampled_tokens(t)]) for t in texts[:2]]
         assert p.value("n_w").mean == pytest.approx(np.mean(n_w)) and p.texts == ()
         low, high = stats.t.interval(0.95, 1, np.mean(n_w), stats.sem(n_w)) if np.ptp(n_w) else (n_w[0], n_w[0])
         assert (p.value("n_w").low, p.value("n_w").high) == pytest.approx((max(0, low), min(1, high)))

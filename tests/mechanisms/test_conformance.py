@@ -169,7 +169,7 @@ def test_the_words_that_are_drawn_by_a_look_at_them_are_known_before(made):
     """The ledger tells texts by them: those of a rewrite, and those of a row of which only the text is there."""
     steps = made.rewrite(TEXT).steps
     drawn = {s.index for s in steps if (s.action == "replace" and not s.reason) or deleted_by_chance(s)}
-    assert made.alignment is None or drawn == set(made.alignment.drawn(TEXT))
+    assert made.alignment is None or drawn == set(made.alignment.sampled_tokens(TEXT))
 
 
 def test_the_registry_refuses_a_second_of_the_same_name():

@@ -215,7 +215,7 @@ def test_the_guarantee_compares_texts_with_the_same_flags():
 def test_the_ledger_counts_sampled_words_alone():
     m = dpt.get_mechanism("custext", surrogates=True)
     words = Document.parse(NOTE).words
-    drawn = [words[i] for i in m.alignment.drawn(NOTE)]
+    drawn = [words[i] for i in m.alignment.sampled_tokens(NOTE)]
     assert "weight" in drawn and not {"Omar", "67", "May", "Meadow"} & set(drawn)
 
 
@@ -308,6 +308,8 @@ def test_no_pass_of_a_model_is_needed_where_texts_differ_in_flagged_words_alone(
     )
     assert (same.expected.value, same.expected.draws) == (pytest.approx(1 / 4), 0)
     assert other.expected.draws > 0
+
+
 def test_another_clipping_range_has_its_own_ends(tiny_model):
     plain = dpt.get_mechanism("dp-mlm", model=tiny_model, clip_min=-1.0, clip_max=1.0)
     one = plain.replace(surrogates=True)

@@ -212,11 +212,11 @@ def test_what_each_range_costs_at_one_word(mlm):
     k = next(i for i, s in enumerate(r.steps) if s.original == "doctor")
     logits = r.logits(k)
     costs = {c.name: c for c in m.clipping.costs(logits, "doctor", 100.0)}
-    assert set(costs) == {"tuned", "paper"} and [c.name for c in costs.values() if c.used] == ["paper"]
+    assert set(costs) == {"tuned", "paper"} and [c.name for c in costs.values() if c.is_used] == ["paper"]
     assert costs["paper"].keep == r.distribution(k).p_keep()
     assert costs["tuned"].keep == m.replace(clip="tuned").distribution(TEXT, k).p_keep()
     assert costs["paper"].tied == (logits >= masked_lm_spec("bundled").clip_max).sum() > costs["tuned"].tied
-    own = {c.name: c.used for c in m.replace(clip_max=5.0).clipping.costs(logits, "doctor", 100.0)}
+    own = {c.name: c.is_used for c in m.replace(clip_max=5.0).clipping.costs(logits, "doctor", 100.0)}
     assert own == {"tuned": False, "paper": False, "your own": True}
 
 

@@ -655,4 +655,7 @@ def test_the_best_tokens_have_scores_of_their_own_and_a_single_text_is_the_first
     assert alone.noise_id == dpt.NoiseStream(3).at(0).noise_id
     scores = rows[0]
     own = m.table(scores).at(7.0).probs
-    assert m.kept(scores, None, 7.0) == pytest.approx(own[scores.argmax()]) and own[scores.argmax()] == own.max()
+    assert (
+        m.keep_probability(scores, None, 7.0) == pytest.approx(own[scores.argmax()])
+        and own[scores.argmax()] == own.max()
+    )

@@ -43,7 +43,7 @@ def plain_attackers(monkeypatch):
     """Two attackers in the place of five, of whom two ask a language model: tests/attacks/test_best.py has them all."""
 
     def guesses(mechanism, result, only=None, **_):
-        drawn = [s for s in result.steps if s.by_looking and (only is None or s.span[0] in only)]
+        drawn = [s for s in result.steps if s.depends_on_original and (only is None or s.span[0] in only)]
         same = [s.replacement.casefold() == s.original.casefold() for s in drawn]
         return {"same-word": same, "reader": [k % 2 == 0 or hit for k, hit in enumerate(same)]}, {}
 

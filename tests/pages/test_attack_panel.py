@@ -209,7 +209,7 @@ def test_several_releases_have_their_rows_and_ceilings(words):
     assert belief.sentence() in said(at) and several.sentence() in said(at)
     (table,) = [d.value for d in at.dataframe if "right on average" in d.value]
     assert list(table["releases"]) == ["1", "2", "4"] and table["right on average"][0].endswith("exact")
-    assert list(table["limit for any fact"]) == [percent(c) for c in several.certified]
+    assert list(table["limit for any fact"]) == [percent(c) for c in several.success_bounds]
     (rows,) = [d.value for d in at.dataframe if "alternative" in d.value]
     order = [several.alternatives.index(w) for w in rows["alternative"]]
     assert list(rows["after 4"]) == [float(several.posterior[2][j]) for j in order]

@@ -150,7 +150,7 @@ def test_texts_that_are_none(name, text):
         lambda: m.distribution(text, 0),
         lambda: m.guarantee(text),
         lambda: budget.distribute(m, text, 10.0),
-        *([] if m.alignment is None else [lambda: m.alignment.drawn(text)]),
+        *([] if m.alignment is None else [lambda: m.alignment.sampled_tokens(text)]),
         lambda: dpt.calibrate(m, {"total": 10}, text=text),
     ):
         with pytest.raises(dpt.DPTextError) as found:

@@ -59,7 +59,7 @@ def test_ranges_are_compared_where_words_stay_as_often():
     m = dpt.mechanism_class("dp-mlm").create()
     draws = choose_clip.levels(m, TEXTS[:1])
     epsilon = choose_clip.epsilon_at(m, draws, 0.3)
-    assert np.mean([m.kept(row, source, epsilon) for row, source in draws]) == pytest.approx(0.3, abs=0.01)
+    assert np.mean([m.keep_probability(row, source, epsilon) for row, source in draws]) == pytest.approx(0.3, abs=0.01)
     assert choose_clip.epsilon_at(m, draws, 0.9999) is None
 
 

@@ -204,7 +204,7 @@ def operations(model: str, folder: Path, space: str) -> dict[str, Callable[[str]
         "ledger, dropped": from_ledger,
         "audit": from_audit(folder),
         **{f"metric {name}": measure(name) for name in metrics.METRICS},
-        "what still stands": lambda w: pii_survival.still_there(text(w), f"My sister {w}."),
+        "what still stands": lambda w: pii_survival.find_survivors(text(w), f"My sister {w}."),
         "corpus BLEU": lambda w: corpus_bleu([text(w)] * 3, [f"No {w} here."] * 3),
         "sentence embeddings": lambda w: embed([text(w)]),
         "command rewrite": command("rewrite", *word_level, "--json", "--trace"),

@@ -377,7 +377,7 @@ def test_a_belief_is_that_of_the_core_at_its_points_and_between_them_in_log_odds
     question = dpt.BeliefQuestion.make(m, f"{d} {a}", a, [b, c])
     stream, epsilons = dpt.NoiseStream(5), [0.5, 2.0, 8.0]
     curve = belief_curve(question, question.prepared[0], stream, epsilons)
-    rest = question.given(m.replace(epsilon=3.0).rewrite(question.prepared[0], stream=stream))
+    rest = question.answer(m.replace(epsilon=3.0).rewrite(question.prepared[0], stream=stream))
     view = belief_view(question, curve, [1], (3.0, rest))
     for epsilon, belief in (*curve.items(), (3.0, rest)):
         found = call("believed", view, epsilon)
@@ -395,7 +395,7 @@ def test_a_belief_is_that_of_the_core_at_its_points_and_between_them_in_log_odds
 @pytest.mark.parametrize("name", ["redact", "surrogates"])
 def test_a_mechanism_without_a_guarantee_covers_no_word_of_a_belief(name):
     question = dpt.BeliefQuestion.make(dpt.get_mechanism(name), "Omar has lost weight.", "weight", ["hope"])
-    belief = question.given(question.mechanism.rewrite(question.prepared[0]))
+    belief = question.answer(question.mechanism.rewrite(question.prepared[0]))
     view = belief_view(question, {1.0: belief}, [3], (1.0, belief))
     assert view["covered"] == [False, False] and np.exp(view["now"]["log"]) == pytest.approx([1.0, 0.0])
 

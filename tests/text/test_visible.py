@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dptext_core as dpt
 from dptext_core.detectors.rules import find_pii
 from dptext_core.errors import InputError
-from dptext_core.measure.pii_survival import still_there, survivors
+from dptext_core.measure.pii_survival import find_survivors, survivors
 from dptext_core.text import tokenizing, visible
 from dptext_core.text.document import Document, has_more
 
@@ -184,7 +184,7 @@ def test_what_stands_as_symbols_is_found_and_flagged():
     assert [kept.text[slice(*s.span)] for s in survivors(kept)] == ["Zrogda"] and kept.steps[2].span == (6, 12)
     hidden = "I met Ⓜⓐⓡⓘⓐ on 5\u200b M\u200bay 2023."
     assert [(t.kind, t.text) for t in find_pii(hidden)] == [("name", "Ⓜⓐⓡⓘⓐ"), ("date", "5\u200b M\u200bay 2023")]
-    assert [t.text for t in still_there("I met Maria there.", "She saw 🅜🅐🅡🅘🅐!")] == ["Maria"]
+    assert [t.text for t in find_survivors("I met Maria there.", "She saw 🅜🅐🅡🅘🅐!")] == ["Maria"]
 
 
 # --- lengths

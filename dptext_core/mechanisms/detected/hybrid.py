@@ -21,7 +21,7 @@ import numpy as np
 from ...detectors import detector
 from ...errors import ConfigError
 from ...models.registry import ClipRange
-from ...pieces import FLAGGED, Step, Unit, kept_step
+from ...pieces import FLAGGED, Step, Unit, copy_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind
@@ -154,8 +154,8 @@ class HybridMechanism(Mechanism):
     def clips_alone(self) -> bool:
         return self.inner.clips_alone
 
-    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
-        return self.inner.kept(logits, source, epsilon)
+    def keep_probability(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+        return self.inner.keep_probability(logits, source, epsilon)
 
     def __copy__(self) -> HybridMechanism:
         other = object.__new__(type(self))
@@ -324,7 +324,7 @@ def _render(config: Any, prepared: HybridPrepared, steps: Sequence[Step]) -> tup
         assert place is not None
         if s.action == "keep":
             reason = prepared.plan.reasons[s.index] or ""
-            out.append(kept_step(prepared.document.tokens[s.index], s.index, reason, place, written))
+            out.append(copy_step(prepared.document.tokens[s.index], s.index, reason, place, written))
         else:
             out.append(replace(s, out=place))
     return spliced.text, tuple(out)

@@ -93,22 +93,22 @@ class HybridLikelihood(Likelihood["HybridMechanism"]):
 class Places(Alignment["HybridMechanism"]):
     """The places that the inner mechanism samples, which are never flagged."""
 
-    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
-        return self.m.inner.alignment.drawn(self.m.planned(text).plan)
+    def sampled_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        return self.m.inner.alignment.sampled_tokens(self.m.planned(text).plan)
 
     def spending(self, text: str | Prepared) -> tuple[int, ...]:
         return self.m.inner.alignment.spending(self.m.planned(text).plan)
 
     @property
-    def added(self) -> float:
-        return self.m.inner.alignment.added
+    def insertion_probability(self) -> float:
+        return self.m.inner.alignment.insertion_probability
 
     @property
-    def deleted(self) -> float:
-        return self.m.inner.alignment.deleted
+    def deletion_probability(self) -> float:
+        return self.m.inner.alignment.deletion_probability
 
-    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
-        return self.m.inner.alignment.told_by_total(uneven)
+    def total_leaks(self, uneven: bool = False) -> tuple[str, ...]:
+        return self.m.inner.alignment.total_leaks(uneven)
 
 
 class HybridAuditSupport(AuditSupport["HybridMechanism"]):

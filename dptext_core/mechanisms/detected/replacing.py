@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError, NoDistribution
 from ...models import word_chances
 from ...models.registry import BUNDLED
-from ...pieces import FLAGGED, kept_step
+from ...pieces import FLAGGED, copy_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, ReasonKind, UnitKind
@@ -126,7 +126,7 @@ class ReplacingMechanism(Mechanism):
         for i, (token, out) in enumerate(zip(document.tokens, spliced.spans, strict=True)):
             span = token.start, token.end
             if i not in shown:
-                steps.append(kept_step(token, i, UNFLAGGED, out, written))
+                steps.append(copy_step(token, i, UNFLAGGED, out, written))
             else:
                 action = "delete" if i in planned.deleted else "replace"
                 steps.append(Step(span, token.text, shown[i], action, FLAGGED, 0.0, out, i))

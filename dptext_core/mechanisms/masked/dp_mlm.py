@@ -77,7 +77,7 @@ class DPMLMConfig:
         changes_distribution=True,
         choices=("parallel", "sequential"),
         help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
-             "words see the replacements of earlier ones. Both orders spend the same ε.",
+        "words see the replacements of earlier ones. Both orders spend the same ε.",
         phrase="{} order",
     )
     contextualize: bool = option(
@@ -98,8 +98,8 @@ class DPMLMConfig:
         presets={"paper": "paper"},
         live=True,
         help="The model's scores are clipped to this range before sampling. The tuned range was chosen on public "
-             "text to distinguish the best words. The paper's range ends four standard deviations above the mean, "
-             "where many words tie. The guarantee is the same. A model with only one known range uses that one.",
+        "text to distinguish the best words. The paper's range ends four standard deviations above the mean, "
+        "where many words tie. The guarantee is the same. A model with only one known range uses that one.",
         phrase="clipping range: {}",
     )
     clip_min: float | None = option(
@@ -128,7 +128,7 @@ class DPMLMConfig:
         advanced=True,
         live=True,
         help="The logit is the model's own score. The similarity score (Appendix A) is the similarity to the "
-             "original word plus α times the logit.",
+        "original word plus α times the logit.",
     )
     alpha: float = option(
         0.003,
@@ -148,7 +148,7 @@ class DPMLMConfig:
         advanced=True,
         live=True,
         help="Antonyms of the original word are removed. The possible outputs then depend on the private word, so "
-             "there is no guarantee.",
+        "there is no guarantee.",
         phrase=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
@@ -228,7 +228,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
                 scores[self._keep(word)] = -np.inf
         return ScoreTable(self.candidates, scores, source, self._keep(source))
 
-    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+    def keep_probability(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         return self.table(logits, source).at(epsilon).p_keep()
 
     def tables(
@@ -312,11 +312,11 @@ class _PlusPlaces(Places):
     """The sampled places, with the probabilities of Algorithm 3."""
 
     @property
-    def added(self) -> float:
+    def insertion_probability(self) -> float:
         return self.m.config.add_prob
 
     @property
-    def deleted(self) -> float:
+    def deletion_probability(self) -> float:
         return self.m.config.del_prob
 
 

@@ -57,7 +57,7 @@ class _InputCoverage(InputCoverage["MaskedWords"]):
 class Places(Alignment["MaskedWords"]):
     """The sampled places, from the plan alone."""
 
-    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+    def sampled_tokens(self, text: str | Prepared) -> tuple[int, ...]:
         return self.m._planned(text).targets
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import InputError, NoDistribution
 from ...models.registry import masked_lm_spec, weights_sha256
-from ...pieces import DELETED_BY_CHANCE, kept_step
+from ...pieces import DELETED_BY_CHANCE, copy_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import NotProtectedKind, UnitKind
@@ -412,7 +412,7 @@ class MaskedWords(Mechanism):
         for i, token in enumerate(document.tokens):
             span, out = (token.start, token.end), spliced.spans[i]
             if i not in acts:
-                steps.append(kept_step(token, i, prepared.reasons[i] or "", out, written))
+                steps.append(copy_step(token, i, prepared.reasons[i] or "", out, written))
                 drawn.append(None)
                 continue
             word, added = acts[i]

@@ -40,15 +40,15 @@ class _InputCoverage(InputCoverage["WordMechanism"]):
 class _Places(Alignment["WordMechanism"]):
     """The sampled places, from the plan alone."""
 
-    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+    def sampled_tokens(self, text: str | Prepared) -> tuple[int, ...]:
         return tuple(self.m._planned(text).known.tolist())
 
     def spending(self, text: str | Prepared) -> tuple[int, ...]:
         prepared = self.m._planned(text)
         each = [1.0] * len(prepared.rows)
-        return tuple(i for i in self.drawn(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
+        return tuple(i for i in self.sampled_tokens(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
 
-    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
+    def total_leaks(self, uneven: bool = False) -> tuple[str, ...]:
         message = f"{'which' if uneven else 'how many'} words are unknown, to anyone who knows the total and the list"
         return (message,) if self.m.config.oov == "random" else ()
 

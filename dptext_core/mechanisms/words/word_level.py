@@ -21,7 +21,7 @@ import numpy as np
 
 from ..._internal.lazy import Lazy
 from ...errors import ConfigError, InputError, NoDistribution
-from ...pieces import NOT_IN_VOCABULARY, kept_step
+from ...pieces import NOT_IN_VOCABULARY, copy_step
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
@@ -434,7 +434,7 @@ class WordMechanism(WordDistributions):
         for i, (original, span, row, out) in enumerate(columns):
             word = shown[i] or ""
             if row == KEPT:
-                steps_list.append(kept_step(document.tokens[i], i, prepared.reasons[i] or "", out, written))
+                steps_list.append(copy_step(document.tokens[i], i, prepared.reasons[i] or "", out, written))
             elif row == UNKNOWN and self.config.oov == "drop":
                 steps_list.append(Step(span, original, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i))
             else:

@@ -209,7 +209,7 @@ class Generation(ClippedMechanism):
         # With a blocklist, the cost of a range depends on the tokens before.
         return self.config.prior == "none" and not self.never
 
-    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+    def keep_probability(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         return float(self.table(logits).at(epsilon).probs[int(np.argmax(logits))])
 
     def greedy(self, text: str | Prepared) -> str:

@@ -107,7 +107,7 @@ def _table(subjects: Sequence[Subject], found: Sequence[DistinguishabilityFindin
                 "ε at least": [at_least(f.epsilon) for _, f in rows],
                 "detectable ε": [at_least(f.most) for _, f in rows],
                 "guaranteed ε": [
-                    bound(f.promised) if math.isfinite(f.promised) else "nothing" for _, f in rows
+                    bound(f.allowed_loss) if math.isfinite(f.allowed_loss) else "nothing" for _, f in rows
                 ],
                 "rewrites of each": [f"{f.draws:,}" for _, f in rows],
             },

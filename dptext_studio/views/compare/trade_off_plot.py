@@ -154,7 +154,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     for work, said in zip(works, ("The existing points remain.", "The existing measurements remain."), strict=True):
         if message := work.failure_text(f"Stopped. {said} Press “Rewrite again” to start again."):
             st.warning(literal(message))
-    early = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, kept)
+    early = live and not trade_off_advice.has_enough_points(points, len(tried.settings), tried.points, hidden, kept)
     place = st.container()
     st.markdown("### Which mechanism and ε should I start with?")
     advice = advice_panel(points, hidden, kept)

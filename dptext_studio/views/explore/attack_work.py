@@ -53,7 +53,7 @@ def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str
 def is_replaced(step: dpt.Step) -> bool:
     """Return whether a word was replaced here; say so where not."""
     try:
-        attacks.drawn_by_looking(step)
+        attacks.check_sampled(step)
     except dpt.NoDistribution as reason:
         st.caption(literal(str(reason)))
         return False

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import dptext_core as dpt
 from dptext_core.errors import Busy, Cancelled
-from dptext_core.support.cache import kept_with
+from dptext_core.support.cache import cache_with
 from dptext_core.support.private import Private
 
 from ... import precomputed
@@ -81,7 +81,7 @@ def belief_of(
     rest, epsilon = (fact, result.config), _epsilon(run, result)
     if rest not in run.rest:
         run.rest.clear()
-        run.rest[rest] = answer.curve.get(epsilon) or answer.question.given(result)
+        run.rest[rest] = answer.curve.get(epsilon) or answer.question.answer(result)
     return {**made, **belief_view(answer.question, answer.curve, made["tokens"], (epsilon, run.rest[rest]))}
 
 
@@ -103,11 +103,11 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
         make = partial(dpt.BeliefQuestion.make, run.mechanism, text, fact.word, fact.others)
         if public is not None and fact == Fact(run.secret, None):
             # One for all who open this example. Without a task it gives way to nobody who would make another.
-            question = kept_with(public, "belief", make)
+            question = cache_with(public, "belief", make)
         else:
             question = held or make(task=task.child(0, 0.4))
         if not live:
-            return Answer(question, {_epsilon(run, result): question.given(result, task=task)})
+            return Answer(question, {_epsilon(run, result): question.answer(result, task=task)})
         where = points(question, run.payload["lo"], run.payload["hi"]).tolist()
         return Answer(question, belief_curve(question, run.prepared, run.stream, where, task.child(0.4, 1)))
 

@@ -76,7 +76,7 @@ def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
     if metric == "n_w":
         if not {"alignment", "distribution"} <= result.can:
             return None
-        drawn = [i for i, s in enumerate(result.steps) if s.by_looking][:WORDS]
+        drawn = [i for i, s in enumerate(result.steps) if s.depends_on_original][:WORDS]
         return float(np.mean([result.distribution(i).p_keep() for i in drawn])) if drawn else None
     if metric in ("unchanged", "bleu"):
         return score(metric, [result.original], [result.text])[0]

@@ -47,10 +47,10 @@ def facts_panel(
 
     def work(task: dpt.Task) -> tuple[dpt.Belief, attacks.SeveralReleases]:
         question = _question(mechanism, result, asked, task.child(0, 0.2))
-        seen = which_text.rewrites_seen(mechanism, result, most, task=task.child(0.2, 0.4))
+        seen = which_text.collect_rewrites(mechanism, result, most, task=task.child(0.2, 0.4))
         rows = [r for r in RELEASES if r <= most]
         several = attacks.several_releases(question, seen, rows, draws=None if words else 0, task=task.child(0.4, 1))
-        return question.given(seen[0]), several
+        return question.answer(seen[0]), several
 
     found = attack_result(
         "which text",
@@ -139,7 +139,7 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
             f"The largest certainty about these alternatives that the guarantee allows.{together}",
         ),
         "Limit for any fact": (
-            percent(several.certified[0]) if belief.covered.any() else "no guarantee",
+            percent(several.success_bounds[0]) if belief.covered.any() else "no guarantee",
             "The total guarantee bounds how often anyone can be right about any fact with this number of alternatives.",
         ),
     }
@@ -159,7 +159,7 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     rows = range(len(several.releases))
     limits = {
         "limit for this fact": [percent(float(several.ceiling[i].max())) for i in rows],
-        "limit for any fact": [percent(several.certified[i]) for i in rows],
+        "limit for any fact": [percent(several.success_bounds[i]) for i in rows],
     }
     expected = [_expected(several.expected[i]) if several.expected else "not estimated" for i in rows]
     attack_table(

@@ -35,7 +35,8 @@ def reader_panel(
     seen = _rewrites_control("Rewrites read", "attack_reader_seen")
 
     def work(task: dpt.Task):
-        return reader.read_releases(mechanism, which_text.rewrites_seen(mechanism, result, seen, task=task), task=task)
+        rewrites = which_text.collect_rewrites(mechanism, result, seen, task=task)
+        return reader.read_releases(mechanism, rewrites, task=task)
 
     finding = attack_result(
         "reader",
@@ -51,8 +52,9 @@ def reader_panel(
     right, alone, same, chance = st.columns(4)
     right.metric("Reader right", percent(finding.success), help="Share of the replaced words that the attacker "
                                                                 "recovers.")
-    alone.metric("Best guess", percent(finding.alone), help="This attacker considers each released word separately.")
-    same.metric("Same word", percent(finding.unchanged), help="This attacker guesses that the word is unchanged.")
+    alone.metric("Best guess", percent(finding.context_free_share),
+                 help="This attacker considers each released word separately.")
+    same.metric("Same word", percent(finding.unchanged_share), help="This attacker guesses that the word is unchanged.")
     chance.metric(
         "Without the output",
         percent(finding.chance),

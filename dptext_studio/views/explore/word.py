@@ -96,19 +96,19 @@ def scores_panel(
     if (known := result.candidate(token)) is not None:
         marks = {d.candidates[known]: float(logits[known])}
     aligned = "alignment" in result.can
-    used = next(c for c in costs if c.used)
+    used = next(c for c in costs if c.is_used)
     figure = figures.logit_histogram(
         logits,
         used.low,
         used.high,
         marks=marks,
-        others={c.name: (c.low, c.high) for c in costs if not c.used},
+        others={c.name: (c.low, c.high) for c in costs if not c.is_used},
         dark=dark(),
     )
     chart(figure, key="play_histogram", alt="The model's scores, with the clipping ranges of the table below")
     st.dataframe(
         {
-            "range": [f"{c.name}{' (used)' if c.used else ''}" for c in costs],
+            "range": [f"{c.name}{' (used)' if c.is_used else ''}" for c in costs],
             "ends": [f"{c.low:.1f} to {c.high:.1f}" for c in costs],
             "tied": [c.tied for c in costs],
             "stays": [percent(c.keep) for c in costs],

@@ -119,7 +119,7 @@ def repeated_answers_panel(
         lambda task: query.query_curve(channel, epsilons, task=task),
         ask=None if channel.draws is None else "Show the number at every ε",
     )
-    channels = query.drawn_channels(result)
+    channels = query.sampled_channels(result)
     text = None
     if len(channels) > 1:
         text = attack_result(

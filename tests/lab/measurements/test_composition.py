@@ -41,7 +41,7 @@ def test_more_releases_are_those_before_and_others_and_what_is_gained_is_paired(
         found = [reader.read_releases(m, of[:n]) for of in every]
         assert (row.releases, row.texts, row.drawn) == (n, 2, sum(len(f.words) for f in found))
         assert row.reader == pytest.approx(np.mean([f.success for f in found]))
-        assert row.alone == pytest.approx(np.mean([f.alone for f in found]))
+        assert row.alone == pytest.approx(np.mean([f.context_free_share for f in found]))
     assert (one.more, one.low, one.high) == (0, 0, 0) and one.likely is None
     assert three.more == pytest.approx(three.reader - one.reader) and three.low <= three.more <= three.high
 

@@ -43,9 +43,9 @@ def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word(m, row)
     every = [reading.read_releases(m, m.rewrite(text, seed=k)) for k, text in enumerate(TEXTS[:2])]
     assert (row.texts, row.words) == (2, sum(len(f.words) for f in every))
     assert row.reader == pytest.approx(np.mean([f.success for f in every]))
-    assert row.alone == pytest.approx(np.mean([f.alone for f in every]))
+    assert row.alone == pytest.approx(np.mean([f.context_free_share for f in every]))
     assert row.gain == pytest.approx(row.reader - row.alone) and row.low <= row.gain <= row.high and row.exact
-    found = best.of_texts(
+    found = best.compare_texts(
         {
             name: [
                 hits[name] for k, text in enumerate(TEXTS[:2]) for hits, _ in [best.guesses(m, m.rewrite(text, seed=k))]
