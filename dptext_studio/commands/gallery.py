@@ -47,5 +47,5 @@ def run(args: argparse.Namespace) -> None:
         made = gallery(Path(args.out), args.mechanism, args.example, args.lesson, seed=args.seed, say=say)
     kept = f", of which {made.kept:,} already existed" if made.kept else ""
     pages = "1 page" if len(made.pages) == 1 else f"{len(made.pages):,} pages"
-    say(f"{pages}{kept}, {made.bytes / 1e6:.1f} MB together.")
+    say(f"{pages}{kept}, {made.bytes / 1e6:.1f} MB in total.")
     emit(str(Path(args.out) / "index.html"))

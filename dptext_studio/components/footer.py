@@ -75,7 +75,7 @@ def cite() -> None:
 
 
 def licences() -> None:
-    st.markdown("The code is under the MIT licence. The program contains no data sets of others.")
+    st.markdown("The code is under the MIT licence. The program contains no third-party data sets.")
     kinds: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for entry in assets.read_json(assets.assets_folder() / "MANIFEST.json"):
         kinds[entry["licence"], entry["source"]].append(entry)

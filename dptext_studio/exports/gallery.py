@@ -212,8 +212,8 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
     texts = f"<h2>The texts</h2>\n<ul>{wanted}</ul>\n<h2>The mechanisms</h2>" if wanted else ""
     body = f"""<p class="p-eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten privately</h1>
-<p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
-rewritten by different mechanisms. Most of them replace words with randomly sampled ones. Open a page and drag \
+<p class="p-lede">A text can reveal who wrote it and whom it is about, even without a name. These pages show short \
+texts, rewritten by different mechanisms. Most of them replace words with randomly sampled ones. Open a page and drag \
 the slider.</p>
 <p class="p-mark">The texts are fictitious, and seed {seed} fixed the noise: a demonstration, not private.</p>
 <div class="p-prose">

@@ -55,7 +55,7 @@ def setting(result: RewriteResult) -> str:
         pairs.append((option_meta(fields[name]).label, codec.format_value(value)))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
-    return rows(pairs) + '<p class="p-small">All other options have their defaults.</p>'
+    return rows(pairs) + '<p class="p-small">All other options are at their defaults.</p>'
 
 
 def _list_text(value: Any) -> Any:

@@ -176,7 +176,7 @@ class BeatReader(Lesson):
         "ε falls from round to round, so the rounds get harder.",
     )
     task = "Read the release and choose the text that it came from."
-    take_home = "However clever a reader is, the guarantee limits how sure they can be. ε is that limit."
+    take_home = "However clever a reader is, the guarantee limits how sure they can be. ε sets that limit."
     control = Control("Privacy budget for each word", reader_game.rules().epsilons, 4.0, epsilon_text)
     door: ClassVar[Setting] = Setting("custext", {}, 4.0)
 

@@ -41,7 +41,7 @@ class BrokenAudit(Lesson):
     across = True
     said = (
         "A mechanism can state a guarantee and break it: by a bug, or because its proof is wrong.",
-        "Here are three mechanisms, each with a fault that was put there on purpose.",
+        "Here are three deliberately broken mechanisms.",
     )
     task = "Choose a mechanism. Read what it releases and what it publishes, and look for the fault."
     take_home = "An audit can find a violation. It can never prove a guarantee."

@@ -49,7 +49,7 @@ class RemainingLeaks(Lesson):
     goal = "Read a rewritten note as a stranger would."
     said = (
         "A guarantee says what it covers. What it does not cover can be read in the release.",
-        "Here is the doctor's note as it would be released. It looks well shuffled.",
+        "Here is the doctor's note as it would be released. At first sight, it looks safe.",
     )
     task = "Choose an ε and read it as a stranger would: what do you learn?"
     take_home = "Kept words, length and punctuation are not protected, at any ε."

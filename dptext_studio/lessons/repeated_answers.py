@@ -68,7 +68,7 @@ class RepeatedAnswers(Lesson):
         "Somebody who sees several answers to the same text asks: which word makes all of them likely?",
     )
     task = (
-        f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen."
+        f"“{WORD}” was rewritten many times with ε = {EPSILON:g}. Choose how many answers the attacker has seen."
     )
     take_home = "Budgets add up: rewrite a text once, and give that one answer to everybody."
     control = Control("Answers seen", COUNTS, 1, lambda n: f"{n} answer{'s' * (n != 1)}")
@@ -89,7 +89,8 @@ class RepeatedAnswers(Lesson):
     def ask(self, value: Any) -> Question:
         return Question(
             f"Over {len(WORDS)} everyday words, the Bayes-optimal guess after one answer is right "
-            f"{percent(float(guess_rates()[0]))} of the time. How often after {MANY} answers, each with fresh noise?",
+            f"{percent(float(guess_rates()[0]))} of the time. How often is it "
+            f"right after {MANY} answers, each with fresh noise?",
             (
                 "Not much more often: each answer keeps its guarantee.",
                 "More often, but in less than three of four cases.",

@@ -105,8 +105,9 @@ class SentenceBank(Lesson):
         return Reveal(
             right,
             (
-                f"At {epsilon_text(value)} in total, the mean cosine to the sentence is {whole.mean():.2f} if it is "
-                f"sampled whole, and {words.mean():.2f} if {n} words are sampled with ε = {value / n:.3g} each.",
+                f"Both ways spend {epsilon_text(value)} in total. If the sentence is sampled whole, the mean cosine to "
+                f"it is {whole.mean():.2f}. If {n} words are sampled with ε = {value / n:.3g} each, it is "
+                f"{words.mean():.2f}.",
             ),
             (
                 "A sentence sampled whole spends all its ε on its topic. It preserves no facts: names and dates "

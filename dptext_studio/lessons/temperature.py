@@ -60,8 +60,8 @@ class Temperature(Lesson):
     def ask(self, value: Any) -> Question:
         source = distribution_at(1.0)[0].source
         return Question(
-            f"The range is made twice as wide, and ε stays {EPSILON:g}. How does the probability change that "
-            f"“{source}” is unchanged?",
+            f"The range is made twice as wide, and ε stays {EPSILON:g}. What happens to the probability "
+            f"that “{source}” is unchanged?",
             (
                 "It grows: fewer scores are clipped.",
                 "It falls: the temperature doubles.",
@@ -80,8 +80,8 @@ class Temperature(Lesson):
             (
                 f"“{found[1.0][0].source}” is unchanged with probability {percent(one)} at the range in use, and "
                 f"{percent(two)} at one twice as wide, both at {epsilon_text(EPSILON)}.",
-                f"The mechanism and a plain softmax at this temperature differ by at most {apart:.1g} in any "
-                f"probability, over all {len(found[1.0][0]):,} words: they are the same distribution.",
+                f"The mechanism and a plain softmax at this temperature are the same distribution: over all "
+                f"{len(found[1.0][0]):,} words, their probabilities differ by at most {apart:.1g}.",
             ),
             (
                 "All these ranges have the same guarantee. A wide range costs utility, because the same ε covers a "

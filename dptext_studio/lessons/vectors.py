@@ -113,7 +113,7 @@ class Vectors(Lesson):
             ),
             (
                 "The nearest word absorbs small noise: a point that moves a little returns to its own word. "
-                "Words are often unchanged only at an ε whose limit is huge, which provides no practical protection.",
+                "So most words change until ε is large, and then the limit gives no practical protection.",
                 "An ε per unit of distance depends on the scale of the vectors. Do not compare it with any other ε.",
             ),
             (Facts(("word", "distance d", f"limit at ε = {EPSILON:g}", f"limit at ε = {number(usual)}"), rows),),

@@ -30,7 +30,7 @@ TELL = 10.0
 POLL_SECONDS = 0.05
 #: Seconds after which work that is yet to ask for its turn looks whether it is still wanted.
 DELAY_SECONDS = 0.5
-GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get the result."
+GONE = "The connection to this page was lost for some seconds, so the task was stopped. Start it again for the result."
 
 
 MANY = (

@@ -52,8 +52,8 @@ def check_version(version: str = st.__version__) -> None:
     if not first <= found < end:
         low, high = (".".join(map(str, v)) for v in TESTED)
         raise RuntimeError(
-            f"This app replaces inner parts of Streamlit and was tested with versions from {low} to below {high}, not "
-            f"{version}. Install one of these: pip install 'streamlit>={low},<{high}'"
+            f"This app replaces internal parts of Streamlit and was tested with versions from {low} to below {high}, "
+            f"not {version}. Install one of these: pip install 'streamlit>={low},<{high}'"
         )
 
 

@@ -225,7 +225,7 @@ function again() {
   if (!prepared || state.working) return;
   work(async (signal) => {
     await show(await engine.redrawn(prepared, signal), signal);
-    return "Rewritten with new noise.";
+    return "Rewritten with fresh noise.";
   });
 }
 

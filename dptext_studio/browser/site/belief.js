@@ -92,7 +92,7 @@ export class BeliefQuestion {
       texts.push(await engine.prepare(exchanged + text.slice(at), spec.name, choice));
     }
     if (texts.some((t) => t.flagged?.key !== original.flagged?.key)) {
-      throw new Error(`“${word}” and these alternatives have different flags. Enter others of the same type, or use the full program.`);
+      throw new Error(`The detector flags “${word}” and these alternatives in different ways. Enter others of the same type, or use the full program.`);
     }
     const question = new BeliefQuestion(engine, words, texts);
     await question.tabulate(signal);

@@ -61,7 +61,7 @@ class StripAttack {
   // The mark above the text, and what it means.
   keySaid(found) {
     if (found) {
-      const more = found.pending ? " Others still guess." : "";
+      const more = found.pending ? " Others are still guessing." : "";
       return ["named", `${found.right.length} of ${found.of} words. ${GUESSER[found.name] ?? `By “${found.name}”.`}${more}`];
     }
     if (this.guessing) return ["attack", this.guesses?.why && !this.dragging ? this.guesses.why : "Release the slider to attack this text."];

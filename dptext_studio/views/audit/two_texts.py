@@ -106,7 +106,7 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
             "The highest success that the guarantee allows any reader for these two texts.",
         ),
         "Detected": (rate, "Share of releases of the first text that are detected, at 5% false alarms."),
-        "Allowed": (ceiling, "The most detections that the guarantee alone allows at 5% false alarms."),
+        "Allowed": (ceiling, "The highest detection rate that the guarantee alone allows at 5% false alarms."),
     }
     with st.container(horizontal=True, gap="large"):
         for label, (value, told) in values.items():

@@ -254,8 +254,8 @@ def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchReque
     if n := found.uncovered:
         rows = f"In row{'s' * (n > 1)} {number_list(found.named, n)}"
         st.warning(
-            f"{rows}, no word is sampled, so the guarantee covers nothing. Stand-ins and words outside the "
-            "vocabulary may still change there."
+            f"{rows}, no word is sampled, so the guarantee covers nothing. Flagged words and words outside the "
+            "vocabulary may still be replaced there."
         )
     if found.failing:
         st.caption(f"{pluralize(found.failing, 'row')} cannot be rewritten and will be empty in the release.")

@@ -111,7 +111,7 @@ def tool_controls() -> None:
         )
         st.caption(
             "The star uses your own texts, so compare it with care. Its certainty is a lower bound: the share of "
-            "identifying words left unchanged, or of words that attackers recover who do not know the tool."
+            "identifying words that are unchanged, or that attackers recover without knowing the tool."
         )
 
 

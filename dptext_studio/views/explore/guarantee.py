@@ -68,7 +68,7 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
         f"yours.\n\n**What does your text do?** {moves} At small ε, your text has almost no influence, so words are "
         "sampled from the proposal. Without a prior, all words would be about equally likely.\n\n**What does it not "
         "do?** A fitting word is not a similar word: at equal N_w, it does not preserve more meaning. Words that the "
-        "model proposes easily are also easy to guess."
+        "model finds likely are also easy to guess."
     )
 
 

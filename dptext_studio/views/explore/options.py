@@ -158,7 +158,7 @@ def clip_figure() -> None:
     )
     st.caption(
         f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} replaced words, with the bundled model. "
-        "Ranges start at the mean μ of the scores and end some standard deviations σ above it: the paper's at 4σ, the "
-        f"tuned one at {clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` repeats the "
-        "measurement."
+        "Ranges start at the mean μ of the scores and end some standard deviations σ above it. The paper's ends at "
+        f"4σ, the tuned one at {clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` repeats "
+        "the measurement."
     )

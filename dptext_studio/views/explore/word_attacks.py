@@ -91,7 +91,7 @@ def repeated_answers_panel(
         return
     if step.reason:
         st.caption(
-            f"“{literal(step.original)}” is {step.reason}: its replacement does not depend on it. Any number of "
+            f"The replacement of “{literal(step.original)}” does not depend on it ({step.reason}). Any number of "
             "answers reveals nothing about it."
         )
         return
@@ -168,7 +168,8 @@ def nearest_words_panel(
     guess = next((g for g in finding.guesses if g.step == token), None)
     if guess is None:
         if (reason := result.steps[token].reason) and result.steps[token].drawn:
-            st.caption(f"“{literal(result.steps[token].original)}” is {reason}: its replacement did not depend on it.")
+            original = literal(result.steps[token].original)
+            st.caption(f"The replacement of “{original}” does not depend on it ({reason}).")
         return
     if not guess.neighbours:
         st.caption(f"“{literal(guess.released)}” is not in the word space {literal(finding.space)}.")

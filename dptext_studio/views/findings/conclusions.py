@@ -92,7 +92,7 @@ def one_total() -> None:
         "What does one ε for a whole text preserve?",
         said[0],
         f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f} in cosine. The model that "
-        "measures similarity also chooses the sentences, which favours them.",
+        "measures similarity also chooses the sentences, which favours sampled sentences.",
         figures.total_budget(shown, dark=dark(), width=450),
         [dataclasses.asdict(r) for r in shown],
         "Bands: 95% intervals. Dotted: output that does not depend on the text. CusText has a weaker guarantee: it "

@@ -44,8 +44,8 @@ def main() -> None:
     st.caption(
         literal(
             "Every number on this page is computed from the bundled results: "
-            f"{about['points']:,} runs with the seeds {', '.join(map(str, about['seeds']))}. The Benchmarks page lists "
-            "what was excluded under “How it was measured”."
+            f"{about['points']:,} runs with the seeds {', '.join(map(str, about['seeds']))}. Under “How it was "
+            "measured”, the Benchmarks page lists what was excluded."
         )
     )
 
