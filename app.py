@@ -1,4 +1,4 @@
-"""DP-Text Studio: what the server runs, and page configuration and navigation for each visitor."""
+"""Start the server, and configure the pages and their navigation for each visitor."""
 
 import streamlit as st
 
@@ -43,7 +43,7 @@ ICON = str(assets_folder() / "pictures" / "icon.svg")
 
 
 def run() -> None:
-    """Run the page that a visitor asked for."""
+    """Run the page that the visitor requested."""
     st.set_page_config(page_title=NAME, page_icon=ICON, layout="wide")
     st.logo(ICON, size="small")
     pages = {
@@ -55,7 +55,7 @@ def run() -> None:
     }
 
     def to_first() -> None:
-        """Go on to the first page: Streamlit gives it no address of its own name."""
+        """Redirect to the first page, which has no address of its own in Streamlit."""
         st.switch_page(pages[FIRST], query_params=st.query_params.to_dict())
 
     shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}

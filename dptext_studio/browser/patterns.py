@@ -1,7 +1,7 @@
-"""Translates Python's regular expressions into JavaScript's, so that both editions search by one pattern.
+r"""Translate Python's regular expressions into JavaScript's, so that both editions use the same patterns.
 
-The two differ in what ``\\w``, ``\\d`` and ``\\s`` match, in case folding, and in possessive repeats, which JavaScript
-does not have.
+The two languages differ in what ``\w``, ``\d`` and ``\s`` match, in case folding, and in possessive repeats, which
+JavaScript does not have.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ALIKE = {"s": "\u017f", "k": "\u212a", "i": "\u0131\u0130"}
 
 
 def javascript(pattern: re.Pattern[str]) -> str:
-    """Return the source of a pattern for JavaScript's flag ``u``. Raises ValueError for what is not translated."""
+    """Return the source of a pattern for JavaScript's flag ``u``. Raise ValueError if it cannot be translated."""
     parsed = parser.parse(pattern.pattern, pattern.flags)
     names = {number: name for name, number in parsed.state.groupdict.items()}
     return _Writer(bool(pattern.flags & re.IGNORECASE), names).sequence(parsed)

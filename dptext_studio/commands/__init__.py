@@ -1,4 +1,4 @@
-"""The commands that open or write what people look at, one a file."""
+"""The commands that open the app or write pages, one in each file."""
 
 #: What each does, in the order in which ``--help`` lists them.
 COMMANDS = {

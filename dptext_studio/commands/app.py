@@ -1,4 +1,4 @@
-"""``app``: the pages, served on this machine and opened in a browser."""
+"""``app``: serve the pages on this machine and open them in a browser."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def script() -> Path:
-    """Return the app's script: inside the package where it was installed, beside it in a checkout. Raise
-    ModelUnavailable."""
+    """Return the app's script: inside an installed package, or next to it in a checkout. Raise ModelUnavailable if it
+    is missing.
+    """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "app", package.parent):
         if (folder / SCRIPT).is_file() and all((folder / name).is_dir() for name in BESIDE):

@@ -1,4 +1,4 @@
-"""``gallery``: the examples under every mechanism, and the lessons, as a folder of plain files."""
+"""``gallery``: write the examples with every mechanism, and the lessons, as static files."""
 
 from __future__ import annotations
 

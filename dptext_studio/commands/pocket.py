@@ -1,4 +1,4 @@
-"""``pocket``: a static site on which texts are rewritten in the visitor's own browser."""
+"""``pocket``: write a static site that rewrites texts in the visitor's browser."""
 
 from __future__ import annotations
 

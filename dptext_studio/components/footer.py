@@ -1,8 +1,7 @@
-"""The line under every page: what it cannot do, what is kept, how to cite it, and what comes under which licence.
+"""The line at the bottom of every page: limits, stored data, citations and licences.
 
-The environment variable DPTEXT_POCKET is the address of the site that rewrites in its visitor's browser
-(``dptext pocket --out``), where there is one: http(s)://…, or the path of one on the same server. The line then leads
-there.
+The environment variable DPTEXT_POCKET is the address of the browser edition (``dptext pocket --out``), if there is one:
+http(s)://…, or a path on the same server. The line then links to it.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def about() -> None:
 
 @st.fragment
 def line() -> None:
-    """Show the line. Opening “About” reruns only this, and nothing is computed while it is shut."""
+    """Show the line. Opening “About” reruns only this part, and nothing is computed while it is closed."""
     if session_reset.reset_note():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):

@@ -1,4 +1,6 @@
-"""What of names, dates and the like still stands in rewrites: a column and a colour for each kind."""
+"""A table of the names, dates and other identifiers that rewrites still contain, with a column and a colour for each
+kind.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ COLORS = {
 
 
 def identifier_table(rows: Sequence[tuple[int, Sequence[tuple[str, str]]]], key: str) -> None:
-    """Show what remains. rows: the number of each, and (kind, text) of it. Kinds that remain nowhere have no column."""
+    """Show the remaining identifiers. rows: the number of each row and its (kind, text) pairs. Kinds without any have
+    no column.
+    """
     kinds = [k for k in KINDS if any(k == kind for _, found in rows for kind, _ in found)]
     st.dataframe(
         [{"row": row} | {KINDS[k]: [text for kind, text in found if kind == k] for k in kinds} for row, found in rows],

@@ -12,9 +12,9 @@ from .theme import Plot
 
 
 def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340, width: int = 450) -> Plot:
-    """Draw the success of the strongest attacker: a curve for each system, without overlapping intervals.
+    """Draw the success of the strongest attacker: a curve for each system, with intervals that do not overlap.
 
-    Raises InputError where there are no rows.
+    Raises InputError if there are no rows.
     """
     top = sorted(strongest(rows), key=lambda r: r.texts)
     lines: dict[str, Curve] = {}

@@ -1,4 +1,4 @@
-"""What the symbols mean, in a sentence or two: the bubbles beside them. docs/glossary.md has the whole list."""
+"""Definitions of symbols in one or two sentences, for tooltips. docs/glossary.md has the whole list."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_EPSILON = "ε has no effect: this mechanism replaces flagged words and copies
 
 
 def definition(name: str) -> str:
-    """Return what this symbol or figure means."""
+    """Return the definition of a symbol or measure."""
     return _SAID[name]
 
 

@@ -15,7 +15,7 @@ MAX_ROWS = 24
 
 
 def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
-    """Draw two columns of bars, the most similar word on top; words beyond 24 rows are one hatched bar."""
+    """Draw two columns of bars, with the most similar word on top; words beyond 24 rows are one hatched bar."""
     colours = DARK if dark else LIGHT
     shown, rest = _rows(view)
     paint, labels, hover = _labels(view, shown, colours)
@@ -63,7 +63,7 @@ def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: 
 
 
 def _rows(view: GroupView) -> tuple[list[int], list[int]]:
-    """Return the words with rows of their own, the most similar first, and the others."""
+    """Return the words with separate rows, most similar first, and the others."""
     order = np.argsort(-view.similarities, kind="stable")
     marked = [i for i in order if same_word(view.words[i], view.source) or same_word(view.words[i], view.released)]
     shown = [int(i) for i in order]
@@ -92,7 +92,7 @@ def _labels(view: GroupView, shown: list[int], colours: dict[str, str]) -> tuple
 
 
 def _add_others(figure: Plot, total: float, row: int, colours: dict[str, str]) -> None:
-    """Draw the words without rows of their own as one hatched bar."""
+    """Draw the words without separate rows as one hatched bar."""
     figure.add_bar(
         x=[total],
         y=[row],
@@ -114,7 +114,7 @@ def _add_others(figure: Plot, total: float, row: int, colours: dict[str, str]) -
 
 
 def _add_key(figure: Plot, view: GroupView, colours: dict[str, str]) -> None:
-    """Say below the bars what the dot means."""
+    """Explain the dot below the bars."""
     key = (
         "● unique: no other word has this output set"
         if view.alone

@@ -1,6 +1,6 @@
-"""Lessons as pages to print: a hand-out for the class, and a file with the solutions for its teacher.
+"""Lessons as pages to print: a hand-out for the class, and solutions for its teacher.
 
-No script, no address that a browser would load, and everything that is not markup of this file is escaped.
+The files have no script and load nothing, and everything except the markup of this module is escaped.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _PAGE = (Path(__file__).parent / "handout.css").read_text(encoding="utf-8")
 
 
 def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str = "") -> str:
-    """Return the lessons for a class as one HTML document, without answers. May take seconds.
+    """Return the lessons for a class as one HTML document, without answers. This may take seconds.
 
-    Each lesson stands with its control where it begins. address: where the lessons can be opened, printed as text.
-    code: an SVG of it that this program made (a QR code); it stands there as it is.
+    Each lesson has its control at its initial value. address: the address of the lessons, printed as text. code: an SVG
+    of it that this program made (a QR code), which is inserted unchanged.
     """
     where = ""
     if address:
@@ -47,7 +47,7 @@ def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str
 
 
 def solutions(lessons: Sequence[Lesson] = LESSONS) -> str:
-    """Return the answers to :func:`handout` for the teacher, and the group exercise. May take seconds."""
+    """Return the answers to :func:`handout` for the teacher, and the group exercise. This may take seconds."""
     answers = "".join(_answer(k, lesson) for k, lesson in enumerate(lessons, 1))
     exercise = "".join(f"<li>{escape(step)}</li>" for step in GROUP_EXERCISE)
     return _document(

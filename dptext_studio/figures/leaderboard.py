@@ -1,4 +1,6 @@
-"""A leaderboard at equal measured privacy (``dptext_lab.results.leaderboard``): a dot with its interval a setting."""
+"""A leaderboard at equal measured privacy (``dptext_lab.results.leaderboard``): a dot with its interval for each
+setting.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,12 @@ LINE, AXIS = 30, 48
 
 
 def leaderboard(board: Board, *, dark: bool = False, narrow: int = 36) -> Plot:
-    """Draw the best at the top. In the colour of its mechanism: the first, and those without a significant difference
-    from it; grey: significantly less. Hollow: interpolated between two points. A dotted line: the original text.
-    narrow: characters of a name at most."""
+    """Draw settings with the best at the top.
+
+    The first, and settings without a significant difference from it, have the colour of their mechanism. Grey:
+    significantly less. Hollow: interpolated between two points. Dotted line: the original text. narrow: the largest
+    number of characters of a name.
+    """
     colours = DARK if dark else LIGHT
     entries = board.entries
     unit = 100 if measure(board.judge).unit == "share" else 1

@@ -1,4 +1,4 @@
-"""How much of the meaning of a text its rewrites keep along ε, under one noise: the cosine of their embeddings."""
+"""How much meaning the rewrites of a text preserve along ε, with one draw of noise: the cosine of their embeddings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _ABOVE = 1e-6
 
 @dataclass(frozen=True)
 class MeaningCurve(Private):
-    """The cosine of the text that is released from each ε on (``at``, ascending) until the next one. complete: whether
-    every text is among them."""
+    """The cosine of the text that is released from each ε (``at``, ascending) up to the next. complete: whether it
+    includes every text.
+    """
 
     at: tuple[float, ...]
     cosine: tuple[float, ...]
@@ -40,10 +41,11 @@ def meaning_kept(
     most: int = MOST,
     task: Task = UNWATCHED,
 ) -> MeaningCurve:
-    """Rewrite just above each ε at which the text changes, and compare. changes: those ε to seven digits, the lowest
-    the axis' lower end. most: texts at most, at least 3; of more changes see :func:`choose_epsilons`.
+    """Rewrite the text just above each ε at which it changes, and compare it with the original.
 
-    Each cosine is that of :func:`dptext_core.metrics.score`. Raises Cancelled.
+    changes: those ε to seven digits, starting with the lower end of the axis. most: the largest number of texts, at
+    least 3; for more changes see :func:`choose_epsilons`. Each cosine is that of :func:`dptext_core.metrics.score`.
+    Raises Cancelled.
     """
     every = sorted(set(changes))
     at = every if len(every) <= most else choose_epsilons(every, most)
@@ -61,8 +63,11 @@ def meaning_kept(
 
 
 def choose_epsilons(every: Sequence[float], most: int) -> list[float]:
-    """So many of more changes, ascending: the first, the last, and of each of equal pieces of ln ε between them that
-    whose text stands longest; then others whose text does."""
+    """Choose this many changes, ascending.
+
+    They are the first, the last, and from each of equal parts of ln ε between them the one whose text lasts longest;
+    then others whose text does.
+    """
     logs = np.log(every)
     stands = np.diff(logs)
     between = np.arange(1, len(every) - 1)

@@ -14,7 +14,7 @@ _STEPS = (3, 4)
 
 
 def mechanism_style(name: str, dark: bool, variant: int = 0) -> Style:
-    """Return the style of a mechanism. The mechanisms that figures show most have different colours.
+    """Return the style of a mechanism. The mechanisms that figures show most often have different colours.
 
     variant: the number of a setting of the mechanism. Settings share its colour and differ in dash and symbol.
     """

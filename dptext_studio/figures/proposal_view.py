@@ -1,4 +1,4 @@
-"""What is proposed from public information, and how far the private text moves it, as a figure."""
+"""The proposal from public information, and its shift by the private text, as a figure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of
 
 
 def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
-    """Draw what is proposed and how far the private text moves it; the likeliest word is on top."""
+    """Draw the proposal and its shift by the private text, with the most likely word on top."""
     colours = DARK if dark else LIGHT
     labels, paint, hover = [], [], []
     for word, p in zip(view.words, view.probs, strict=True):
