@@ -1,7 +1,7 @@
-"""The scores of the examples, bundled, so that a page shows a rewrite before any model is loaded.
+"""Bundled scores of the examples, so that a page shows a rewrite before any model is loaded.
 
-Only for the texts, mechanism and options they were computed for, and only as long as the bundled model is the one that
-computed them.
+They apply only to the texts, mechanism and options for which they were computed, and only while the bundled model is
+the one that computed them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def _model_folder() -> Path:
 
 @cache
 def _model_hash() -> str:
-    """Return the hash of its weights and of its card, which says how much of a text it reads at once."""
+    """Return the hash of the model's weights and of its card, which states the length of its input."""
     return weights_sha256(_model_folder())
 
 
 def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None = None) -> Path:
-    """Write the scores of prepared texts (rounded, the masks of the original texts) as an asset."""
+    """Write the rounded scores of prepared texts, with the masks of the original texts, as an asset."""
     path = (folder or assets_folder() / "examples") / _FILE
     if (kept := mechanism.kept_scores) is None:
         raise InputError(f"{mechanism.title} has no scores that could be kept.")
@@ -74,7 +74,7 @@ def _scores(k: int) -> np.ndarray:
 
 
 def load(text: str, setting: Setting) -> Prepared | None:
-    """Return a bundled text as if it had just been prepared; None for any other text, mechanism or options."""
+    """Return a bundled text in prepared form; None for any other text, mechanism or options."""
     if (about := _description()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
@@ -90,7 +90,7 @@ def load(text: str, setting: Setting) -> Prepared | None:
 
 @lru_cache(maxsize=4)
 def _prepared(k: int, setting: Setting) -> Prepared | None:
-    """Return a bundled text for a mechanism: one for all who look at it, since everybody knows it."""
+    """Return a bundled text prepared for a mechanism. All visitors share it, because the text is public."""
     text = (_description() or {})["texts"][k]
     # The tokens are bundled too, so that nothing of the language is loaded for them.
     document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))

@@ -172,29 +172,29 @@ class Command(TypedDict):
 class Payload(TypedDict):
     """One rewrite for the browser. All values are plain JSON, and no number is NaN or infinite.
 
-    ``run``: grows with each new rewrite. ``draw``: names the noise, which several runs may share. ``key``: the name of
-    the view in the session, set where it is mounted. ``cmd``: a command of the page, where there is one.
+    ``run``: increases with each new rewrite. ``draw``: names the noise, which several runs may share. ``key``: the name
+    of the view in the session, set by the page. ``cmd``: a command of the page, if there is one.
 
-    ``eps``: the ε of the result. ``lo``, ``hi``: the ends of the axis of ε. ``n_grid``, ``lp_grid``: how many points,
-    log-spaced from ``lo`` to ``hi``, the ``z`` and the ``lp`` of tokens stand for. ``default_eps``: the ε to return to.
-    ``unit``: what one ε is spent on. ``spread``: why no ε can be dragged, in one sentence: each word has its own, or
-    the mechanism uses none. ``live``: whether the text at another ε needs no new pass; if not, all holds at ``eps``
-    only. ``seeded``: whether the result is a demonstration that is not private.
+    ``eps``: the ε of the result. ``lo``, ``hi``: the ends of the range of ε. ``n_grid``, ``lp_grid``: the number of
+    log-spaced points from ``lo`` to ``hi`` for the ``z`` and the ``lp`` of tokens. ``default_eps``: the ε to return to.
+    ``unit``: what one ε covers. ``spread``: why ε cannot be dragged, in one sentence: each word has a separate one, or
+    the mechanism uses none. ``live``: whether another ε needs no new pass; otherwise everything holds at ``eps`` only.
+    ``seeded``: whether the result is a demonstration that is not private.
 
-    ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
-    were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, of which the
-    browser can say at every ε what still stands. ``finder``: the spaCy pipeline that looked beside them. ``attack``:
-    set where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``:
-    the released text after the last.
-    ``pin``: the index of the token that is chosen until the user chooses, where there is one. ``here``: what is known
-    at ``eps`` beside the points, where no server tells it for the ε that is looked at.
+    ``total_candidates``: the number of candidates of a token. ``aligned``: whether tokens correspond to the original
+    words; otherwise ``original`` contains the text. ``telling``: identifiers that rules found in the original, which
+    the browser checks at every ε. ``finder``: the spaCy pipeline used in addition. ``attack``: set by the page if words
+    can be marked by an attacker's success. ``tokens``: in order. ``tail``: the released text after the last token.
 
-    Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
-    beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
-    what the tour shows. ``belief``: set where the page says what a reader believes: whether it can. ``odds``: how to
-    say the guarantee in odds. ``tools``: whether marks, originals and copying are offered beside the text; they are,
-    where it is missing. ``attackable``: whether an attacker's guesses can be laid over the text. ``mechanism``: its
-    name: after another one, the browser says that scales of ε differ.
+    ``pin``: the index of the token that is chosen until the user chooses, if there is one. ``here``: results at ``eps``
+    besides the points, if no server sends them for the current ε.
+
+    Set by the page: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges next to
+    the slider. ``how``: those steps. ``meaning``: for a gauge; missing until computed. ``tour``: the content of the
+    tour. ``belief``: set if the page shows a reader's belief: whether it can. ``odds``: how to state the guarantee in
+    odds. ``tools``: whether to offer marks, originals and copying next to the text; missing means yes. ``attackable``:
+    whether an attacker's guesses can be shown over the text. ``mechanism``: its name; after a change of mechanism, the
+    browser says that scales of ε differ.
     """
 
     run: int

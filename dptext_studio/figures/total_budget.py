@@ -1,4 +1,4 @@
-"""What a total ε of a text buys, as curves."""
+"""Utility and privacy over the total ε of a text, as curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
 def total_budget(
     rows: Sequence[BudgetRow], measure: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 760
 ) -> Plot:
-    """Draw what is measured over the total ε of a text, a curve with its 95% interval for each system.
+    """Draw a measure over the total ε of a text, a curve with its 95% interval for each system.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""What the browser needs for the tour of the first screen, as plain JSON, computed for a bundled example.
+"""The data of the first screen's tour, as plain JSON, computed for a bundled example.
 
-It states the example's fact, and draws with noise that nothing else uses. It is only made for a public text.
+They contain the example's fact, and use noise that nothing else uses. They are only made for a public text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CLUES = ("She", "chest", "pain", "same", "heart", "disease")
 
 
 class Card(TypedDict):
-    """A card of the last step. ``press``: the control of the page that it presses. ``on``: whether it is chosen."""
+    """A card of the last step. ``press``: the control of the page that it presses. ``on``: whether it is selected."""
 
     title: str
     does: str
@@ -41,12 +41,12 @@ class Card(TypedDict):
 
 
 class TourStory(TypedDict):
-    """What the tour shows that is known at once.
+    """The content of the tour that is known at once.
 
-    ``n``: grows each time that the tour is asked for; 0: never. ``cards``, ``doors``: those of the last step. Missing
-    for any text but the tour's: ``groups``: what gives somebody away, each with its tokens. ``crossed``: what redaction
-    replaces, as its placeholder and its tokens. ``clues``: tokens from which a reader still learns something.
-    ``fact``: the token of the fact.
+    ``n``: increases with each request for the tour; 0: none so far. ``cards``, ``doors``: those of the last step.
+    Missing for any text other than the tour's: ``groups``: what identifies the person, each with its tokens.
+    ``crossed``: what redaction replaces, as a placeholder and its tokens. ``clues``: tokens from which a reader still
+    learns something. ``fact``: the token of the fact.
     """
 
     n: int
@@ -59,8 +59,11 @@ class TourStory(TypedDict):
 
 
 class Redacted(TypedDict):
-    """The note after redaction. ``p``: a reader's belief in each of ``words``, before it ``prior``.
-    ``meaning``: the cosine to the original."""
+    """The note after redaction.
+
+    ``p``: a reader's belief in each of ``words``, and ``prior`` before reading. ``meaning``: the cosine to the
+    original.
+    """
 
     words: list[str]
     prior: list[float]
@@ -69,7 +72,7 @@ class Redacted(TypedDict):
 
 
 class DrawnOnce(TypedDict):
-    """The note with one word drawn. ``p``: the probability of that word under the note, and under the neighbour's."""
+    """The note with one sampled word. ``p``: the probability of that word for the note, and for the neighbour's."""
 
     word: str
     p: list[float]
@@ -77,8 +80,11 @@ class DrawnOnce(TypedDict):
 
 
 class TourNumbers(TypedDict):
-    """What the package computes for the tour. ``fact``, ``other``: the word, and that of the neighbour's note.
-    ``eps``, ``loss``: ε of the draws, and the log-ratio that the guarantee allows."""
+    """Numbers that the package computes for the tour.
+
+    ``fact``, ``other``: the word, and that of the neighbour's note. ``eps``, ``loss``: ε of the draws, and the
+    log-ratio that the guarantee allows.
+    """
 
     redacted: Redacted
     draws: list[DrawnOnce]
@@ -89,13 +95,15 @@ class TourNumbers(TypedDict):
 
 
 def redact(text: str) -> RewriteResult:
-    """Return a text as the mechanism ``redact`` releases it. It draws nothing."""
+    """Return a text as the mechanism ``redact`` releases it, without any draw."""
     return Redact.create().rewrite(text)
 
 
 def redaction_posterior(variants: Sequence[str], prior: np.ndarray) -> np.ndarray:
-    """Return what a reader believes of each variant of a text after the redaction of the first one: redaction is no
-    draw, so a variant is possible where it reads the same."""
+    """Return a reader's belief in each variant of a text after the redaction of the first.
+
+    Redaction samples nothing, so a variant is possible if its redacted text is the same.
+    """
     seen = redact(variants[0]).text
     possible = np.array([redact(text).text == seen for text in variants])
     weights = prior * possible
@@ -103,7 +111,7 @@ def redaction_posterior(variants: Sequence[str], prior: np.ndarray) -> np.ndarra
 
 
 def tour_groups(result: RewriteResult, fact: int) -> TourStory:
-    """Return the story's parts that depend on the text, for a result whose steps stand for its words.
+    """Return the parts of the tour that depend on the text, for a result whose steps correspond to its words.
 
     fact: the token of the fact.
     """

@@ -1,4 +1,4 @@
-"""Titles and captions of the views of a drawn word, in plain text: callers escape it."""
+"""Titles and captions of the views of a sampled word, in plain text that callers escape."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _proposal_caption(view: ProposalView) -> str:
 
 
 def _factor(nats: float) -> str:
-    """Write e^nats for reading."""
+    """Write e^nats for people."""
     return odds_text(nats).replace(" times", "") + " times"
 
 

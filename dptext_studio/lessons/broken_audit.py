@@ -1,4 +1,4 @@
-"""Audit a broken mechanism: faults that the page finds while you look for them."""
+"""Audit a broken mechanism: the page finds its fault while you look for it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SEED, RELEASES = 1, 4
 
 @lru_cache(maxsize=len(BROKEN))
 def report(name: str) -> AuditReport:
-    """Return what the audit finds, on a few words."""
+    """Return the report of an audit on a few words."""
     return audit(broken(name), WORDS, seed=SEED)
 
 
 def found_by(name: str) -> str:
-    """Return the check that found the violation; "" where none did."""
+    """Return the check that found the violation; "" if none did."""
     return next((c.name for c in report(name).checks if c.status == "refuted"), "")
 
 

@@ -41,7 +41,7 @@ def _unchanged() -> dict[str, tuple[Mechanism, tuple[Channel, ...]]]:
 
 
 def unchanged_at(epsilon: float) -> dict[str, float]:
-    """Return the mean chance that one of WORDS is unchanged, by the title of the mechanism."""
+    """Return the mean probability that one of WORDS is unchanged, by the title of the mechanism."""
     return {
         m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _unchanged().values()
     }

@@ -1,4 +1,4 @@
-"""One person, many texts: a guarantee for each text is not one for its author."""
+"""One author, many texts: a guarantee for each text is not one for its author."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def at(epsilon: float) -> Mechanism:
 
 @lru_cache(maxsize=8)
 def read_all(epsilon: float) -> tuple[SeveralReleases, tuple[str, ...]]:
-    """Return what the optimal reader makes of 1 to TEXTS[-1] releases, and the word of each in the fact's place.
+    """Return the optimal reader's beliefs after 1 to TEXTS[-1] releases, and the word of each in the place of the fact.
 
-    The mechanism samples each word from that word alone. So releases of texts that differ in other words say as much
+    The mechanism samples each word from that word alone. So releases of texts that differ in other words reveal as much
     about this one as releases of the same text.
     """
     question = reader_game.question_of(at(epsilon), line_up())
@@ -49,12 +49,12 @@ def read_all(epsilon: float) -> tuple[SeveralReleases, tuple[str, ...]]:
 
 
 def total(epsilon: float, texts: int) -> float:
-    """Return ε of one word that stands in so many texts."""
+    """Return ε of one word that occurs in so many texts."""
     return texts * at(epsilon).guarantee(line_up().facts[0]).epsilon
 
 
 def budgets(texts: int) -> tuple[float, ...]:
-    """Return what each text may spend by the answers of the question, the largest first."""
+    """Return the ε of each text for the answers of the question, largest first."""
     return EPSILON, EPSILON / math.sqrt(texts), EPSILON / texts
 
 

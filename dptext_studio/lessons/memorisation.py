@@ -1,4 +1,4 @@
-"""A model that memorised."""
+"""A model that memorised its training sentences."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin
 
 @lru_cache(maxsize=4)
 def rewrites(pretrained: str) -> RewriteResult:
-    """Return the example of the case study, without noise, by the model that was pre-trained on that set."""
+    """Return the case study's example rewritten without noise by the model that was pre-trained on this set."""
     return case_study_demo.rewriter(pretrained, None).rewrite(case_study_demo.EXAMPLE)
 
 
 def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
-    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence
-    word for word."""
+    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that repeat a pre-training
+    sentence word for word.
+    """
     study = case_study.bundled()
     if not study:
         raise InputError("The measurements of the case study are missing. Restore the folder 'assets' from the "

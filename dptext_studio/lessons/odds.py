@@ -1,4 +1,4 @@
-"""ε as odds: how far a release can move what a reader believes."""
+"""ε as odds: how far a release can change a reader's belief."""
 
 from __future__ import annotations
 

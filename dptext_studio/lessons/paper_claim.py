@@ -42,7 +42,7 @@ def findings() -> dict[str, ClaimFinding]:
 
 
 def number_of(name: str) -> str:
-    """Return what the control calls a claim."""
+    """Return the control's number of a claim."""
     return f"Claim {CLAIMS.index(name) + 1}" if name in CLAIMS else name
 
 

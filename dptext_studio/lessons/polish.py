@@ -1,4 +1,4 @@
-"""Post-processing is free, and a clean-up that looks at the original is not."""
+"""Post-processing is free; a clean-up that looks at the original is not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME = 1e-9
 
 @lru_cache(maxsize=1)
 def channels() -> tuple[Channel, Channel]:
-    """Return what the two words are drawn from."""
+    """Return the distributions of the two words."""
     by_word = recommended(Polish.door.mechanism).by_word
     assert by_word is not None
     words = [w.lower() for w in by_word.vocabulary.words]
@@ -34,8 +34,9 @@ def channels() -> tuple[Channel, Channel]:
 
 @lru_cache(maxsize=1)
 def singular_index() -> np.ndarray:
-    """Return for each candidate the one that the first clean-up writes: the same word without its last "s", where
-    that is a candidate too."""
+    """Return for each candidate the one that the first clean-up writes: the word without its final "s", if that is a
+    candidate.
+    """
     candidates = list(channels()[0].candidates)
     at = {w: i for i, w in enumerate(candidates)}
     return np.array([at.get(w[:-1], i) if w.endswith("s") else i for i, w in enumerate(candidates)])
@@ -47,7 +48,7 @@ def merge_plurals(probs: np.ndarray) -> np.ndarray:
 
 
 def ban_original(probs: np.ndarray, word: str) -> np.ndarray:
-    """Return the distribution after the second clean-up, which samples again where the original came out."""
+    """Return the distribution after the second clean-up, which samples again if the original came out."""
     own = np.array([same_word(w, word) for w in channels()[0].candidates])
     out = np.where(own, 0.0, probs)
     return out / out.sum()
@@ -62,8 +63,9 @@ CLEAN_UPS: dict[str, Callable[[np.ndarray, str], np.ndarray]] = {
 
 
 def odds(epsilon: float, clean_up: str) -> tuple[float, float, float]:
-    """Return the probability that WORD is released for WORD and for OTHER, and the largest absolute log-ratio of the
-    two words over all outputs, after a clean-up."""
+    """Return the probability that WORD is released for WORD and for OTHER, and the largest absolute log-ratio over all
+    outputs.
+    """
     p, q = (CLEAN_UPS[clean_up](c.at(epsilon).probs, word) for c, word in zip(channels(), (WORD, OTHER), strict=True))
     at = np.array([same_word(w, WORD) for w in channels()[0].candidates])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Crossing out names is not enough: whatever is not crossed out is copied."""
+"""Crossing out names is not enough: redaction copies everything else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = (PLACEHOLDERS["name"], PLACEHOLDERS["place"])
 
 
 def crossed_out(what: str) -> tuple[tuple[str, str], ...]:
-    """Return the note in pieces, with a marked placeholder for what redaction crosses out."""
+    """Return the note in parts, with a marked placeholder for each redacted part."""
     text, end = example_text.prepared().text, 0
     out: list[tuple[str, str]] = []
     for (start, stop), _, placeholder in redacted_spans(Redact.create().rewrite(text)) if what != NOTHING else ():
@@ -34,7 +34,7 @@ def crossed_out(what: str) -> tuple[tuple[str, str], ...]:
 
 
 def certainty_after_redaction(what: str) -> float:
-    """Return how sure the reader is of the word: redaction copies what it leaves, so either it is there or not."""
+    """Return how certain the reader is of the word: redaction either removes it or copies it."""
     there = any(example_text.WORD in piece for piece, mark in crossed_out(what) if not mark)
     return 1.0 if there else 1 / (1 + len(OTHERS))
 

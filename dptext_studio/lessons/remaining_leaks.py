@@ -1,4 +1,4 @@
-"""What still leaks."""
+"""What still leaks from a rewrite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEGEND = {
 
 
 def marks(result: RewriteResult) -> list[tuple[str, str]]:
-    """Return the released text in pieces with what became of each: "" between words, else a key of LEGEND."""
+    """Return the released text in parts, each with a mark: "" between words, otherwise a key of LEGEND."""
     out, end = [], 0
     for step in result.steps:
         if step.action == "delete":
@@ -35,7 +35,7 @@ def marks(result: RewriteResult) -> list[tuple[str, str]]:
 
 
 def words(result: RewriteResult) -> dict[str, int]:
-    """Return how many words (no marks) have become what."""
+    """Return the number of words (without punctuation) with each mark."""
     found = dict.fromkeys(LEGEND, 0)
     for text, mark in marks(result):
         if mark and any(c.isalnum() for c in text):

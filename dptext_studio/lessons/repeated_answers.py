@@ -33,13 +33,13 @@ def mechanism() -> Mechanism:
 
 @lru_cache(maxsize=1)
 def answers() -> tuple[RewriteResult, ...]:
-    """Return fresh answers for the one word, as many as the control goes to; drawn once, so that everybody sees the
-    same."""
+    """Return fresh answers for the one word, up to the control's maximum, drawn once so that everybody sees the same.
+    """
     return tuple(mechanism().rewrites(WORD, MANY))
 
 
 def total_spent(n: int) -> float:
-    """Return what releasing n of them adds up to, by the ledger."""
+    """Return the total ε of n releases, from the ledger."""
     book = Ledger()
     for result in answers()[:n]:
         book.record(result, released=True)
@@ -48,7 +48,8 @@ def total_spent(n: int) -> float:
 
 @lru_cache(maxsize=1)
 def guess_rates() -> np.ndarray:
-    """Return in how many rooms the best guess is right after 1, 2, … MANY answers, as shares, float64 (MANY,)."""
+    """Return the share of simulations in which the optimal guess is right after 1, 2, … MANY answers, float64 (MANY,).
+    """
     m = mechanism()
     right = np.zeros(MANY)
     for word in WORDS:

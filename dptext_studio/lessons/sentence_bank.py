@@ -1,4 +1,4 @@
-"""Replacing a whole sentence, compared with words sampled one by one that spend as much together."""
+"""Replacing a whole sentence, compared with sampling its words one by one at the same total ε."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REPLIES = (
 
 @lru_cache(maxsize=1)
 def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
-    """Return the mechanism, and the sentence of the example with note.WORD in it, or its first."""
+    """Return the mechanism, and the example's sentence that contains note.WORD, or its first sentence."""
     document = example_text.prepared().document
     every = [document.text[a:b] for a, b in document.sentences]
     sentence = next((s for s in every if example_text.WORD in s), every[0])
@@ -39,7 +39,7 @@ def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
 
 @lru_cache(maxsize=1)
 def _word_mechanism() -> tuple[Prepared, int]:
-    """Return the same sentence for what draws its words, and how many are drawn."""
+    """Return the same sentence for the word mechanism, and the number of sampled words."""
     m = example_text.mechanism()
     prepared = m.prepare(_sentence_mechanism()[1].text)
     return prepared, m.guarantee(prepared).draws
@@ -47,8 +47,8 @@ def _word_mechanism() -> tuple[Prepared, int]:
 
 @lru_cache(maxsize=len(TOTALS))
 def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    """Return rewrites that spend ``total`` each, by a whole draw and word by word, and how near each comes to the
-    sentence."""
+    """Return rewrites that spend ``total`` each, as a whole and word by word, and the cosine of each to the sentence.
+    """
     mechanism, prepared = _sentence_mechanism()
     ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=example_text.SEED)]
     words, n = _word_mechanism()

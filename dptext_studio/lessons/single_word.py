@@ -1,4 +1,4 @@
-"""What ε does to one word."""
+"""The effect of ε on one word."""
 
 from __future__ import annotations
 

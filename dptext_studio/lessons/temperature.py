@@ -22,8 +22,11 @@ def width_name(width: float) -> str:
 
 
 def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
-    """Return what the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut
-    to the same range and divided by the temperature; and that temperature."""
+    """Return two distributions of the word for a range of that width, and the temperature.
+
+    The first is the mechanism's; the second is the softmax of the model's scores, clipped to the same range and divided
+    by the temperature.
+    """
     m, result = example_text.mechanism(), example_text.rewrite_at(EPSILON)
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
     there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)

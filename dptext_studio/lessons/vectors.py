@@ -30,7 +30,7 @@ def mechanism() -> MVC:
 
 
 def distances(word: str) -> dict[str, float]:
-    """Return the distance to each of the nearest words and of OTHERS, by the mechanism's own metric, ascending."""
+    """Return the distances to the nearest words and to OTHERS in the mechanism's own metric, ascending."""
     near = [w for w, _ in mechanism().vocabulary.neighbours(word, NEAREST)]
     others = [w for w in OTHERS if w not in (word, *near)]
     found = mechanism().audit_support.distances([word, *near, *others])[0, 1:]
@@ -39,7 +39,7 @@ def distances(word: str) -> dict[str, float]:
 
 @lru_cache(maxsize=16)
 def draws(word: str, epsilon: float) -> TokenDistribution:
-    """Return what the word becomes at this ε, estimated from draws."""
+    """Return the outputs of the word at this ε, estimated from draws."""
     m = mechanism()
     row = m.vocabulary.index(word)
     assert row is not None
@@ -80,7 +80,7 @@ class Vectors(Lesson):
         )
 
     def usual_epsilon(self) -> float:
-        """Return the ε at which Explore opens."""
+        """Return the initial ε of Explore."""
         assert isinstance(self.door.epsilon, float | int)
         return float(self.door.epsilon)
 
