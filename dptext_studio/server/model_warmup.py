@@ -1,4 +1,4 @@
-"""The bundled model behind the pages: loaded in the background once the first page is painted."""
+"""The bundled model of the pages, loaded in the background after the first page is drawn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ atexit.register(_ending.set)
 
 
 def warm() -> Engine:
-    """Return the engine of the bundled model, loading if it is not loaded yet. Returns at once."""
+    """Return the engine of the bundled model and start loading it if needed. Returns at once."""
     engine = models.engine("bundled")
     if not _done["words"]:
         _done["words"] = True
@@ -46,7 +46,7 @@ def _begin(work: Callable[..., object], *given: Any) -> None:
 
 
 def _read_vocabularies(engine: Engine) -> None:
-    """Rewrite an example with each of them, once nothing else is being loaded."""
+    """Rewrite an example with each mechanism, once nothing else is being loaded."""
     while not engine.ready and engine.error is None:
         if _ending.wait(0.2):
             return
@@ -62,7 +62,7 @@ def _read_vocabularies(engine: Engine) -> None:
 
 
 def where(engine: Engine) -> str:
-    """Return what the engine runs on, in a few words."""
+    """Return where the engine runs, in a few words."""
     if engine.error is not None:
         return f"not available: {engine.error}"
     if not engine.ready:

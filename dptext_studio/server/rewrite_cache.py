@@ -1,5 +1,8 @@
-"""What a session keeps of the settings that it looked at: the scores of a text, one draw of each setting, and what that
-gives at every ε that was looked at. Going back to a setting costs nothing and draws nothing."""
+"""A session's cache of viewed settings: the scores of a text, one draw of each setting, and its results at each viewed
+ε.
+
+Returning to a setting costs no time and spends no ε.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class ViewedRewrite(Private):
-    """One setting at one ε. number: names it in messages from the browser."""
+    """One setting at one ε. number: its identity in messages from the browser."""
 
     number: int
     result: dpt.RewriteResult
@@ -39,7 +42,7 @@ class ViewedRewrite(Private):
 
 @dataclass(eq=False)
 class Draw(Private):
-    """One draw of a setting: the same noise at every ε."""
+    """One draw of a setting, with the same noise at every ε."""
 
     mechanism: dpt.Mechanism
     prepared: dpt.Prepared
@@ -49,14 +52,15 @@ class Draw(Private):
     _shown: ClassVar[tuple[str, ...]] = ("mechanism", "at")
 
     def free(self, text: str, ledger: Ledger) -> bool:
-        """Return whether this text may be released with its noise: no other one was."""
+        """Return True if this text may be released with its noise, because no other one was."""
         return not ledger.spent(noise_of(self.stream), text)
 
 
 @dataclass(eq=False)
 class RewriteCache(Private):
-    """Of one session. Jobs beside the page use it too, so it asks for nothing of Streamlit's. seconds: that the
-    settings of Compare took on the newest text."""
+    """The cache of one session. Jobs use it too, so it does not access Streamlit. seconds: the time that the settings
+    of Compare took for the newest text.
+    """
 
     draws: dict[tuple[str, dpt.Setting], Draw] = field(default_factory=dict)
     scores: dict[tuple[str, tuple], dpt.Prepared] = field(default_factory=dict)
@@ -76,7 +80,7 @@ class RewriteCache(Private):
         run: Run | None = None,
         task: Task = UNWATCHED,
     ) -> dpt.Prepared:
-        """Return the text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
+        """Return the text with its scores, from this cache, Explore's run, the bundled assets, or a new computation."""
         key = (text, mechanism.key)
         found = self.scores.get(key)
         if found is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
@@ -98,9 +102,12 @@ class RewriteCache(Private):
         ledger: Ledger,
         edited: str | None = None,
     ) -> Draw:
-        """Return the draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
-        it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
-        own, unless that was released by the ``ledger``."""
+        """Return the draw of a setting, or make one.
+
+        It reuses Explore's run if that has the same setting. Otherwise it has the noise of this setting on the text
+        from which this one was ``edited``, so that each place keeps its noise, unless the ``ledger`` records that as
+        released.
+        """
         setting = setting.at(None)
         key = (text, setting)
         if (found := self.draws.get(key)) is None or not found.free(text, ledger):
@@ -115,7 +122,7 @@ class RewriteCache(Private):
             return _store_newest(self.draws, key, found, SETTINGS)
 
     def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> ViewedRewrite:
-        """Return what a draw is at an ε."""
+        """Return a draw at an ε."""
         found = draw.at.get(epsilon)
         if found is None:
             mechanism = draw.mechanism.replace(epsilon=epsilon)
@@ -130,7 +137,7 @@ class RewriteCache(Private):
             return _store_newest(draw.at, epsilon, found, EPSILONS)
 
     def like(self, original: str, rewrites: list[str], task: Task = UNWATCHED) -> list[float]:
-        """Return the cosine of each with the original."""
+        """Return the cosine of each text with the original."""
         task.check()
         missing = [r for r in dict.fromkeys(rewrites) if (original, r) not in self.likeness]
         for r, value in zip(missing, metrics.score("cosine", [original] * len(missing), missing), strict=True):
@@ -146,9 +153,9 @@ class RewriteCache(Private):
         alternatives: Sequence[str] | None = None,
         task: Task = UNWATCHED,
     ) -> list[dpt.Belief | str]:
-        """Return what an optimal reader of each result believes about one fact, or why that is not known.
+        """Return what an optimal reader of each result believes about one fact, or why that is unknown.
 
-        word: the fact; empty for the rarest content word. alternatives: what else may stand there; None: public ones.
+        word: the fact; empty for the rarest content word. alternatives: other possible words; None: public ones.
         """
         reader = FactReader(mechanisms, word, self.questions, alternatives=alternatives)
         found: list[dpt.Belief | str] = []
@@ -165,7 +172,7 @@ class RewriteCache(Private):
         return found
 
     def forget_draws(self, text: str) -> None:
-        """Draw again: the next look at a setting of this text has noise of its own. Its scores stay."""
+        """Discard all draws but keep the scores: the next view of a setting has fresh noise."""
         with self.lock:
             for key, old in list(self.draws.items()):
                 if key[0] == text:
@@ -173,12 +180,12 @@ class RewriteCache(Private):
 
 
 def noise_of(stream: dpt.NoiseStream) -> str:
-    """Return by what name the ledger knows the noise of one text under this stream."""
+    """Return the ledger's identity of the noise of one text with this stream."""
     return stream.at(0).noise_id
 
 
 def _store_newest(held: dict[K, V], key: K, value: V, most: int) -> V:
-    """Hold it as what was looked at last, and forget what is too many."""
+    """Store the newest entry and discard the oldest beyond the limit."""
     held.pop(key, None)
     held[key] = value
     for old in list(held)[:-most]:

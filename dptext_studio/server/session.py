@@ -1,4 +1,4 @@
-"""Everything that one visitor's session holds besides the values of its controls, as one typed object."""
+"""All data of a visitor's session except the values of its controls, as one typed object."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Session:
     chosen: str = ""
 
     def at(self, place: str) -> Work:
-        """Return the work of a place on a page."""
+        """Return the task of a place on a page."""
         return self.work.setdefault(place, Work())
 
     def show(self, run: Run) -> None:
@@ -102,7 +102,7 @@ class Session:
             del self.recent[key]
 
     def compare(self, settings: Sequence[dpt.Setting]) -> None:
-        """Have Compare show these settings, each with an ε."""
+        """Make Compare show these settings, each with an ε."""
         self.columns = [(self.next_number(), setting) for setting in settings[:COLUMNS]]
         self.columns_new = True
 
