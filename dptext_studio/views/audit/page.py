@@ -32,7 +32,9 @@ MAX_LINES = 500
 
 @dataclass(frozen=True)
 class Request(Private):
-    """What is audited. setting: of a mechanism, or of a planted fault by its name; twin: the fault is taken out."""
+    """The request of an audit. setting: of a mechanism, or of a deliberately broken one by its name. twin: whether its
+    fault is removed.
+    """
 
     title: str
     setting: dpt.Setting
@@ -49,7 +51,7 @@ class Request(Private):
 
 
 def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, bool]:
-    """Return title, setting, planted and twin from the controls: what is audited, and below it how."""
+    """Return title, setting, whether the mechanism is broken, and whether its fault is removed, from the controls."""
     kind = choice.radio(
         "Audit",
         ["A mechanism", "A deliberately broken mechanism"],
@@ -96,7 +98,7 @@ def epsilon_input(place: Any, default: float, key: str) -> float:
 
 
 def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
-    """Return what the controls ask for, and whether the button was pressed."""
+    """Return the request from the controls, and whether the button was pressed."""
     title, setting, planted, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
@@ -198,7 +200,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
 
 
 def limits(report: core.AuditReport, lines: list[str]) -> None:
-    """Show what was proven and tested, and what the audit cannot see, folded."""
+    """Show what was proven and tested, and what the audit cannot see, in a closed expander."""
     if report.verdict == "refuted" and not report.unit:
         return
     with st.expander("What was tested, and what this audit cannot see"):
@@ -232,7 +234,7 @@ def checks(report: core.AuditReport) -> None:
 
 
 def bundled_table() -> None:
-    """Show the bundled audit of everything that ships."""
+    """Show the bundled audit of all built-in mechanisms."""
     st.subheader("All built-in mechanisms")
     rows = bench.bundled_rows()
     if not rows:

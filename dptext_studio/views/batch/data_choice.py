@@ -14,7 +14,7 @@ from ...server.uploads import open_upload, store_upload
 
 
 def choose_data() -> None:
-    """Offer ways to begin: upload a file, take the example, or open a kept job."""
+    """Show the ways to begin: upload a file, take the example, or open a kept job."""
     mine = session()
     left, right = st.columns([1.6, 1], gap="large")
     with left:
@@ -80,7 +80,7 @@ def open_kept(code: str) -> None:
 
 
 def leave_job(delete: bool = False) -> None:
-    """Go back to the beginning. Kept jobs remain, unless they are to be deleted."""
+    """Return to the beginning. Kept jobs remain, unless they must be deleted."""
     mine = session()
     upload, mine.upload = mine.upload, None
     for place in ("batch_read", "batch_first", "batch_before", "batch_measure"):

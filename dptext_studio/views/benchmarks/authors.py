@@ -11,7 +11,9 @@ from ...components.text import literal
 
 
 def authors_note() -> None:
-    """Show how often the author is recognised by the number of texts that are read together, where it is bundled."""
+    """Show how often the author is recognised by the number of texts that are read together, if these results are
+    bundled.
+    """
     rows = authors.bundled()
     if not rows:
         return

@@ -47,7 +47,7 @@ state = st.session_state
 
 
 def data_controls(found: results.Results) -> tuple[str, list[str]]:
-    """Show data set and mechanisms."""
+    """Show the data sets and the mechanisms."""
     titles = curves.data_sets(found)
     left, right = st.columns([1, 2.4], gap="medium")
     data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key=stay("bench_data"))
@@ -64,7 +64,7 @@ def data_controls(found: results.Results) -> tuple[str, list[str]]:
 
 
 def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
-    """Show a switch where it has an effect. Where it has none, it is hidden and keeps its value."""
+    """Show a switch if it has an effect. Otherwise it is hidden and keeps its value."""
     stay(key, first)
     return place.toggle(label, key=key, **more) if shown else bool(state[key])
 
@@ -107,7 +107,7 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
 
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
-    """Show what is on the horizontal axis: ε, or one of the measures that can be the same for all."""
+    """Show the choice of the horizontal axis: ε, or a measure that can be equal for all."""
     # Two texts were measured at some points only, so they are no axis.
     few = {"n_w", attacker_rows.TWO_TEXTS}
     attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
@@ -164,7 +164,7 @@ def draw(place: Any, figure: Any, key: str, alt: str) -> None:
 def over_budget(
     found: results.Results, data: str, metric: str, x: str, names: list[str], every: bool, papers: bool
 ) -> tuple[list[curves.Series], list[curves.Series]]:
-    """Return the series of ours and of the papers that are shown for a metric."""
+    """Return our series and the papers' that are shown for a metric."""
     all_ = curves.series(found, data, metric, names, x)
     ours = all_ if every else curves.main_series(all_)
     if not papers or x != "epsilon":
@@ -204,7 +204,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
 
 
 def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
-    """Show the plane, and the spots on it."""
+    """Show the utility-privacy plot and its points."""
     utility, privacy = metrics
     ours, _ = over_budget(found, data, utility, "epsilon", names, every, False)
     shown = {s.label for s in ours}
@@ -231,7 +231,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
 
 
 def card(found: results.Results, ours: list[curves.Series]) -> None:
-    """Show the chosen point: what was measured there, how to measure it again, and the way to Explore."""
+    """Show the chosen point: its measurements, how to repeat them, and a link to Explore."""
     known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
@@ -264,9 +264,10 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
 
 
 def open_point(found: results.Results) -> None:
-    """Go to Explore with the setting of the point that the button was pressed for.
+    """Go to Explore with the setting of the chosen point.
 
-    Before anything is drawn: it is quick, and a run that a second event of a chart cuts short loses no press.
+    This runs before anything is drawn: it is fast, and a run that a second event of a chart interrupts then loses no
+    press.
     """
     row = next((r for r in found.rows if r.point == state.bench_opened), None)
     try:
@@ -297,7 +298,7 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
 
 
 def uses_of(shown: Sequence[curves.Series]) -> methods_panel.Uses:
-    """Return each setting that is shown with the values of ε it was measured at."""
+    """Return each displayed setting with its measured values of ε."""
     measured: dict[dpt.Setting, set[float]] = {}
     for one in (series for series in shown if series.points):
         measured.setdefault(one.setting.at(None), set()).update(point.row.epsilon for point in one.points)
@@ -309,7 +310,7 @@ def uses_of(shown: Sequence[curves.Series]) -> methods_panel.Uses:
 
 
 def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
-    """Show what is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
+    """Show what was measured, what was not, and how, with remarks on the papers' tables that are shown."""
     with st.expander("What is measured"):
         for name in curves.metrics_of(found, data):
             m = measure(name)
@@ -357,7 +358,7 @@ def result_table(place: Any, rows: list[dict[str, Any]]) -> None:
 
 
 def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curves.Series]) -> None:
-    """Say what is shown, and what cannot be compared. ``ours``: empty where all configurations are shown."""
+    """Show what the chart contains and what cannot be compared. ``ours``: empty if all configurations are shown."""
     named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
     if named:
         st.caption(literal(f"This view shows {'; '.join(named)}. The others are under “All configurations”."))

@@ -27,7 +27,7 @@ BOUGHT = {
 
 
 def total_budget_note() -> None:
-    """Show what a total ε of a text preserves and reveals, where it is bundled."""
+    """Show what a total ε of a text preserves and reveals, if these results are bundled."""
     rows = total_budget.bundled()
     if not rows:
         return

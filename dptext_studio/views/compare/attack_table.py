@@ -1,4 +1,4 @@
-"""What the strongest attacker finds under each setting."""
+"""The success of the strongest attacker for each setting."""
 
 from __future__ import annotations
 

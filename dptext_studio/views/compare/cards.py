@@ -1,4 +1,4 @@
-"""Two to four mechanisms or settings side by side on one text, at an ε of their own, or at the same of something."""
+"""Two to four mechanisms or settings side by side on one text, at separate ε or at an equal measure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MODES_HELP = (
 
 
 def start_rewrites(asked: ComparisonRequest) -> None:
-    """Rewrite in a thread. What is kept is used again."""
+    """Rewrite in a thread, and reuse kept results."""
     mine = session()
     before, edited = mine.compared
     if before != asked.text:
@@ -104,7 +104,7 @@ def _rewrites(
     slot: DeltaGenerator,
     places: Mapping[int, Any],
 ) -> None:
-    """Show the rewrites in their ``places``, or those of before while new ones come."""
+    """Show the rewrites in their ``places``, or the previous ones until new ones arrive."""
     mine = session()
     work = mine.at("compare")
     before = work.asked.draw if work.asked is not None else 0
@@ -129,7 +129,7 @@ def _rewrites(
 
 
 def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
-    """Dim what is shown while newer rewrites come, and say so."""
+    """Dim outdated rewrites until newer ones arrive, and say so."""
     if shown.text == asked.text:
         live_text.dim(BEFORE)
     else:
@@ -137,7 +137,7 @@ def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
 
 
 def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
-    """Record and draw new rewrites. places: where each column stands."""
+    """Show new rewrites and record them as draws. places: the container of each column."""
     mine = session()
     results = [o.looked.result if o.looked is not None else None for o in outcomes]
     before, edited = mine.compared
@@ -155,7 +155,7 @@ def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Ma
 
 
 def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
-    """Show the rewrites, what one word was drawn from, and what is measured, of columns that still stand there."""
+    """Show the rewrites, the distributions of one word, and the measures, for columns that still exist."""
     both = [(c, o) for c, o in zip(asked.columns, outcomes, strict=True) if c.id in places]
     results = [o.looked.result if o.looked is not None else None for _, o in both]
     at = session().word
@@ -177,7 +177,7 @@ def below_columns(
     results: Sequence[dpt.RewriteResult | None],
     word: side_by_side.WordComparison | None,
 ) -> None:
-    """Show what stands below the columns. results: of each, as far as there is one. word: the one that is chosen."""
+    """Show the parts below the columns. results: of each, if it has any. word: the chosen one."""
     mine = session()
     warn_of_differences(asked)
     if word is not None:

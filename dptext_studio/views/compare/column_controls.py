@@ -1,4 +1,4 @@
-"""Controls of the columns, and the one slider for all where something is equal."""
+"""Controls of the columns, and a shared slider if a measure is equal for all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = 61
 
 
 def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Column:
-    """Show the controls of one column, and return what they are at."""
+    """Show the controls of one column, and return their values."""
     specs = {s.name: s for s in dpt.mechanisms()}
     name = st.selectbox(
         "Mechanism",
@@ -58,7 +58,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
 
 
 def epsilon_slider(label: str, low: float, high: float, now: float, key: str, symbol: str = "ε") -> float:
-    """Show a slider over ε, evenly on a logarithmic axis; what it stands at need be none of its own marks."""
+    """Show a slider over ε on a logarithmic axis; its value need not be one of its marks."""
     now = min(max(state.get(key, now), low), high)
     marks = {float(f"{e:.3g}") for e in np.geomspace(low, high, STEPS)}
     epsilons = sorted({e for e in marks if low <= e <= high} | {now, low, high})
@@ -67,7 +67,7 @@ def epsilon_slider(label: str, low: float, high: float, now: float, key: str, sy
 
 
 def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tuple[str, float] | None:
-    """Show the one slider for all, where something is equal."""
+    """Show the shared slider if a measure is equal for all."""
     if mode == "own":
         return None
     if mode in SHARES:

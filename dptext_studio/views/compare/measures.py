@@ -1,4 +1,4 @@
-"""The table of measures below the columns, and what can be compared."""
+"""The table of measures below the columns, and notes on what is comparable."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from ...server.session import session
 
 
 def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> Mapping[str, float]:
-    """Return the cosine of each rewrite with the original, as far as it is known; what is not is measured beside the
-    page, after what others wait for."""
+    """Return the cosine of each rewrite with the original, as far as it is known.
+
+    Missing values are measured in a thread, after tasks that others wait for.
+    """
     kept = session().kept
     texts = [o.looked.result.text for _, o in both if o.looked is not None]
     known = {t: c for t in texts if (c := kept.likeness.get((asked.text, t))) is not None}
@@ -42,8 +44,7 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
 def measures_table(
     asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
 ) -> dict[str, list[str]]:
-    """Return the table: a row for each setting. like: the cosine of each rewrite with the original, where it is
-    known."""
+    """Return the table with a row for each setting. like: the cosine of each rewrite with the original, if known."""
     rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
@@ -84,7 +85,7 @@ MEASURES_HELP = {
 
 
 def warn_of_differences(asked: ComparisonRequest) -> None:
-    """Say what can be compared and what cannot."""
+    """Show what can be compared and what cannot."""
     names = [c.mechanism for c in asked.columns]
     mixed = len(curves.units(names)) > 1
     kind = asked.target[0] if asked.target else "own"

@@ -1,4 +1,4 @@
-"""Axes of the trade-off plot: what is preserved, and what is hidden."""
+"""Axes of the trade-off plot: utility and privacy."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SHOWN = 3
 
 
 def follow_link() -> None:
-    """Set the controls to what a link asks for, before they are made. The text stays."""
+    """Set the controls to a link's settings before they are drawn, and keep the text."""
     mine = session()
     query, mine.query = mine.query, None
     if query is not None:
@@ -43,7 +43,7 @@ def follow_link() -> None:
 
 
 def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
-    """Set the controls; what is wrong with the link, where something is."""
+    """Set the controls to the link's settings. Return an error if it has one."""
     found: dict[str, Any] = {}
     for setting in settings:
         name = setting.mechanism
@@ -72,7 +72,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
 
 
 def query_of(tried: PlotRequest, hidden: str, kept: str) -> dict[str, str]:
-    """Return what the controls are at, as parameters of the address."""
+    """Return the values of the controls as parameters of the address."""
     query = links.several_to_query(tried.settings)
     query |= {"view": "map", "points": str(tried.points), "draws": str(tried.draws), "kept": kept, "hidden": hidden}
     limit = state.get(f"trade_limit_{hidden}")
@@ -80,7 +80,7 @@ def query_of(tried: PlotRequest, hidden: str, kept: str) -> dict[str, str]:
 
 
 def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
-    """Show the settings, how many ε of each, and how many draws at each."""
+    """Show the settings, the number of ε for each, and the number of draws at each point."""
     specs = {s.name: s for s in dpt.mechanisms()}
     first = [n for n in FIRST if n in specs]
     names = st.multiselect(
@@ -112,7 +112,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
 
 
 def second_control(name: str, option: str, tries: tuple[Any, ...]) -> list[Any]:
-    """Show the values of a second option that are looked at; None for its default."""
+    """Show the values of a second option to compare; return None for its default."""
     default = dpt.Setting(name).full()[option]
     label = f"{curves.title(name)}: {codec.describe({option: ''}, name).strip(' =:')}"
     chosen = st.multiselect(label, tries, [default], key=stay(f"trade_{name}_{option}", [default]))

@@ -1,4 +1,4 @@
-"""Measurements of the points, beside the page."""
+"""Tasks that measure the points of the trade-off plot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVERY, FIRST_AFTER = 2.0, 1.2
 
 
 def start_points(tried: PlotRequest) -> None:
-    """Measure the points in a thread; they are there one by one."""
+    """Measure the points in a thread; they arrive one by one."""
     mine = session()
     kept, run = mine.kept, mine.run
     points: list[TradeOffPoint] = []
@@ -48,7 +48,7 @@ def start_points(tried: PlotRequest) -> None:
 
 
 def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
-    """Measure something else of the points that are there."""
+    """Start measuring another metric for the existing points."""
     mine = session()
     kept, run, found = mine.kept, mine.run, mine.points
 
@@ -66,7 +66,7 @@ def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
 
 
 def missing_values(points: Sequence[TradeOffPoint], names: Sequence[str]) -> tuple[str, ...]:
-    """Return what is not measured of some point, and was not refused."""
+    """Return the metrics that are missing for some point and were not refused."""
     return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
 
 

@@ -1,4 +1,4 @@
-"""What mechanisms keep of your text and what they hide, over ε: points on a map, as they are measured."""
+"""The trade-off plot: utility over privacy of many settings on your text, as they are measured."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
 
 
 def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
-    """Show the limit that is wanted, and what to start with; None where nothing is measured."""
+    """Show the chosen limit and the recommended setting; None if nothing was measured."""
     if hidden == "epsilon":
         return None
     ask = {
@@ -141,7 +141,7 @@ def cost_note() -> None:
 
 
 def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
-    """Show points, advice and what belongs to them; run again every second while points come in."""
+    """Show points, advice and their details; rerun every second while points arrive."""
     mine = session()
     works = mine.at("trade-off"), mine.at("trade-off more")
     was = [w.job is not None for w in works]
@@ -175,7 +175,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
 
 
 def trade_off_view(text: str) -> None:
-    """Show the trade-off plot of a text: its settings, its points as they come, and what they say."""
+    """Show the trade-off plot of a text: its settings, its points as they arrive, and the advice."""
     _, right, left = three_places("trade")
     with left:
         settings, points, draws = settings_controls()

@@ -1,4 +1,4 @@
-"""What a reader can still infer about the chosen word: worked out beside the page, once a rewrite is shown."""
+"""What a reader can still infer about the chosen word, computed in a thread after a rewrite is shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HELD = 3
 
 @dataclass(frozen=True)
 class Fact(Private):
-    """A fact of a text, with the alternatives that the visitor named; None: those of the public lists."""
+    """A fact of a text, with the alternatives that the visitor entered; None: those of the public lists."""
 
     word: str
     others: tuple[str, ...] | None
@@ -50,7 +50,7 @@ class Answer(Private):
 def belief_of(
     run: runs.Run, result: dpt.RewriteResult, token: int | None, view: Mapping[str, Any]
 ) -> BeliefView | None:
-    """Return what is known of the chosen word; what is not is begun here. None where the mechanism has no beliefs.
+    """Return the belief about the chosen word, and start computing missing parts. None if the mechanism has no beliefs.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ def belief_of(
 
 
 def follow() -> None:
-    """Have the page run again when it is there. The panel says meanwhile that it is worked out."""
+    """Rerun the page when the belief is ready. Until then, the panel says that it is being computed."""
     session().at(PLACE).follow()
 
 
 def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> None:
-    """Begin, in the place of what is under way for another word."""
+    """Start the computation, and replace one for another word."""
     mine, (fact, _) = session(), key
     live = run.payload["live"] and not run.spread
     name = (run.inputs.text, run.inputs.setting, fact)
@@ -117,7 +117,7 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
 
 
 def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
-    """Take what has ended; it is kept with the run that it is about."""
+    """Store the result of a finished task with its run."""
     mine = session()
     held = mine.at(PLACE)
     if held.asked != (run, key) or held.is_running(patience=0.0):
@@ -138,8 +138,11 @@ def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
 
 
 def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | None:
-    """Return the word of the chosen token; where pieces answer to no words, the one that the visitor named, or that
-    gives an example away."""
+    """Return the word of the chosen token.
+
+    If tokens do not correspond to words, return the word that the visitor entered, or the one that reveals the fact of
+    an example.
+    """
     word = ""
     if "alignment" in run.result.can:
         at = run.payload.get("pin") if token is None else token
@@ -160,5 +163,5 @@ def _tokens(run: runs.Run, fact: Fact) -> list[int]:
 
 
 def _epsilon(run: runs.Run, result: dpt.RewriteResult) -> float:
-    """Return ε; where each word has one of its own, the one that the payload is made at."""
+    """Return ε; if each word has a separate one, the one of the payload."""
     return run.payload["eps"] if run.spread else float(result.config.epsilon)

@@ -1,4 +1,4 @@
-"""Where the user's own setting stands on the benchmark's curves."""
+"""The user's own setting on the benchmark's curves."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WORDS = 100
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
-    """Show the curves of the nearest measured configuration, with the user's ε and, where it is cheap, the user's
-    text."""
+    """Show the curves of the most similar measured configuration with the user's ε and, if it is fast, the user's text.
+    """
     try:
         found = results.bundled()
     except dpt.DPTextError as error:
@@ -72,7 +72,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
 
 
 def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
-    """Return the metric of the user's own text; None where it would take long or has no meaning for one text."""
+    """Return the metric of the user's own text; None if it would be slow or has no meaning for one text."""
     if metric == "n_w":
         if not {"alignment", "distribution"} <= result.can:
             return None

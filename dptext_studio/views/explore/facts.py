@@ -1,4 +1,4 @@
-"""The optimal reader: what it believes about one fact, or about which text of a few it was, after several releases."""
+"""The optimal reader's belief about one fact, or about which of a few texts was rewritten, after several releases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Asked = tuple[str, tuple[str, ...]]
 def facts_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show what the optimal reader of 1, 2 or more releases believes, and what the guarantee allows anyone."""
+    """Show the optimal reader's belief after one or more releases, and what the guarantee allows anyone."""
     st.markdown(
         "This reader knows the mechanism, ε and your text except for one fact, or a few possible texts. No reader "
         "with the same knowledge is right more often."
@@ -64,7 +64,7 @@ def facts_panel(
 
 
 def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
-    """Show the controls; None while something is missing."""
+    """Show the controls, and return the request; None while something is missing."""
     words = known_words(run, mechanism, result, KEY)
     if words is None:
         return None
@@ -92,7 +92,8 @@ def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, t
 
 
 def _alternatives(run: runs.Run, mechanism: dpt.Mechanism, fact: str) -> tuple[str, ...]:
-    """Ask for the alternatives to a fact, public ones at first; none while they are looked up, or none are named."""
+    """Ask for the alternatives to a fact, starting with public ones; return none while they are looked up or missing.
+    """
 
     def suggested(_: dpt.Task) -> list[str]:
         try:

@@ -1,4 +1,4 @@
-"""Names of the page's places, and its drawers, which open and shut."""
+"""Names of the page's containers, and drawers that open and close."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ BEFORE, REWRITE = "play_before", "is the rewrite"
 
 
 def set_open(what: str, to: bool) -> None:
-    """Open or shut. A drawer that opens is brought into sight. It is said to what, since a click that comes with a run
-    of the whole page may be heard twice."""
+    """Open or close a drawer, and scroll to one that opens.
+
+    The state is explicit, because a click that arrives with a run of the whole page may be handled twice.
+    """
     state[what] = to
     session().bring = DRAWERS.get(what, "") if to else ""
 
 
 def hide_until_open(key: str, opened: str) -> None:
-    """Keep a container out of sight and of the keyboard's way until it is opened. What is in it keeps its values."""
+    """Hide a container from view and keyboard until it is opened. Its controls keep their values."""
     # Streamlit keeps a style that a part of the page no longer draws: so one is drawn in both cases.
     st.html(SHUT.format(key, "flex" if state.get(opened, False) else "none"))
 
 
 def options_drawer() -> None:
-    """Show the drawer with everything that few need, and its button."""
+    """Show the drawer with all less frequent options, and its button."""
     hide_until_open("play_options", "play_options_open")
     drawer_button("Advanced", "play_advanced", "play_options_open")
 

@@ -1,4 +1,4 @@
-"""The gauge of how much of the meaning is kept: worked out beside the page once a rewrite is shown."""
+"""The gauge of the meaning preserved, computed in a thread after a rewrite is shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VISITORS, LEAST = 5, 4
 
 
 def need() -> str:
-    """Return what to install so that the gauge can measure; "" where it can."""
+    """Return what to install so that the gauge can measure; "" if it can."""
     try:
         trunk_folder()
     except dpt.ModelUnavailable:
@@ -35,7 +35,7 @@ def need() -> str:
 
 
 def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
-    """Return what the gauge shows of a run. None before that; it is begun here."""
+    """Return the gauge's data for a run, and start computing it; None before that."""
     made = _along(run, result)
     if made is None or made["all"] or not made["at"]:
         session().at(REST).drop()
@@ -45,7 +45,7 @@ def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None
 
 
 def _along(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
-    """Return the cosines along ε, without the one of the text in sight."""
+    """Return the cosines along ε, without that of the displayed text."""
     if need():
         return {"at": [], "cosine": [], "all": False}
     held = session().at(PLACE)
@@ -63,8 +63,10 @@ def _along(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
 
 
 def _at_rest(result: dpt.RewriteResult) -> float | None:
-    """Return the cosine of the text in sight; None before it is known. It is worked out here, one text, and the page
-    waits for it shortly."""
+    """Return the cosine of the displayed text; None until it is known.
+
+    One text is fast, so the page waits for it briefly.
+    """
     held = session().at(REST)
     key = (result.original, result.text)
     if held.asked != key:
@@ -76,7 +78,7 @@ def _at_rest(result: dpt.RewriteResult) -> float | None:
 
 
 def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
-    """Begin, in the place of what is under way for another text."""
+    """Start computing, and replace a computation for another text."""
     run = asked[0]
     low, live = run.payload["lo"], run.payload["live"] and not run.spread
     changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
@@ -94,6 +96,6 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
 
 
 def follow() -> None:
-    """Have the page run again when it is there. Nothing is shown meanwhile: the gauge says so."""
+    """Rerun the page when the values are ready. Until then the gauge says so itself."""
     for place in (PLACE, REST):
         session().at(place).follow()

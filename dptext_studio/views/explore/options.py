@@ -27,7 +27,7 @@ state = st.session_state
 
 
 def options_column() -> runs.Inputs | None:
-    """Show mechanism and options. None where there is nothing to rewrite yet."""
+    """Show mechanism and options, and return them. None if there is nothing to rewrite yet."""
     st.subheader("Advanced")
     specs = {s.name: s for s in dpt.mechanisms()}
     first = list(specs).index(state.get("play_mechanism", recommended.ORDER[0]))
@@ -86,7 +86,7 @@ def options_column() -> runs.Inputs | None:
 def public_start(
     spec: dpt.MechanismSpec, specs: dict[str, dpt.MechanismSpec], chosen: dict[str, Any]
 ) -> tuple[dpt.MechanismSpec, dict[str, Any]]:
-    """Show the switch to start from what is public, where another mechanism does so, and what is asked for with it."""
+    """Show the switch for a public prior, if another mechanism uses one, and its option."""
     try:
         start = dpt.get_mechanism(spec.name, **chosen).public_prior
         public = None if start is None else start.from_public()
@@ -109,7 +109,7 @@ def public_start(
 
 
 def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Show the clipping range: a known one by its name, and one slider that moves its ends."""
+    """Show the clipping ranges by name, and one slider that moves both ends."""
     if (clipping := dpt.mechanism_class(spec.name).clipping) is None:
         return {}
     try:
@@ -145,7 +145,7 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
 
 
 def clip_figure() -> None:
-    """Show what the width of the range costs, measured on public text; drawn only where it is asked for."""
+    """Show the cost of the width of the range, measured on public text, on request."""
     if not (rows := clipping.bundled()):
         return
     if not st.toggle("Compare clipping widths", key="play_clip_costs"):

@@ -1,4 +1,4 @@
-"""The strongest attacker's guesses, laid over the text: worked out when a visitor asks for them."""
+"""The strongest attacker's guesses over the text, computed when a visitor asks for them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MARK = "guesses"
 
 
 def is_possible(run: runs.Run) -> bool:
-    """Return whether each released word stands in the place of one of the original."""
+    """Return True if each released word replaces one word of the original."""
     return "alignment" in run.result.can
 
 
 def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]) -> AttackGuesses | None:
-    """Return the guesses for the release on the page, or why there are none yet; None where nobody asked."""
+    """Return the guesses for the displayed release, or why there are none yet; None if nobody asked."""
     if view.get("tint") != MARK or not is_possible(run):
         for place in (QUICK, PLACE):
             session().at(place).drop()
@@ -43,7 +43,9 @@ def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]
 
 
 def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.AttackedWords | str:
-    """Return what the attackers found, or those that are quick; a sentence on why not, "" as long as they guess."""
+    """Return the attackers' results, or those of fast attackers, and a sentence on why there are none ("" while they
+    guess).
+    """
     held, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
     if held.asked != key:
         mechanism = type(run.mechanism)(result.config)
@@ -58,7 +60,7 @@ def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.Attac
 
 
 def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
-    """Return what the browser shows of what the attackers found at ε."""
+    """Return the browser's data of the attackers' results at ε."""
     if not found.places:
         return {"eps": epsilon, "why": "No word of this text was sampled, so there is nothing to guess."}
     name = found.strongest
@@ -73,6 +75,6 @@ def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
 
 
 def follow() -> None:
-    """Have the page run again when they are there."""
+    """Rerun the page when the guesses are ready."""
     for place in (QUICK, PLACE):
         session().at(place).follow()

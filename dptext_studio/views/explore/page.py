@@ -1,4 +1,4 @@
-"""Explore: type a text, watch it rewritten, drag ε, and ask of every word why."""
+"""Explore: type a text, watch its rewrite, drag ε, and inspect every word."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ state = st.session_state
 
 
 def keep_link() -> None:
-    """Take what a link asks for; else keep the controls as they were."""
+    """Read the settings of a link; without one, keep the values of the controls."""
     before = last_page()
     if not address.take_link(PAGE) and before not in (None, PAGE):
         set_controls()
 
 
 def set_controls() -> None:
-    """Set the controls to what is shown or under way: Streamlit forgets them where another page is shown."""
+    """Set the controls to the displayed or running rewrite, because Streamlit forgets them on other pages."""
     mine = session()
     work = mine.at("rewrite")
     inputs = work.asked if work.job is not None else None if mine.run is None else mine.run.inputs
@@ -66,7 +66,7 @@ def set_controls() -> None:
 
 
 def follow_link() -> None:
-    """Set the controls to what a link asks for, before they are made. The text stays."""
+    """Set the controls to a link's settings before they are drawn, and keep the text."""
     mine = session()
     query, mine.query = mine.query, None
     asked, example = links.without_example(query or {})
@@ -86,7 +86,7 @@ def follow_link() -> None:
 
 
 def empty_view() -> None:
-    """Say why nothing is rewritten, and show the last result below, dimmed."""
+    """Show why there is no rewrite, and the last result below, dimmed."""
     text = state.play_text
     if not text.strip():
         st.info("Type a text, or pick an example. Its rewrite appears here, word by word.")
@@ -116,7 +116,7 @@ def empty_view() -> None:
 
 @st.fragment
 def result_view() -> None:
-    """Show the strip and what belongs to it. Moving ε or choosing a word reruns only this."""
+    """Show the strip and its panels. Moving ε or choosing a word reruns only this."""
     run = session().run
     assert run is not None
     axis = axis_of(run.inputs)
@@ -191,7 +191,7 @@ def update_strip(run: runs.Run, result: dpt.RewriteResult, token: int | None, ep
 
 
 def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float, void: bool) -> None:
-    """Show panels that are worked out only when they are asked for."""
+    """Show panels that are computed only on request."""
     chosen = st.segmented_control("Analyses", PANELS, key="play_further")
     if chosen == PANELS[0]:
         attackers.panel(run, result, token)
@@ -236,7 +236,7 @@ def main() -> None:
 
 
 def result_column(inputs: runs.Inputs | None) -> None:
-    """Show the rewrite of what was asked for, or why there is none yet."""
+    """Show the requested rewrite, or why there is none yet."""
     slot = st.empty()
     if inputs is None:
         session().at("rewrite").stop()

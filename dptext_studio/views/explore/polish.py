@@ -1,4 +1,4 @@
-"""The polish of the rewrite on Explore: a switch, and what came of it."""
+"""The clean-up of the rewrite on Explore: a switch, and its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACE = "polish"
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Show a switch under the rewrite ``result`` of ``run``; while it is on, the polished text."""
+    """Show a switch below the rewrite ``result`` of ``run`` and, while it is on, the cleaned text."""
     if not st.toggle(
         "Clean up the text",
         key="play_polish",

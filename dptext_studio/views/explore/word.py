@@ -29,8 +29,11 @@ _STATISTICS = {"N_w": "Unchanged (N_w)", "S_w": "Different words (S_w)"}
 
 
 def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
-    """Return the word that the browser shows. Where a text was rewritten again it keeps its choice, and does not tell;
-    where it was edited too, as long as the same word stands in the place."""
+    """Return the word that the browser shows.
+
+    After a new rewrite of the same text, the browser keeps its choice without reporting it; after an edit too, if the
+    same word is in its place.
+    """
     mine, text, words = session(), run.inputs.text, [t["o"] for t in run.payload["tokens"]]
     place = None if view is None else view["token"]
     told = view is not None and (view["run"] == run.number or mine.chosen_in == text)
@@ -45,7 +48,7 @@ def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
 
 
 def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
-    """Show what the card of the chosen word does not show, each view worked out when it is asked for."""
+    """Show views of the chosen word that its card does not show, each computed on request."""
     aligned = "alignment" in result.can
     st.subheader("Word details" if aligned else "Token details")
     units = result.units
@@ -90,7 +93,7 @@ def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis
 def scores_panel(
     result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, costs: Sequence[ClipCost]
 ) -> None:
-    """Show the model's scores at the chosen word with all named clipping ranges, and what each costs there."""
+    """Show the model's scores at the chosen word with all named clipping ranges, and the cost of each."""
     step = result.units[token]
     marks = {w: float(logits[at[0]]) for w in (step.original, step.text) if w and len(at := d.index(w))}
     if (known := result.candidate(token)) is not None:
@@ -130,7 +133,7 @@ def scores_panel(
 
 
 def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[float, float, float]) -> None:
-    """Show N_w and S_w of the chosen word over all ε, beside the mean over 100 words where that is bundled."""
+    """Show N_w and S_w of the chosen word over all ε, next to the mean over 100 words if that is bundled."""
     epsilons = np.geomspace(axis[0], axis[1], 25)
     kept, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
     unit = result.units[token]
@@ -165,8 +168,9 @@ def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tu
 
 
 def candidates_panel(d: dpt.TokenDistribution, similarities: Mapping[str, float] | None, what: str) -> None:
-    """Show the most probable words or pieces, with their likeness to the original where words have vectors; how many
-    there are."""
+    """Show the most probable words or tokens with their similarity to the original, if words have vectors, and the
+    number of all.
+    """
     distinct, support = st.columns(2)
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help=definition("S_w"))
     support.metric("95% set", f"{d.support():,}", help=definition("95% set"))

@@ -25,7 +25,7 @@ POINTS = 13
 def bayes_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show the posterior over what the word was."""
+    """Show the posterior over the original word."""
     step = result.steps[token]
     if not is_replaced(step):
         return
@@ -85,7 +85,7 @@ def _largest(result: dpt.RewriteResult) -> float:
 def repeated_answers_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show how many answers give the word away."""
+    """Show how many answers reveal the word."""
     step = result.steps[token]
     if not is_replaced(step):
         return
@@ -188,7 +188,7 @@ def nearest_words_panel(
 def language_model_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show what a language model reads from the words around."""
+    """Show what a language model infers from the context."""
     assert isinstance(attacker, mask_inference.LanguageModel)
     finding = attack_result(
         attacker.name,
@@ -226,7 +226,7 @@ def language_model_panel(
 def plain_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show what an attacker without a panel of its own finds."""
+    """Show the results of an attacker without a separate panel."""
     assert isinstance(attacker, attacks.TextAttacker)
     st.caption(literal(attacker.question))
     unit = token if attacker.scope == "word" else None
@@ -246,7 +246,7 @@ def plain_panel(
 def strongest_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show which attacker on single words finds most."""
+    """Show which attacker on single words recovers most."""
     finding = attack_result(
         attacker.name,
         (run.number, result.config),

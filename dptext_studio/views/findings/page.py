@@ -1,4 +1,4 @@
-"""Findings: five conclusions with a figure and their uncertainty each, and the papers' claims below."""
+"""Findings: five conclusions, each with a figure and its uncertainty, and the papers' claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learn: lessons of a few minutes, each with a question before its answer; a view for a wall, and links for a class."""
+"""Learn: short lessons, each with a question before its answer, a presenter view, and links for a class."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEGIN = """<script>/* {} */ document.querySelector("[data-testid=stMain]")?.scro
 
 
 def scroll_to_top() -> None:
-    """Show the top of a lesson that was opened."""
+    """Scroll to the top of an opened lesson."""
     mine = learning()
     if mine.begun != mine.at:
         mine.begun = mine.at
@@ -93,7 +93,7 @@ def lesson_view() -> None:
 
 
 def _lesson_body(lesson: Lesson) -> Any:
-    """Show what is said, moved, asked and found. Return the value of the control."""
+    """Show the text, control, question and answer. Return the value of the control."""
     mine = learning()
     sentences((*lesson.said, lesson.task))
     value = control(lesson)
@@ -114,7 +114,7 @@ def _lesson_body(lesson: Lesson) -> Any:
 
 
 def _game_view(lesson: Lesson) -> Any:
-    """Show the game: with the class while its host shows it, else alone. Return what Explore opens with."""
+    """Show the game: with the class while its host shows it, otherwise alone. Return the initial setting of Explore."""
     stage = votes.VOTES.stage(learning().room) if learning().in_class else None
     if isinstance(stage, Stage) and stage.game is not None:
         class_game.phone(stage)
@@ -124,7 +124,7 @@ def _game_view(lesson: Lesson) -> Any:
 
 
 def _navigation(lesson: Lesson, value: Any) -> None:
-    """Show the ways to the lesson before, to the next one and to Explore."""
+    """Show links to the previous lesson, to the next one and to Explore."""
     mine, at = learning(), LESSONS.index(lesson)
     with st.container(horizontal=True):
         if at:

@@ -1,4 +1,4 @@
-"""The lessons on a wall: one thing at a time, in large type."""
+"""The lessons as slides: one idea at a time, in large type."""
 
 from __future__ import annotations
 
