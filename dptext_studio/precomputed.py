@@ -25,8 +25,8 @@ from dptext_core.support.assets import assets_folder
 from dptext_core.text.document import Document, Token
 
 _FILE = "precomputed.npz"
-#: The values that kept scores are rounded to: coarse below the clipping ranges, which cut them to one value, and fine
-#: where the candidates are that come out.
+#: The rounding of stored scores: coarse below the clipping ranges, which map them to one value, and fine for likely
+#: candidates.
 _LEVELS = np.concatenate([np.arange(-40, -2, 0.5), np.arange(-2, 3, 1 / 16), np.arange(3, 40, 1 / 64)])
 _BETWEEN = (_LEVELS[1:] + _LEVELS[:-1]) / 2
 
@@ -50,7 +50,7 @@ def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None
     texts = []
     for k, one in enumerate(prepared):
         codes = np.searchsorted(_BETWEEN, kept.of(one)).astype(np.uint16)
-        # Nearly all high bytes are alike: apart from the low ones they take no room.
+        # Nearly all high bytes are equal, so they compress well if separated from the low ones.
         arrays[f"low {k}"], arrays[f"high {k}"] = (codes & 255).astype(np.uint8), (codes >> 8).astype(np.uint8)
         texts.append({"text": one.text, "tokens": [dataclasses.astuple(t) for t in one.document.tokens]})
     about = {"mechanism": mechanism.name, "texts": texts, "model": _model_hash()}
@@ -78,7 +78,7 @@ def load(text: str, setting: Setting) -> Prepared | None:
     if (about := _description()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
-    # How words are written changes no score.
+    # The written form of words does not affect scores.
     options = {name: value for name, value in setting.options.items() if not option_meta(fields[name]).writes_only}
     if not all(option_meta(fields[name]).is_public_filter for name in options):
         return None
@@ -92,7 +92,7 @@ def load(text: str, setting: Setting) -> Prepared | None:
 def _prepared(k: int, setting: Setting) -> Prepared | None:
     """Return a bundled text prepared for a mechanism. All visitors share it, because the text is public."""
     text = (_description() or {})["texts"][k]
-    # The tokens are bundled too, so that nothing of the language is loaded for them.
+    # The tokens are bundled too, so that no language resource is loaded for them.
     document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))
     kept = setting.make().kept_scores
     found = None if kept is None else kept.put(document, _scores(k))

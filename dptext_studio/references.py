@@ -13,7 +13,7 @@ from importlib.resources import files
 from dptext_core.errors import InputError
 from dptext_core.support.version import __version__
 
-#: Of this program, and of what was first described in it.
+#: The keys of this program, and of methods that it describes first.
 OWN = "dptextstudio"
 
 

@@ -22,7 +22,7 @@ _NEGATED = {
     op.CATEGORY_NOT_DIGIT: op.CATEGORY_DIGIT,
     op.CATEGORY_NOT_SPACE: op.CATEGORY_SPACE,
 }
-#: Letters that Python takes for an ASCII letter where case is ignored.
+#: Letters that Python treats as an ASCII letter when it ignores case.
 _ALIKE = {"s": "\u017f", "k": "\u212a", "i": "\u0131\u0130"}
 
 
@@ -72,7 +72,7 @@ class _Writer:
         times = f"{{{least},{'' if most == op.MAXREPEAT else most}}}"
         if name != op.POSSESSIVE_REPEAT:
             return f"(?:{body}){times}{'?' if name == op.MIN_REPEAT else ''}"
-        # What a lookahead has matched is not tried again.
+        # A lookahead does not backtrack.
         self.repeats += 1
         return f"(?:(?=(?<once{self.repeats}>(?:{body}){times}))\\k<once{self.repeats}>)"
 

@@ -51,18 +51,18 @@ from .patterns import javascript
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
-#: In the order in which the page lists them; it begins with the first.
+#: In the order of the page, which starts with the first.
 MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior", "redact", "surrogates")
-#: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
+#: Options that the browser edition does not offer: excluded words change CusText's groups, which take long to compute.
 FROZEN = {"custext": ("never",)}
-#: Tables of CusText that are there, by the number of output words.
+#: The available tables of CusText, by the number of output words.
 K = next(option_meta(f).trade_off_values for f in dataclasses.fields(CusTextConfig) if f.name == "k")
-#: What the page may do. Compiling WebAssembly needs a word of its own in every browser.
+#: The policy of the page. Compiling WebAssembly needs a separate keyword in every browser.
 POLICY = (
     "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
-#: What stands in the place of an example's problem, where the text is the visitor's own.
+#: Replaces an example's problem if the text is the visitor's own.
 OWN_TEXT = "Choose a word that should stay private."
 NOTES = (
     "The randomness comes from your browser's cryptographic generator. Every word is sampled in float64 over its "
@@ -75,9 +75,9 @@ NOTES = (
 )
 #: The large files that the first mechanism and the reader's certainty need, by their names in core.json.
 FIRST_PARTS = ("vocabulary", "runtime", "model", "model-weights", "neighbours-words", "neighbours")
-#: The names of the file that says what is there, of the course, and of the folder of finished pages.
+#: The names of the index file, of the course, and of the folder of finished pages.
 CORE, LESSONS, GALLERY = "core.json", "lessons.json.gz", "gallery"
-#: Is there while a site is not whole.
+#: This file exists while a site is incomplete.
 UNFINISHED = "unfinished.txt"
 
 
@@ -433,7 +433,7 @@ def _imported(script: str) -> list[str]:
     waiting = [script]
     while waiting:
         file = _HERE / waiting.pop()
-        text = file.read_text(encoding="utf-8") if file.exists() else ""  # strip.js is made from other files
+        text = file.read_text(encoding="utf-8") if file.exists() else ""  # strip.js is built from other files
         new = [name for name in re.findall(r'^import .*?from "\./(\w+\.js)";', text, re.M | re.S) if name not in found]
         found += new
         waiting += new

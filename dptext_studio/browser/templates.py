@@ -21,16 +21,16 @@ from dptext_core.privacy.terms import NotProtected
 
 from .detection import DETECTORS
 
-#: A word that is sampled, and a text with a token of every kind that is kept or unknown.
+#: A sampled word, and a text with a token of every kind that is kept or unknown.
 _DRAWN = "doctor"
 _EVERY_KIND = f"the ; 🙂 qxzv {_DRAWN}"
-#: ε at which the guarantee is asked for a second time, to see that only its numbers depend on ε.
+#: ε at which the guarantee is computed a second time, to check that only its numbers depend on ε.
 _OTHER_EPSILON = 0.731
 
-#: What is said of ε where no word is sampled by looking at it.
+#: The note on ε if no sampling depends on the original words.
 NO_EPSILON = "ε has no effect: no sampling depends on the original words."
 
-#: The options that a browser offers, where a mechanism has them, with the values of those that are numbers.
+#: The options that the browser edition offers, if a mechanism has them, with the values of numeric ones.
 CONTROLS: dict[str, tuple[Any, ...]] = {
     "clip": (),
     "k": (),
@@ -40,7 +40,7 @@ CONTROLS: dict[str, tuple[Any, ...]] = {
     "detector": DETECTORS,
     "recase": ("none", "sentence", "public"),
 }
-#: A word for an allowlist, to see what a mechanism states of it.
+#: A word for an allowlist, to find what a mechanism states about it.
 _ALLOWED = "zzqx"
 
 

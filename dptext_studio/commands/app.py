@@ -14,12 +14,12 @@ from dptext_core.errors import ModelUnavailable
 from dptext_core.support import plugins
 from dptext_core.support.extras import install
 
-#: What Streamlit runs, and what lies beside it, its settings included.
+#: The script that Streamlit runs, and the files next to it, including its settings.
 SCRIPT = "app.py"
 BESIDE = ("pages", ".streamlit")
-#: How many heaps the server's threads share: read by glibc when a process starts, by nothing else.
+#: The number of heaps that the server's threads share, which glibc reads when a process starts.
 HEAPS = {"MALLOC_ARENA_MAX": "1"}
-#: Whether a process can become another one: on Windows it starts a second one, and ends.
+#: Whether a process can replace itself: on Windows it starts a second one, and ends.
 REPLACES = os.name == "posix"
 
 
@@ -46,11 +46,11 @@ def run(args: argparse.Namespace) -> None:
         raise ModelUnavailable(f"The app needs Streamlit, which is not installed. Install it with: {install('app')}")
     flags = [f"--server.port={args.port}"] * bool(args.port) + ["--server.headless=true"] * args.headless
     command = ["streamlit", "run", str(script()), *flags]
-    # Those of --plugin are loaded here only.
+    # Only this process loads the modules of --plugin.
     own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
-    # A server has many threads, and glibc would keep a heap for each of them.
+    # A server has many threads, and glibc keeps a heap for each.
     own |= {name: value for name, value in HEAPS.items() if name not in os.environ}
-    # The server is this process, and no child of it that would outlive it.
+    # Replace this process, because a child process could outlive it.
     if REPLACES:
         os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | own)
     else:

@@ -17,12 +17,12 @@ from .shell import last_page
 from .style import read_beside
 
 _mount = st.components.v2.component("dptext_address", js=read_beside(__file__, "address.js"))
-#: What to say of an address of which :func:`only_here` is true.
+#: A note for an address of which :func:`only_here` is true.
 ONLY_HERE = (
     "This address works on this machine only. To share it, start the app with `--server.address 0.0.0.0` and open it "
     "by this machine's network name or IP address. Without HTTPS, everything that visitors type is sent unencrypted."
 )
-#: Addresses of this session that are remembered.
+#: The number of this session's addresses that are remembered.
 RECENT = 500
 
 

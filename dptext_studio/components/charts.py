@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-#: No bar of tools over a figure.
+#: No toolbar over a figure.
 CONFIG = {"displayModeBar": False}
 
 

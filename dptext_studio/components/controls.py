@@ -16,7 +16,7 @@ from dptext_core.words.lists import CONFIGURATIONS
 from ..server import public_hosting
 from .text import literal
 
-#: Names of lists that a control or a link takes: as many as L1 has.
+#: The largest number of list names in a control or a link: that of L1.
 MAX_LISTS = 10
 
 
@@ -118,7 +118,7 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
         chosen = st.selectbox(label, ("yes", "no"), index=None, format_func=str.capitalize, help=help, key=key)
         return None if chosen is None else codec.parse_option(field, chosen)
     if kind in ("number", "integer"):
-        # One type for all three: Streamlit refuses a whole number beside others.
+        # One type for all three: Streamlit rejects an integer next to floats.
         number = int if kind == "integer" else float
         low, high = (None if end is None else number(end) for end in (meta.min, meta.max))
         form: dict[str, Any] = {"step": 1} if kind == "integer" else {"format": "%g"}

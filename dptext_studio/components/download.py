@@ -13,7 +13,7 @@ from dptext_core.measure.ledger import Ledger
 from ..server import sessions, streamlit_patches
 from ..server.session import session
 
-#: Bytes that are random in every address.
+#: The number of random bytes in every address.
 RANDOM = 16
 
 

@@ -22,7 +22,7 @@ from .shell import draw_when_open
 from .style import add_style
 from .text import literal
 
-#: Of what opens over the page, in pixels.
+#: The width of the popover, in pixels.
 WIDE = 640
 LIMITS = (
     "**English.** The bundled language models, word spaces, lists and stop words are English. Plugins can add other "
@@ -47,7 +47,7 @@ def cite() -> None:
     st.code(references.reference(references.OWN).bibtex, language="bibtex")
     used, lines = [references.OWN], []
     for spec in dpt.mechanisms():
-        # A mechanism of somebody's own may name papers that are not listed here.
+        # A plugin may name papers that are not listed here.
         keys = [k for k in dpt.mechanism_class(spec.name).references if k in references.references()]
         used += keys
         if not keys:

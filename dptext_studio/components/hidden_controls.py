@@ -16,7 +16,7 @@ import dptext_core as dpt
 from ..server.session import session
 
 PARAMETER = "hide"
-#: Name in a link → what it hides, as CSS selectors, and what a teacher reads.
+#: Name in a link → the hidden elements, as CSS selectors, and a description for teachers.
 KNOWN: dict[str, tuple[str, str]] = {
     "mechanism": (".st-key-play_mechanism, [class*=st-key-play_family_]", "the choice of the mechanism"),
     "options": (

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dptext_core.detectors.rules import KINDS
 
-#: Light and dark pages read the text on each of these.
+#: Colours on which the text of light and dark pages is readable.
 COLORS = {
     "name": "blue",
     "place": "green",

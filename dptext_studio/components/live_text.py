@@ -11,12 +11,12 @@ from pathlib import Path
 
 import streamlit as st
 
-#: Seconds without a key after which a text is sent; and where its answer takes long.
+#: Seconds without a key before a text is sent; the second value applies to slow answers.
 PAUSE, LONG_PAUSE = 0.25, 1.5
-#: Seconds of work from which on an answer takes long, and words from which on a page does.
+#: Seconds after which an answer counts as slow, and the number of words from which a page does.
 SECONDS, WORDS = 1.0, 300
 
-#: What the box says of Ctrl+Enter by itself would flicker over the words, and is said below it where it is of use.
+#: The box's own note on Ctrl+Enter would flicker over the words, so it is shown below the box when useful.
 _PLAIN = "<style>.st-key-{} [data-testid=InputInstructions] {{ display: none; }}</style>"
 
 _BEFORE = "<style>[class*=st-key-{}] {{ opacity: 0.45; {} }}</style>"

@@ -13,7 +13,7 @@ from ..exports.methods import FRESH, methods
 from .shell import draw_when_open
 from .text import literal
 
-#: Of the popover, in pixels.
+#: The width of the popover, in pixels.
 WIDTH = 560
 Uses = Sequence[tuple[Mechanism, Sequence[float]]]
 

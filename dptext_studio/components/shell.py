@@ -13,7 +13,7 @@ from .style import add_style, read_beside
 from .text import literal
 
 state = st.session_state
-#: A mark that helps is a part of the label of a switch, so that a click on it would turn the switch.
+#: A help mark is part of a switch's label, so a click on it would change the switch.
 _MARKS = st.components.v2.component(
     "dptext_help_marks",
     html="<span hidden></span>",

@@ -14,11 +14,11 @@ from dptext_core.text.tokenizing import LETTERS
 
 from ..server.public_hosting import limits
 
-#: The largest file that is read, in MB as Streamlit counts them.
+#: The largest accepted file, in MB as Streamlit counts them.
 MAX_MB = 1
-#: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
+#: Where an address or an e-mail would become a link, escaped or not: a zero-width character keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
-#: Beyond it a number of a browser has no last digit, and is none of ours.
+#: Above this, a browser's number loses its last digit, so it is not one of ours.
 MOST = 1 << 53
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 

@@ -21,7 +21,7 @@ from ..figures.token_payload import AttackGuesses, Payload, ProbabilitiesAt, Sim
 from ..figures.tour_view import TourNumbers
 from .text import number
 
-#: Facts whose alternatives a visitor may name, and letters of each list.
+#: The number of facts for which a visitor may enter alternatives, and the characters of each list.
 MOST_FACTS, MOST_TYPED = 8, 400
 
 _mount = st.components.v2.component(

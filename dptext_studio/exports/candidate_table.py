@@ -15,7 +15,7 @@ from dptext_core.text.cells import to_csv
 
 from .inspection import PRIVATE
 
-#: Candidates of one word; the rest is added up.
+#: The number of candidates of one word; the others are summed.
 LIKELIEST = 100
 OTHERS = "(all others)"
 

@@ -32,9 +32,9 @@ from . import lesson as lessons_as
 from .inspection import inspection, view_of
 
 SEED = 1
-#: What was made, for the next time.
+#: The list of finished pages, for the next run.
 STATE = "gallery.json"
-#: What a notion means to somebody who has never heard of it.
+#: The meaning of each notion for newcomers.
 PLAIN = {
     "pure": "ε limits how much more likely the released words are for this text than for any other.",
     "metric": "ε limits the odds per unit of distance: words with similar meanings are protected more than others.",

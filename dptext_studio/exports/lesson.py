@@ -18,7 +18,7 @@ from ..figures import lessons as drawn
 from ..lessons import Lesson
 from . import html
 
-#: The style that the pages of all lessons share, beside them.
+#: The style file that the pages of all lessons share.
 STYLE = "lesson.css"
 NOTE = "Figures were computed when this page was made. Texts are fictitious."
 

@@ -17,7 +17,7 @@ from dptext_core.support.version import __version__
 
 from ..references import OWN, bibtex, references
 
-#: A public text: the paragraph states the guarantee of a setting, and nothing about the text that was rewritten.
+#: A public text: the paragraph states the guarantee of a setting, and nothing about the rewritten text.
 PUBLIC_TEXT = "a"
 FRESH = "The noise was fresh randomness from the operating system's generator, with no seed."
 POLISHED = (
@@ -112,7 +112,7 @@ def _settings(m: Mechanism) -> Iterable[str]:
             continue
         if meta.used_with is not None and getattr(m.config, meta.used_with[0]) != meta.used_with[1]:
             continue
-        # A switch that is off, or a list that is empty, is an option that was not used.
+        # A switch that is off or an empty list is an unused option.
         if value == field.default and (value is None or value in ("", "none", False, ())):
             continue
         yield _in_words(field, value)

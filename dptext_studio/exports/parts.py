@@ -17,7 +17,7 @@ from dptext_core.support.version import PROG, __version__
 
 from .html import escape, rows
 
-#: The file that a command or a program reads the text from: no text stands in what is copied from a page.
+#: The file from which a command or a program reads the text: nothing copied from a page contains a text.
 FILE = "text.txt"
 
 

@@ -16,7 +16,7 @@ from . import html, svg
 from .inspection import PRIVATE
 from .parts import promise, reproduction, setting
 
-#: Words of the text that are pictured, at most.
+#: The largest number of words in the figure.
 MOST = 12
 
 

@@ -18,9 +18,9 @@ from dptext_core.support.private import Private
 
 KIND = "DP-Text Studio session"
 VERSION = 1
-#: What is read at most: bytes of a file, characters of a text, options, characters of one of them.
+#: Limits of a file: bytes, characters of a text, options, characters of one option.
 MAX_BYTES, MAX_TEXT, MAX_OPTIONS, MAX_OPTION = 4 << 20, 1 << 20, 64, 65536
-#: Seeds that a browser's number field holds exactly.
+#: Seeds that a browser's number field represents exactly.
 MAX_SEED = (1 << 53) - 1
 _NEEDED, _MAY = {"kind", "version", "mechanism", "options"}, {"seed", "text"}
 

@@ -10,7 +10,7 @@ from dptext_core.support.version import PROG
 
 from .parts import FILE
 
-#: Where the second text is read from.
+#: The file of the second text.
 OTHER_FILE = "other.txt"
 
 

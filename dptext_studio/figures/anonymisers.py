@@ -90,7 +90,7 @@ def anonymisers(
     ):
         axis(title={"text": text, "standoff": 6}, title_font=soft, fixedrange=True, showgrid=True)
     figure.update_yaxes(automargin=False)
-    # The same ends for every data set and both facts, so that marks move and axes do not.
+    # The same ends for every data set and both facts, so that only marks move.
     figure.update_xaxes(range=[0, 1.02])
     figure.update_yaxes(range=[0, 103])
     chance = 100 / ALTERNATIVES

@@ -18,9 +18,9 @@ from dptext_core.mechanisms.likelihood import require_likelihood
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.task import UNWATCHED, Task
 
-#: Points of ε; where each release takes long to score, of which a mechanism of whole sentences is an example.
+#: The number of points of ε; the second value applies if each release takes long to score, as for whole sentences.
 POINTS, POINTS_SLOW = 28, 14
-#: ln of what is impossible: JSON has no −inf.
+#: ln of an impossible event: JSON has no −inf.
 FLOOR = -1e4
 
 

@@ -51,7 +51,7 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
     figure.update_layout(
         margin_t=30, showlegend=True, legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0}
     )
-    # Plotly would take most of these names for numbers, and leave out the others.
+    # Plotly would read most of these names as numbers, and omit the others.
     figure.update_xaxes(
         type="category",
         title="ε of a sentence",

@@ -11,7 +11,7 @@ from dptext_core.privacy.numbers import percent
 
 from .theme import DARK, LIGHT, Plot, layout, with_hover
 
-#: Rates of false alarms that make a smooth curve, among them the one that sentences name.
+#: False-alarm rates for a smooth curve, including the one that sentences refer to.
 RATES = tuple(i / 200 for i in range(201))
 
 HOVER = "%{y:.1%} detected at %{x:.1%} false alarms<extra></extra>"
@@ -88,7 +88,7 @@ def _add_named_point(figure: Plot, curve: TradeOffCurve, colours: dict[str, str]
         showlegend=False,
         hovertemplate=HOVER,
     )
-    figure.add_annotation(  # below the diagonal, where no curve comes
+    figure.add_annotation(  # below the diagonal, where there is no curve
         x=1,
         y=0.05,
         text=f"● At {percent(float(x[at]))} false alarms, {detected_at(curve)[0]} detected",

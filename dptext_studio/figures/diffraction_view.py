@@ -19,7 +19,7 @@ from .view_captions import shift_text
 
 #: Pixels of a row of words, between lanes, and of the lowest and highest bars.
 _ROW, _GAP, _LOW_BARS, _HIGH_BARS = 16, 11, 18, 130
-#: Pixels from the end of a lane to the place of a candidate outside of the picture.
+#: Pixels from the end of a lane to a candidate outside the figure.
 _INSET = 18
 
 
@@ -50,7 +50,7 @@ class _Geometry:
     def of(cls, view: DiffractionView, ends: list[str], height: int, width: int) -> _Geometry:
         """Return the geometry for a view whose boxes contain the words ``ends``."""
         n = len(view.lists)
-        # Words stand below their bars and, where the lanes are few, above them too.
+        # Words are below their bars and, with few lanes, above them too.
         levels = 2 if n <= 6 else 1
         fixed = (1 + levels) * _ROW + _GAP
         height = max(height, 2 * PAD + n * (fixed + _LOW_BARS))
@@ -139,7 +139,7 @@ def _add_bars(
         else colours["bar"]
         for i in shown
     ]
-    # An empty bar takes the pointer where the real one is too low to hit.
+    # An invisible bar catches the pointer if the real one is too low.
     figure.add_bar(
         x=x,
         y=[g.bars] * len(x),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 N_W = "N_w: probability that a word is unchanged"
 S_W = "S_w: different words in 100 draws"
 
-#: Of one curve: ε (m,), its values (m,), and the ends of its interval (m,) or None for both.
+#: One curve: ε (m,), its values (m,), and the ends of its interval (m,) or None for both.
 Curve = tuple["ArrayLike", "ArrayLike", "ArrayLike | None", "ArrayLike | None"]
 
 

@@ -20,7 +20,7 @@ _SAID = {
 }
 
 
-#: What stands in the place of a control of ε, of a mechanism that uses none.
+#: Replaces the control of ε for a mechanism that uses none.
 NO_EPSILON = "ε has no effect: this mechanism replaces flagged words and copies all others."
 
 

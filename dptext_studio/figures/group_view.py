@@ -10,7 +10,7 @@ from dptext_core.privacy.numbers import percent
 from .labelled_rows import add_heading, labelled_rows, row_bars
 from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of
 
-#: Rows of words; the others are one hatched bar.
+#: The number of rows of words; the others are one hatched bar.
 MAX_ROWS = 24
 
 

@@ -17,7 +17,7 @@ from ..lessons.base import Facts, epsilon_text
 from ..lessons.beat_reader import limit_text
 from .lessons import STYLE, colours, draw, fragment
 
-#: What a class does in two halves: one rewrites, one attacks.
+#: The exercise for a class in two halves: one rewrites, one attacks.
 GROUP_EXERCISE = (
     "Divide the class into writers and readers. Everybody reads the four texts of a round of the game.",
     "The writers secretly choose one of the four texts and type it into Explore, with CusText and the ε of the round.",

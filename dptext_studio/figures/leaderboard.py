@@ -30,7 +30,7 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 36) -> Plot:
     colour = [colours["bar"] if e.is_significant else mechanism_style(e.mechanism, dark)[0] for e in entries]
     up = [0.0 if e.high is None else unit * (e.high - e.value) for e in entries]
     down = [0.0 if e.low is None else unit * (e.value - e.low) for e in entries]
-    # A trace for each, since an interval has the colour of its trace.
+    # A trace for each, because an interval has the colour of its trace.
     for i, e in enumerate(entries):
         where = f"interpolated between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
         known = "significantly less than the first" if e.is_significant else "no significant difference from the first"

@@ -72,7 +72,7 @@ def _marked(part: Marked) -> str:
     return f'<figure class="part marked"><figcaption>{escape(part.title)}</figcaption><p>{message}</p>{legend}</figure>'
 
 
-#: Colours of lines and dots, one after the other.
+#: Colours of lines and dots, in order.
 _PAINT = ("var(--keep)", "var(--new)", "var(--ink)")
 _SIZE = 440.0, 250.0
 _LEFT, _RIGHT, _ABOVE, _BELOW = 46.0, 14.0, 14.0, 44.0

@@ -13,11 +13,11 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
-#: Texts that are embedded at most: beyond that some changes of the text are left out. Each costs more than a rewrite,
-#: and a room of people shares the processor.
+#: The largest number of embedded texts: beyond that, some changes of the text are left out. Each costs more than a
+#: rewrite, and a class shares the processor.
 MOST = 16
 _AT_ONCE = 8
-#: How far above a change, as a share of ε, the text is taken: changes are given rounded, and may be rounded down.
+#: How far above a change, as a share of ε, the text is taken: rounded changes may be too low.
 _ABOVE = 1e-6
 
 

@@ -14,7 +14,7 @@ from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.result import RewriteResult
 from dptext_core.support.cache import kept_with
 
-#: Bars of the picture of all scores of one word.
+#: The number of bars in the figure of all scores of one word.
 BARS = 40
 #: The ends of scores s for which exp(ε·s) is ε-DP.
 SCORES = (0.0, 0.5)
@@ -63,7 +63,7 @@ def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteRes
     made["scale"] = 2 * (high - low)
     if "sweep" not in result.can:
         return made | _scores(result, low, high)
-    # No score depends on what was drawn.
+    # No score depends on the sampled words.
     key = "steps", low, high, tuple(u.drawn for u in result.units)
     made |= kept_with(prepared, key, lambda: _scores(result, low, high))
     if "scored" in made:

@@ -9,7 +9,7 @@ from dptext_core.mechanisms.registry import mechanism_class, mechanisms
 
 from .theme import DARK, DASHES, LIGHT, SYMBOLS, Style, line_style
 
-#: From a setting to the next, in dashes and symbols: no setting of the first seven mechanisms looks like another's.
+#: The step in dashes and symbols between settings, so that none of the first seven mechanisms looks like another's.
 _STEPS = (3, 4)
 
 

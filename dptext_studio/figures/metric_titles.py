@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dptext_core.measure.metrics.registry import measure
 
-#: In the words of the field, with the metric in brackets.
+#: Titles in standard terms, with the metric in brackets.
 TITLES = {
     "cosine": "Meaning preserved (cosine)",
     "bertscore": "Meaning preserved (BERTScore)",

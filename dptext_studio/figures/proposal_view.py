@@ -17,7 +17,7 @@ def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, w
         source, released = bool(view.source) and same_word(word, view.source), same_word(word, view.released)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
         text = escape(shorten(word, 16))
-        # A narrow blank keeps the words off the bars.
+        # A narrow space separates the words from the bars.
         labels.append((f"<b><span style='color:{colour}'>{text}</span></b>" if source or released else text) + "\u2009")
         paint.append(colour)
         hover.append(f"<b>{escape(word)}</b><br>probability {percent(p)}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dptext_lab.results.public_prior import PriorRow
 
-#: Shown of one data set: these systems, and these measures.
+#: The systems and measures that are shown for a data set.
 SYSTEMS = (
     "DP-MLM, tuned range",
     "DP-MLM, range by ε",

@@ -22,7 +22,7 @@ from dptext_core.text.document import Document
 from dptext_core.text.language import Language
 from dptext_core.text.languages import ENGLISH
 
-#: Of a long text, N_w and S_w are means over so many of its drawn words.
+#: For a long text, N_w and S_w are means over this many of its sampled words.
 WORDS = 200
 
 
@@ -193,7 +193,7 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
     best.pop(word.lower(), None)
     likely = sorted(best, key=lambda w: -best[w])
     drawn = {released.lower() for distribution, released, _ in found if distribution is not None}
-    # What was drawn is among them however unlikely it was.
+    # The sampled words are included, however unlikely.
     shown = set(sorted(likely, key=lambda w: w not in drawn)[: 2 * n - 1])
     words = ([word.lower()] if word else []) + [w for w in likely if w in shown]
     each = []

@@ -36,7 +36,7 @@ DARK = {
     "keep": "#8fc3f3",
     "new": "#ffb072",
 }
-#: Of curves, with a dash and a marker each: no two are told apart by colour alone.
+#: Colours of curves, each with a dash and a marker: no two are distinguished by colour alone.
 LINES_LIGHT = ("#0b62ad", "#b34700", "#00735a", "#86308c", "#7a5f00", "#1f2328", "#c0306a", "#2b7f9e", "#6a6f76")
 LINES_DARK = ("#8fc3f3", "#ffb072", "#5fd3ae", "#dba6ea", "#e5cf62", "#e8eaed", "#ff9dbf", "#7fd6ea", "#a4abb3")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -57,7 +57,7 @@ SYMBOLS = (
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 PAD = 8  # pixels around every figure
 
-#: Names with an underscore of their own: all others say with it what lies in what.
+#: Names that contain an underscore: in all others, it separates the levels of a path.
 _WHOLE = frozenset({"paper_bgcolor", "plot_bgcolor", "error_x", "error_y"})
 
 

@@ -15,15 +15,15 @@ from dptext_core.support.cache import weak_cache
 from .token_payload import DrawnToken, Flips, GridToken, PlacedToken, ScoredToken
 
 N_GRID = 40
-#: Of a score table: as many as are shown at once, since their order is the same at every ε.
+#: The number of candidates of a score table: all that are shown at once, as their order is the same at every ε.
 N_CANDIDATES = 9
-#: Of a channel that is no score table, or one with a proposal: points of ε; candidates, and those where more than
-#: LONG_TEXT words are drawn.
+#: For other channels, or one with a proposal: the number of points of ε, of candidates, and of candidates in a text
+#: with more than LONG_TEXT sampled words.
 N_CHANNEL_GRID = 40
 N_CHANNEL_CANDIDATES = 20
 N_CHANNEL_CANDIDATES_LONG = 12
 LONG_TEXT = 200
-#: ln p of what is impossible: JSON has no −inf.
+#: ln p of an impossible output: JSON has no −inf.
 FLOOR = -1e4
 
 
@@ -34,7 +34,7 @@ def drawn_at_one_epsilon(
     word, d = result.units[k].text, result.distribution(k)
     known = result.candidate(k)
     at = d.index(word) if known is None else np.array([known])
-    if not len(at):  # pieces of words may be written without the blank that they begin with
+    if not len(at):  # parts of words may be written without their leading space
         at = np.flatnonzero([c.strip().casefold() == word.strip().casefold() for c in d.candidates])
     if not len(at):
         raise InputError(

@@ -103,7 +103,7 @@ def payload(
     if not aligned:
         made["original"] = result.original
     elif pin and (at := [k for k, t in enumerate(placed) if t["o"].casefold() == pin.casefold()]):
-        # A drawn one first: a mechanism that replaces flagged words alone draws none of them.
+        # Prefer a sampled word: a mechanism that replaces only flagged words samples none.
         made["pin"] = min([k for k in at if k in drawn] or at)
     among = live and not aligned
     made["telling"] = _identifiers_among(result, drawn) if among else _identifiers(result, aligned, prepared)
@@ -129,7 +129,7 @@ def _place_units(
         chances = unit.drawn and "distribution" in result.can
         before = result.text[end : unit.out[0]]
         if live and not aligned and k and not (unit.text and unit.out[0]):
-            before = " "  # where at another ε something stands in it, or before it
+            before = " "  # if at another ε it or the space before it is not empty
         placed.append(_placed_token(unit, before, aligned, chances))
         if unit.action != "delete":
             end = unit.out[1]
@@ -218,7 +218,7 @@ def probabilities_at(
 def attack_marks(result: RewriteResult, found: WordSuccess) -> AttackMarks:
     """Return what the browser needs to mark the words of a rewrite by an attacker's success."""
     drawn = {k: step.index for k, step in enumerate(result.steps) if step.action == "replace"}
-    # A word that is drawn without being looked at is in no vocabulary: nobody guesses it.
+    # A word whose sampling ignores it is in no vocabulary, so no attacker guesses it.
     marks: AttackMarks = {
         "eps": found.epsilon,
         "p": [found.success.get(drawn[k], 0.0) if k in drawn else None for k in range(len(result.steps))],

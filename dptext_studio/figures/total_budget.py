@@ -11,7 +11,7 @@ from .epsilon_curves import Curve, curves
 from .mechanism_style import system_styles
 from .theme import Plot, escape
 
-#: The upper end of the vertical axis, where the data do not set it.
+#: The upper end of the vertical axis, unless the data determine it.
 _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
 
 

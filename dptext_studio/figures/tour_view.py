@@ -17,9 +17,9 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import UNWATCHED, Task
 
-#: ε of the draws, and how many a visitor can look at.
+#: ε of the draws, and their number.
 EPSILON, DRAWS = 1.0, 5
-#: What gives the patient of the first example away: by the kinds of the rules, and by words that no rule finds.
+#: What identifies the patient of the first example: kinds of the rules, and words that no rule finds.
 GROUPS = {
     "Her name and her doctor’s": ("name",),
     "Where she lives": ("place",),
@@ -27,7 +27,8 @@ GROUPS = {
     "When things happened": ("date",),
 }
 FACTS = "Her family and her illness", ("brother", "heart", "daughter")
-#: Words from which a reader of the note without names still learns something. Each counts once, where it stands first.
+#: Words from which a reader of the note without names still learns something. Each counts once, at its first
+#: occurrence.
 CLUES = ("She", "chest", "pain", "same", "heart", "disease")
 
 

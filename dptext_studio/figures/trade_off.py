@@ -18,7 +18,7 @@ from .mechanism_style import mechanism_style
 from .metric_titles import metric_title
 from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
 
-#: Names of the axes of what is hidden, rising with what is hidden but for those of :data:`RISKS`.
+#: Titles of the privacy axes, on which more is more private, except for those of :data:`RISKS`.
 AXES = {
     "certainty": "Certainty of the optimal reader",
     "best": "Words hidden from the strongest attacker",
@@ -28,7 +28,7 @@ AXES = {
     "unchanged": "Share of words changed",
     "epsilon": "ε (units differ between mechanisms)",
 }
-#: Axes that rise with what is given away: less is better.
+#: Axes on which less is more private.
 RISKS = ("certainty", "epsilon")
 _WIDTH, _SIZE = 700, 12
 
@@ -62,7 +62,7 @@ def trade_off(
     traces = [_front(best_ones, at, colours)] if len(best_ones) > 1 else []
     lines: list[tuple[str, str, list[tuple[float, float]]]] = []
     settings = {p.setting: p.mechanism.name for p in shown}
-    repeated = len(set(settings.values())) < len(settings)  # a mechanism's colour would not tell its settings apart
+    repeated = len(set(settings.values())) < len(settings)  # a mechanism's colour would not distinguish its settings
     for j in sorted({p.setting for p in shown}):
         mine = sorted((p for p in shown if p.setting == j), key=lambda p: p.epsilon)
         colour, dash, symbol = line_style(j, dark) if repeated else mechanism_style(mine[0].mechanism.name, dark)

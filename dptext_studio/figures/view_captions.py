@@ -9,7 +9,7 @@ from dptext_core.explain import CloudView, DiffractionView, GroupView, ProposalV
 from dptext_core.privacy.numbers import odds_text, percent
 from dptext_core.support.checks import pluralize
 
-#: Words that a caption names before it says "…".
+#: The number of words that a caption names before "…".
 NAMED = 5
 TITLES: dict[type, str] = {
     DiffractionView: "Lists",

@@ -31,7 +31,7 @@ def word_bars(word: WordComparison, which: int, *, dark: bool = False) -> dict[s
     most = max(max((*c.probabilities, c.rest)) for c in word.each if c.probabilities)
     fill = [colours["keep"] if n.casefold() == yours else colours["new"] for n in names[:-1]] + [colours["bar"]]
     labels = [f"{shorten(n, 16)} (yours)" if n.casefold() == yours else shorten(n, 18) for n in names]
-    # Two long words may begin alike: places keep them apart, and their names stand beside these.
+    # Two shortened words may be equal: positions distinguish them, with their names as tick labels.
     places = list(range(len(names)))
     return {
         "data": [

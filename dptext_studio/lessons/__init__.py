@@ -48,7 +48,7 @@ class CoursePart:
     exercise: str
 
 
-#: The course, in the order in which it is taught.
+#: The course, in teaching order.
 COURSE: tuple[CoursePart, ...] = (
     CoursePart(
         "Why",

@@ -19,7 +19,7 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.numbers import percent
 
-#: Longest word that can be typed into a lesson.
+#: The longest word that a user can type into a lesson.
 LONGEST_WORD = 40
 
 

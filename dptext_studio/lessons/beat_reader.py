@@ -25,7 +25,7 @@ from .reader_game import Round, Score
 SEED = 1
 #: Points of a curve over ε.
 POINTS = 41
-#: A ceiling from which on nobody notices that there is one.
+#: Above this, nobody notices a ceiling.
 CERTAIN = 0.9995
 #: What the marks of a release mean.
 MARKS = {"secret": "in the place of the secret word", "changed": "another replaced word"}

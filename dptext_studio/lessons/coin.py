@@ -14,7 +14,7 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin
 #: Faces of the die; people of the simulated class, and how many of them would say yes.
 FACES, CLASS, TRUE_YES = 6, 30, 12
 SEED = 1
-#: Between which of these the ratio of the two probabilities lies.
+#: Edges of the intervals for the ratio of the two probabilities.
 EDGES = (1.75, 4.0)
 
 

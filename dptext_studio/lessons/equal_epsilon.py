@@ -17,7 +17,7 @@ from dptext_core.privacy.sentences import NOTIONS
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
 
-#: Mechanisms whose words are drawn one by one, each with another kind of promise or distance.
+#: Mechanisms that sample word by word, each with a different type of guarantee or distance.
 NAMES = ("diffractor", "custext", "santext")
 WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "school", "teacher", "garden")
 TARGET = 0.5

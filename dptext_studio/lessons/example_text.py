@@ -23,7 +23,7 @@ from .base import Marked
 
 MECHANISM = ORDER[0]
 SEED = 7
-#: The word that lessons look at, where the example has it.
+#: The word that lessons examine, if the example contains it.
 WORD = "heart"
 
 

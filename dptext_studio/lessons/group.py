@@ -14,7 +14,7 @@ from dptext_core.words import WordSpace, word_space
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, bin_of, epsilon_text, likely
 
 WORD, EPSILON = "doctor", 4.0
-#: Words whose company is looked at beside WORD's.
+#: Words whose groups are compared with that of WORD.
 OTHERS = ("sister", "letter", "music", "winter", "money", "river", "garden")
 
 

@@ -16,7 +16,7 @@ from . import reader_game
 from .base import Bars, Control, Curves, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
 from .reader_game import LineUp
 
-#: ε of the word in each text, and how many texts an author has.
+#: ε of the word in each text, and the number of an author's texts.
 EPSILON = 2.0
 TEXTS = (2, 4, 8, 16)
 SEED = 3

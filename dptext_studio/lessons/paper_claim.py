@@ -15,7 +15,7 @@ from .base import Control, Facts, Lesson, Part, Question, Reveal
 
 #: Claims of papers, in the order of the control.
 CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "sixty_percent", "dp_mlm_speed")
-#: Sentences of measurements that are shown before the question, and after it.
+#: The number of measured sentences that are shown before the question, and after it.
 SHOWN, MORE = 1, 2
 MEANING = {
     REPLICATED: "Half of the comparisons or more significantly agree with the claim.",

@@ -18,7 +18,7 @@ from dptext_core.privacy.numbers import odds_text, percent
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, epsilon_text, likely
 
 WORD, OTHER = "doctor", "nurse"
-#: Differences of a log-ratio that rounding makes.
+#: Differences of a log-ratio that are due to rounding.
 SAME = 1e-9
 
 
@@ -54,7 +54,7 @@ def ban_original(probs: np.ndarray, word: str) -> np.ndarray:
     return out / out.sum()
 
 
-#: From the distribution and the original to the distribution after a clean-up.
+#: A clean-up: from the distribution and the original to the new distribution.
 CLEAN_UPS: dict[str, Callable[[np.ndarray, str], np.ndarray]] = {
     "none": lambda probs, _: probs,
     "singular": lambda probs, _: merge_plurals(probs),

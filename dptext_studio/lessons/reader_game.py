@@ -28,7 +28,7 @@ from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.privacy.sampling import NoiseStream
 
 FILE = Path(__file__).with_name("reader_game.json")
-#: Where the text of a line-up has its fact.
+#: The place of the fact in the text of a line-up.
 GAP = "{}"
 
 
@@ -118,7 +118,7 @@ class Round:
         question = question_of(mechanism, line_up)
         secret = int(stream.at("secret").uniform() * len(line_up.facts))
         result = mechanism.replace(epsilon=epsilon).rewrite(question.prepared[secret], stream=stream.at("release"))
-        # The fact has the same place in every text: the reader's question was made with the first of them.
+        # The fact has the same place in every text, and the reader's question uses the first text.
         fact = line_up.facts[secret].casefold()
         span = next(s.out for s in result.steps if s.original.casefold() == fact)
         assert span is not None

@@ -13,12 +13,12 @@ from dptext_core.privacy.numbers import percent
 from . import example_text
 from .base import Bars, Control, Lesson, Marked, Part, Question, Reveal, Row, bin_of, epsilon_text
 
-#: What the reader considers possible beside the word of the note.
+#: What the reader considers possible besides the word of the note.
 OTHERS = ("lung", "kidney", "liver")
 EPSILONS = (10.0, 20.0, 50.0)
 DRAWS = 32
 NOTHING, NAMES, EVERYTHING = "nothing", "names and places", "names, places, dates and numbers"
-#: What is replaced where only names and places are.
+#: The types that the option for names and places replaces.
 _NAMES = (PLACEHOLDERS["name"], PLACEHOLDERS["place"])
 
 

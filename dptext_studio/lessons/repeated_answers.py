@@ -19,10 +19,10 @@ from dptext_core.result import RewriteResult
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of
 
 WORD, EPSILON = "doctor", 0.5
-#: How many answers an attacker may see: the control, the figure and the table have the same numbers.
+#: The number of answers that an attacker sees; the control, the figure and the table share these values.
 COUNTS = (1, 2, 5, 10)
 MANY = COUNTS[-1]
-#: Behind the figure of the reveal: in so many rooms for each of these words MANY answers are given.
+#: The number of simulations for each of these words, each with MANY answers, behind the figure of the reveal.
 ROOMS = 4
 WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "school", "teacher", "garden")
 

@@ -18,7 +18,7 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, eps
 TOTALS = (10.0, 20.0, 50.0, 100.0, 200.0, 400.0)
 #: Rewrites of each kind, and how many of them are shown.
 DRAWS, SHOWN = 10, 3
-#: Cosines that are as good as the same.
+#: Cosines that differ by less count as equal.
 SAME = 0.02
 REPLIES = (
     "With this much ε for each word, many words come back unchanged.",

@@ -12,7 +12,7 @@ from dptext_core.privacy.numbers import percent
 from . import example_text
 from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely
 
-#: The share at one of them is close to half, and at the others it is not.
+#: At one of these ε the share is close to half, and at the others it is not.
 OFFERED = (10.0, 20.0, 60.0, 500.0)
 POINTS = 9
 

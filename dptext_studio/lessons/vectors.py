@@ -17,9 +17,9 @@ from dptext_core.privacy.numbers import number, odds_text, percent
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
 
-#: An ε at which the limits are numbers to think about.
+#: An ε at which the limits have a convenient size.
 EPSILON = 10.0
-#: Nearest words that are shown, and words of other topics.
+#: The number of nearest words that are shown, and words of other topics.
 NEAREST = 3
 OTHERS = ("winter", "banana")
 

@@ -45,9 +45,9 @@ from dptext_core.text.document import has_more, too_long
 
 from .forecast import NAMED, DatasetForecast, forecast
 
-#: Rows of the first look; rows that measures look at; errors that are shown.
+#: Rows of the preview; rows that measures use; errors that are shown.
 FIRST, MEASURED, ERRORS = 10, 2000, 500
-#: Rows that are searched for names and the like, and those of them that are shown.
+#: Rows that are searched for identifiers, and how many of them are shown.
 LOOKED, SHOWN = 500, 20
 _RUN, _NAME = "run", "noise-id.txt"
 _naming = threading.Lock()
@@ -323,7 +323,7 @@ class Batch(Private):
         try:
             with _naming, contextlib.suppress(FileExistsError), (self.run / _NAME).open("x", encoding="ascii") as file:
                 file.write(secrets.token_hex(8))
-            with _naming:  # so that nobody reads one that is half written
+            with _naming:  # so that nobody reads an incomplete one
                 return (self.run / _NAME).read_text(encoding="ascii")
         except OSError as error:
             raise InputError(f"The job folder cannot be used: {error.strerror}. Start it again.") from error

@@ -18,7 +18,7 @@ from ..figures import side_by_side
 from .rewrite_cache import Draw, RewriteCache, ViewedRewrite
 from .runs import Run
 
-#: How far from the wanted N_w a search may end: less than anybody sees.
+#: A search ends this close to the requested N_w: closer than anyone can see.
 NEAR = 0.002
 
 
@@ -97,7 +97,7 @@ def _ready(column: Column) -> bool:
     """Return True if it needs no model to be loaded."""
     try:
         return column.setting.make().model_ready
-    except dpt.DPTextError:  # said where its rewrite would stand
+    except dpt.DPTextError:  # shown in place of its rewrite
         return True
 
 
@@ -132,7 +132,7 @@ def _epsilons(asked: ComparisonRequest, draws: Sequence[Draw | str], task: dpt.T
         )
     except dpt.Cancelled:
         raise
-    except dpt.DPTextError as error:  # such as: no word that all of them draw
+    except dpt.DPTextError as error:  # for example if they share no sampled word
         return [str(error)] * len(draws)
     of: list[float | str] = [c.reason if c.epsilon is None else c.epsilon for c in points]
     return ["" if isinstance(d, str) else of.pop(0) for d in draws]

@@ -12,7 +12,7 @@ from . import streamlit_patches
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-#: Of a request for a page: with them, the answer would be compressed, or none at all.
+#: Request headers of a page that would make the answer compressed or empty.
 _LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
 _PAGE = b"text/html"
 

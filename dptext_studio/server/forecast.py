@@ -13,7 +13,7 @@ from dptext_core.privacy.guarantee import Guarantee, Notion
 from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
-#: Rows that are named by their numbers, at most.
+#: The largest number of rows that are listed by number.
 NAMED = 20
 
 

@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 
-#: How many heaps glibc may keep: its number in ``malloc.h``, and the variable that sets it from outside.
+#: The number of heaps of glibc: its constant in ``malloc.h``, and the environment variable for it.
 M_ARENA_MAX, ARENAS = -8, "MALLOC_ARENA_MAX"
 
 

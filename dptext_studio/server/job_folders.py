@@ -29,9 +29,9 @@ from dptext_core.support import folder_lock
 from dptext_core.support.checks import pluralize, usable_path
 
 VARIABLE = "DPTEXT_JOBS"
-#: Hours that a kept folder lives, and how many there can be at a time.
+#: Hours that a kept folder lives, and the largest number of kept folders.
 HOURS, MOST = 24, 100
-#: What a kept folder says of itself: when it ends, and what was asked.
+#: The file in a kept folder that states its expiry and the request.
 ABOUT = "job.json"
 _SESSION, _KEPT = "session-", "kept-"
 _OURS = re.compile(rf"{_SESSION}[0-9a-f]{{24}}|{_KEPT}[0-9a-f]{{64}}")
@@ -126,7 +126,7 @@ def delete(folder: Path) -> None:
     """Delete a folder with all its content, even if something still writes into it."""
     _release(folder)
     with contextlib.suppress(OSError):
-        # Under another name nobody finds it. What a kill leaves of it is swept with sessions' folders.
+        # Nobody finds it under another name. The next sweep deletes what a killed process leaves.
         folder = folder.rename(folder.with_name(f"{_SESSION}{secrets.token_hex(12)}"))
     shutil.rmtree(folder, ignore_errors=True)
 

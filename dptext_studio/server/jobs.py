@@ -22,13 +22,13 @@ from . import sessions
 from .public_hosting import limits
 from .scheduler import Turn, all_turns
 
-#: Seconds that a run of a page waits for work before it shows progress and a way to stop.
+#: Seconds that a run of a page waits for a task before it shows progress and a button to stop.
 PATIENCE = 0.8
-#: Seconds that the rest must take for it to be told.
+#: The remaining time is shown only if it is longer than this many seconds.
 TELL = 10.0
-#: Seconds after which a waiting run of a page looks whether another one is wanted.
+#: Seconds after which a waiting run of a page checks if another one is needed.
 POLL_SECONDS = 0.05
-#: Seconds after which work that is yet to ask for its turn looks whether it is still wanted.
+#: Seconds after which a task that has not queued yet checks if it is still needed.
 DELAY_SECONDS = 0.5
 GONE = "The connection to this page was lost for some seconds, so the task was stopped. Start it again for the result."
 
@@ -80,7 +80,7 @@ class Job:
         self._first: tuple[float, int] | None = None
         self._left = self._forgotten = False
         self._ended = threading.Event()
-        #: The fragment of a page that waits for its end, and is told of it; and how often that asks until then.
+        #: The fragment of a page that waits for its end and is notified, and the seconds between its checks until then.
         self.awaited: str | None = None
         self.every = _interval()
         self._visitor = sessions.visitor()
@@ -282,7 +282,7 @@ def _ends(job: Job, seconds: float) -> bool:
     while not job.wait(max(0.0, min(POLL_SECONDS, end - time.monotonic()))):
         if time.monotonic() >= end:
             return False
-        st.session_state.get("session")  # where Streamlit looks whether another run is wanted
+        st.session_state.get("session")  # lets Streamlit check if another run is needed
     return True
 
 

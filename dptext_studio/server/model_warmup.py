@@ -16,7 +16,7 @@ from dptext_core.support.exit_threads import join_at_exit
 
 from . import heap, streamlit_patches
 
-#: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
+#: Mechanisms whose vocabularies are loaded after the model, so that a first rewrite with them does not wait.
 SOON = recommended.ORDER[1:4]
 #: Seconds after which gauges of a first visit are loaded too.
 SETTLE = 5.0
@@ -51,13 +51,13 @@ def _read_vocabularies(engine: Engine) -> None:
         if _ending.wait(0.2):
             return
     for name in SOON:
-        if _ending.wait(0.5):  # who is at work comes first
+        if _ending.wait(0.5):  # running tasks come first
             return
         with suppress(DPTextError):
             recommended.recommended(name).rewrite(examples()[0].text)
     if _ending.wait(SETTLE):
         return
-    heap.settle()  # all that a first visit loads is loaded
+    heap.settle()  # everything for a first visit is loaded
     heap.give_back()
 
 

@@ -61,7 +61,7 @@ OWN = Limits(
     keeps=True,
     chooses=True,
 )
-# Nothing in a Parquet file says safely how large it is once it is unfolded.
+# A Parquet file gives no reliable size of its decompressed content.
 PUBLIC = Limits(
     500,
     2,
@@ -89,7 +89,7 @@ def enter() -> None:
     mine = limits()
     if mine.lists is not None:
         smaller_spaces.hold_at_most(mine.lists)
-    if streamlit_patches.option("server.maxUploadSize") > mine.upload:  # what is sent past the page
+    if streamlit_patches.option("server.maxUploadSize") > mine.upload:  # data sent without the page
         streamlit_patches.set_option("server.maxUploadSize", mine.upload)
     if (
         hosting.is_public_host()

@@ -21,9 +21,10 @@ from dptext_core.support.task import UNWATCHED, Task
 from .. import precomputed
 from .runs import Run
 
-#: Settings, texts with scores, and ε of one setting that are kept; what was not looked at for longest goes first.
+#: The number of settings, texts with scores, and ε of one setting that are kept; the least recently viewed are
+#: discarded first.
 SETTINGS, TEXTS, EPSILONS = 12, 12, 24
-#: Facts, each with the passes of a setting.
+#: The number of facts, each with the model passes of a setting.
 QUESTIONS = 8
 
 K = TypeVar("K")
@@ -132,7 +133,7 @@ class RewriteCache(Private):
                 number = self.number
             found = ViewedRewrite(number, result)
         with self.lock:
-            # A copy may be told after something else is shown.
+            # A copy may be reported after another rewrite is shown.
             _store_newest(self.shown, found.number, found.result, SETTINGS * 4)
             return _store_newest(draw.at, epsilon, found, EPSILONS)
 

@@ -136,7 +136,7 @@ def make_run(
         shown["spread"] = NO_EPSILON
     shown["odds"] = odds_view(mechanism, prepared, result.guarantee, low, high)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
-        # Another slider: the browser moves to its default instead of clamping where the last one stood.
+        # Another slider: the browser moves to its default instead of clamping the previous value.
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
     plain = _plain(mechanism, prepared, task)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 from dptext_core import Task
 
-#: Pieces of work that run at once. Those that wait for the language model leave the processor to others, and share its
-#: passes.
+#: The number of tasks that run at once. Tasks that wait for the language model leave the processor to others, and share
+#: its passes.
 PLACES = (os.cpu_count() or 1) + 2
-#: Seconds after which work gives way to others.
+#: Seconds after which a task gives way to others.
 SLICE = 0.3
 _POLL = 0.2
 
@@ -102,7 +102,7 @@ class Scheduler:
         if turn.last and any(t.last for t in self._running):
             return False
         busy = [t.whose for t in self._running]
-        # The first of those who have the fewest turns, as the queue is in the order in which they came.
+        # The first with the fewest turns, because the queue is in order of arrival.
         return min(self._wanted(), key=lambda t: (t.last, busy.count(t.whose)), default=None) is turn
 
     def _wanted(self) -> list[Turn]:
@@ -110,5 +110,5 @@ class Scheduler:
         return [t for t in self._waiting if not t.task.cancelled]
 
 
-#: Of all visitors of this server.
+#: The scheduler of all visitors of this server.
 all_turns = Scheduler()

@@ -20,9 +20,9 @@ from .rewrite_cache import RewriteCache
 from .runs import Run
 from .uploads import Upload
 
-#: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
+#: The number of runs whose copies can still be reported: a message from the browser may be about an earlier run.
 RECENT = 3
-#: Settings that Compare shows at most.
+#: The largest number of settings in Compare.
 COLUMNS = 4
 
 

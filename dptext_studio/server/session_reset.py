@@ -6,7 +6,7 @@ import streamlit as st
 
 from .session import session
 
-#: Your data where, as (what, where, until when).
+#: Stored data as (what, where, until when).
 KEPT = (
     (
         "The text, its rewrites and the ledger",

@@ -17,11 +17,11 @@ from weakref import WeakSet, ref
 from . import heap
 from . import streamlit_patches as inner
 
-#: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the
-#: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
+#: Seconds without a connection after which tasks stop (a browser that lost it returns sooner), and after which the
+#: session is closed: slightly less than the two minutes in which Streamlit lets a browser return to it.
 STOP, CLOSE = 5.0, 100.0
 CHECK_SECONDS = 1.0
-#: Seconds until a browser that was told asks.
+#: Seconds until a notified browser responds.
 ASK = 0.2
 
 
@@ -35,9 +35,9 @@ class Work(Protocol):
 
 @dataclass(eq=False)
 class _Visit:
-    session: Callable[[], Any] = lambda: None  # Streamlit's object, where it is still there
+    session: Callable[[], Any] = lambda: None  # Streamlit's object, if it still exists
     gone: float | None = None  # since when, by the monotonic clock
-    has_place: bool = False  # where places are limited
+    has_place: bool = False  # if places are limited
     work: WeakSet[Any] = field(default_factory=WeakSet)
 
 
@@ -140,14 +140,14 @@ def _watch() -> None:
         while True:
             time.sleep(CHECK_SECONDS)
             if closed:
-                heap.settle()  # what only cycles hold
+                heap.settle()  # cyclic garbage
             with _lock:
                 if not _visits:
                     _watching = False
                     return
                 visits = dict(_visits)
             closed = _look(visits, time.monotonic())
-    except RuntimeError:  # the server has stopped, and its sessions with it
+    except RuntimeError:  # the server and its sessions have stopped
         with _lock:
             _visits.clear()
             _watching = False
@@ -178,5 +178,5 @@ def _look(visits: dict[str, _Visit], now: float) -> bool:
 
 
 def _close(name: str, visit: _Visit) -> None:
-    if not inner.is_connected(name):  # else it is back in the last moment
+    if not inner.is_connected(name):  # otherwise it has just returned
         inner.close_session(name, visit.session())

@@ -27,11 +27,11 @@ from streamlit.web.server.starlette import starlette_websocket
 
 __all__ = ["DeltaGenerator", "PopoverContainer"]
 
-#: From the first tested version of Streamlit to the first that was not; pyproject.toml has the same range.
+#: The first tested version of Streamlit, and the first untested one after it; pyproject.toml has the same range.
 TESTED = ((1, 67), (1, 68))
-#: Seconds until a page that runs is looked at again.
+#: Seconds between two checks of a running page.
 SETTLE = 0.05
-#: Seconds that a browser has to come for a file that it was told of, and until files that were made are looked at.
+#: Seconds in which a browser must fetch a file, and seconds between two checks of existing files.
 FETCH, CHECK_SECONDS = 20.0, 1.0
 
 
@@ -125,7 +125,7 @@ def let_runs_end() -> None:
 
 def _of_pages(clears: Callable[[Any, list[str] | None], None]) -> Callable[[Any, list[str] | None], None]:
     def clear(session: Any, parts: list[str] | None = None) -> None:
-        # As for a run of other parts: all that was drawn stays, and what is drawn now comes after it.
+        # As for other fragments: keep everything drawn so far, and append new elements.
         clears(session, parts and [])
 
     clear.clears = clears  # type: ignore[attr-defined]
@@ -136,7 +136,7 @@ def _once_ended(begins: Callable[[Any, Any], None]) -> Callable[[Any, Any], None
     def begin(session: Any, asked: Any) -> None:
         if session._scriptrunner is None or not asked.fragment_id:
             begins(session, asked)
-        else:  # it has stopped, and what it said last is on its way through this loop
+        else:  # it has stopped, and this loop still delivers its last messages
             session._event_loop.call_later(SETTLE, again, session, asked)
 
     def again(session: Any, asked: Any) -> None:
@@ -180,12 +180,12 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
             files.pop("", None)
             used = {file for placed in files.values() for file in placed.values()}
             before = getattr(manager, "loose", {})
-            # Where nobody is there to click, what makes a file goes with its session.
+            # Without a user who could click, the function is deleted with its session.
             connected = runtime.get_instance().is_active_session
             makes = {name: 0 for name, entry in manager._deferred_callables.items() if connected(entry["session_id"])}
             loose = {file: made for file, made in (manager._file_metadata | makes).items() if file not in used}
             shown = _still_shown(manager)
-            # A file that was made again counts from then on.
+            # A file that was made again restarts its time.
             manager.loose = {
                 file: before[file] if file in before and before[file][0] is made and file not in shown else (made, now)
                 for file, made in loose.items()
@@ -201,7 +201,7 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
 
     def due(manager: Any) -> None:
         manager.due = False
-        for _ in range(2):  # the first marks what is to go
+        for _ in range(2):  # the first call marks files for deletion
             free(manager)
 
     free.frees = frees  # type: ignore[attr-defined]

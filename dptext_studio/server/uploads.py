@@ -22,7 +22,7 @@ NONE_KEPT = (
     "This server does not keep jobs. Stay on the page until the job ends, or run the program on your own "
     "machine."
 )
-#: Seconds between two looks for jobs whose time is over.
+#: Seconds between two checks for expired jobs.
 CHECK_SECONDS = 60.0
 
 _running: dict[Path, Job] = {}
@@ -43,7 +43,7 @@ class Upload:
         self.batch: Batch | None = None
         self.count = 0
         self.took: dict[str, float] = {}
-        # At the latest when the server ends.
+        # At the latest at the end of the server.
         self._end = weakref.finalize(self, job_folders.delete, folder)
         if code:
             self._end.detach()

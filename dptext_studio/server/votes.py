@@ -15,12 +15,13 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-#: The room, in an address.
+#: The address parameter of the room.
 PARAMETER = "room"
-#: Letters that are not taken for each other when they are read from a wall.
+#: Letters that are not confused when read from a projector.
 _LETTERS, _LENGTH = "abcdefghkmnprstuvwxyz", 5
 _KEY_LENGTH = 12
-#: Rooms at a time; voters of a question, and questions of a room; seconds after which an idle room is forgotten.
+#: The largest number of rooms, of voters of a question, and of questions of a room; seconds after which an idle room is
+#: deleted.
 ROOMS, VOTERS, QUESTIONS, KEPT = 100, 500, 200, 6 * 3600.0
 
 
@@ -30,10 +31,10 @@ class _Room:
     key: str
     #: Topic and question → voter → the number of the answer.
     answers: dict[tuple[str, Hashable], dict[str, int]] = field(default_factory=dict)
-    #: Topics on which nobody votes any more, whose counts everybody sees; and those of them with a shown answer.
+    #: Topics whose vote has ended, with counts that everybody sees; and those of them with a shown answer.
     ended: set[str] = field(default_factory=set)
     revealed: set[str] = field(default_factory=set)
-    #: Topic → how many votes on it were started again.
+    #: Topic → how often its vote was restarted.
     ballots: dict[str, int] = field(default_factory=dict)
     #: What the host shows now.
     stage: Any = None

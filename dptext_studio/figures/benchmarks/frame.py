@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-#: Legend of the papers' marks: one entry for all of them, as their colours and marks are those of ours.
+#: The legend of the papers' marks: one entry for all, because their colours and marks match ours.
 PAPERS = "hollow: papers"
 UNPROTECTED = "unprotected"
 GUESS = "always guessing"

@@ -15,7 +15,7 @@ from ..metric_titles import metric_title
 from ..theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, width_of, with_hover
 from .marks import add_paper_series, add_ring, add_series, epsilon_title, privacy_title
 
-NARROW = 320  # pixels that a figure has at least, on a telephone
+NARROW = 320  # the smallest width of a figure in pixels, on a phone
 
 
 def panels(
@@ -44,7 +44,7 @@ def panels(
     columns = min(columns, len(names))
     rows = -(-len(names) // columns)
     under = epsilon_title(names) if x == "epsilon" else privacy_title(x)
-    if width_of(under, 13) > NARROW:  # it would be cut off on both sides
+    if width_of(under, 13) > NARROW:  # it would be clipped on both sides
         under = under.replace(" (", "<br>(")
     top, bottom, between = 46, 44 + 18 * under.count("<br>"), 34
     whole = top + bottom + rows * height + (rows - 1) * between

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..glossary import definition
 
 _HERE = Path(__file__).parent
-#: Files of the script, in the order in which they are joined.
+#: Files of the script, in the order of joining.
 _SCRIPTS = (
     "token_math.js",
     "belief_panel.js",
@@ -34,7 +34,7 @@ _SCRIPTS = (
     "strip_listeners.js",
     "token_strip.js",
 )
-#: Files of the style, in their order: later ones overrule earlier ones.
+#: Files of the style in order: later ones override earlier ones.
 _STYLES = (
     "token_strip.css",
     "strip_dial.css",

@@ -152,7 +152,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
     headline, why, *scope = report.lines()
-    # What a violation is, and why there is no verdict, belongs to it. What the audit cannot see is folded.
+    # The violation, or the lack of a verdict, is explained here. The limits are in a closed expander.
     banner(f"**{literal(report.line)}**" + ("" if report.holds else f"  \n{literal(why)}"))
     released = report.verdict == "refuted" and report.witness is not None and report.witness.kind != "loss"
     released = released and report.measured <= report.claimed
@@ -277,7 +277,7 @@ def main() -> None:
         elif said := work.failure_text("Stopped. Press “Run the audit” to start again."):
             st.error(literal(said))
         elif work.result is not None:
-            # Each run of the page makes its classes again.
+            # Each run of the page defines its classes again.
             if wanted is not None and vars(wanted) != vars(work.asked):
                 st.caption("These are the results of the previous settings. Press “Run the audit” to update them.")
             report_view(work.asked, work.result)

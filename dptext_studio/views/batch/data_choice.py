@@ -47,7 +47,7 @@ def choose_data() -> None:
     )
     if sent is not None or example:
         name, data = (sent.name, sent.getvalue()) if sent is not None else ("example.csv", core.example())
-        # Another key makes the browser's copy of the file be forgotten.
+        # A new key makes the browser forget its copy of the file.
         mine.uploads += 1
         accept_file(name, data)
 
@@ -87,7 +87,7 @@ def leave_job(delete: bool = False) -> None:
         mine.at(place).stop()
     work = mine.at("batch_all")
     if upload is not None and upload.code and not delete:
-        work.job = None  # it goes on
+        work.job = None  # it continues
     work.stop()
     work.asked = work.result = work.error = None
     if upload is not None:

@@ -47,7 +47,7 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
             f"Stopped after {batch.written:,} of {upload.count:,} rows. The finished rows are complete."
         )
         (st.warning if isinstance(work.error, dpt.Cancelled) else st.error)(literal(said))
-        # What is written can still be looked at: it is read in the place of what was stopped.
+        # Finished rows remain viewable: reading them replaces the stopped task.
         ended = mine.at("batch_found")
         if ended.asked is not work.error:
             ended.start(work.error, results_reader(batch), "Reading the results")
@@ -102,7 +102,7 @@ def code_box(upload: Upload) -> None:
 
 def resume_controls(upload: Upload, batch: core.Batch) -> None:
     """Offer to resume a stopped job, or to restart it if its draws cover all rows together."""
-    if session().at("batch_all").error is None:  # it was opened by its code
+    if session().at("batch_all").error is None:  # opened with its code
         st.caption(f"{batch.written:,} of {upload.count:,} rows are done.")
     if batch.mechanism.shares_draws and batch.written:
         st.info(

@@ -23,9 +23,9 @@ from ...server.uploads import Upload
 from .data_choice import error_text, leave_job
 from .rows import number_list, pair_table, shortened_cell
 
-#: Seconds up to which the first rows are rewritten whenever a setting changes.
+#: Up to this many seconds, the first rows are rewritten whenever a setting changes.
 QUICK = 2.0
-#: Rows up to which the guarantee of all of them is computed without being asked for.
+#: Up to this many rows, the guarantee of all of them is computed without a request.
 FORECAST_AT_ONCE = 20_000
 
 

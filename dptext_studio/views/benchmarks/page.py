@@ -29,10 +29,10 @@ from .authors import authors_note
 from .certainty import anonymisers_note, certainty_note
 from .total_budget import total_budget_note
 
-#: So many are shown at first, as far as they were measured.
+#: The mechanisms that are shown at first, if they were measured.
 MOST = 6
 VIEWS = ("Curves", "Plane", "Table")
-#: Of the table, what is read first: a narrow one is cut at its right end.
+#: Columns of the table in order of importance: a narrow table is cut at its right end.
 COLUMNS = (
     *("series", "ε", "metric", "value", "low", "high", "N_w"),
     *("n", "seeds", "source", "data", "ε counts", "point"),
@@ -272,7 +272,7 @@ def open_point(found: results.Results) -> None:
     row = next((r for r in found.rows if r.point == state.bench_opened), None)
     try:
         query = links.to_query(row.setting) if row is not None else {}
-    except dpt.ConfigError as error:  # measured by another version, or with a mechanism of somebody's own
+    except dpt.ConfigError as error:  # measured by another version, or with a plugin
         st.error(literal(str(error)))
         query = {}
     del state.bench_opened
@@ -283,7 +283,7 @@ def open_point(found: results.Results) -> None:
 def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
-        # Each is made when it is asked for.
+        # Each is made on request.
         for label, make, name, kind in (
             ("Current view (CSV)", lambda: to_csv(rows), "shown.csv", csv),
             ("All results (CSV)", lambda: to_csv(curves.flat(found)), "benchmarks.csv", csv),

@@ -23,9 +23,9 @@ from ...server.session import session
 from ...server.uploads import store_upload
 
 FACTS = {results.IDENTIFYING: "An identifying word", results.OTHER: "Another word"}
-#: Pairs of one file that are scored: each takes passes of a model.
+#: The number of pairs of one file that are scored: each takes passes of a model.
 MOST = 200
-#: What is scored stands at this place of the session.
+#: The place of the scoring task in the session.
 PLACE = "scored tool"
 
 

@@ -25,7 +25,7 @@ MODES = {
     "best": "Equal strongest attacker",
     "n_w": "Equal N_w",
 }
-#: Modes in which a share of the drawn words is equal: what their slider says, and where it begins, in percent.
+#: Modes in which a share of the sampled words is equal: the label of their slider, and its initial value in percent.
 SHARES = {
     "best": ("Share of replaced words that the strongest attacker recovers", 60),
     "n_w": ("Probability that a word is unchanged (N_w)", 40),
@@ -92,7 +92,7 @@ def sync_settings() -> None:
         mine.compare(first[:2])
         mine.explored = explored
     elif explored not in (None, mine.explored) and mine.columns[0][1] == mine.explored:
-        # Nobody has changed it here since: it goes on with Explore.
+        # Unchanged here since then: continue to follow Explore.
         mine.compare([explored, *(setting for _, setting in mine.columns[1:])])
         mine.explored = explored
     fresh, mine.columns_new = mine.columns_new, False

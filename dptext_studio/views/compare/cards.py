@@ -30,7 +30,7 @@ from .equal_certainty import equal_certainty_answer, level_slider
 from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
 
-#: What the keys of containers begin with that show rewrites, also those of before while new ones come.
+#: The prefix of the keys of containers with rewrites, including previous ones while new ones arrive.
 BEFORE = "compare_before"
 MODES_HELP = (
     "Equal ε and equal total ε fix the guarantee. Equal strongest attacker fixes how often that attacker recovers a "
@@ -146,10 +146,10 @@ def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Ma
         mine.compared = asked.text, edited
     for result in results:
         if result is not None and not mine.ledger.knows(result.noise_id, asked.text):
-            mine.ledger.record(result, edited=edited)  # a draw that was looked at; its other settings share it
+            mine.ledger.record(result, edited=edited)  # a viewed draw, which its other ε share
     draw_columns(asked, outcomes, places)
     if any(r is not None and mine.ledger.spent(r.noise_id, asked.text) for r in results):
-        # A copy of the text before was told of after the text had gone on: this one is drawn with noise of its own.
+        # A copy of the previous text was reported after an edit: use separate noise for this text.
         mine.at("compare").asked = None
         st.rerun()
 

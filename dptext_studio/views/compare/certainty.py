@@ -19,7 +19,7 @@ from ...server.session import session
 from ..explore.text_input import origin_of
 
 PLACE = "compare belief"
-#: Controls of the fact and its alternatives, and how many alternatives a visitor can name.
+#: Controls of the fact and its alternatives, and the largest number of alternatives.
 FACT, ALTERNATIVES, MOST = "compare_fact", "compare_alternatives", 11
 
 state = st.session_state

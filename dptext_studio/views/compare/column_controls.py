@@ -41,7 +41,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
             chosen = controls.options(specs[name], f"compare{id_}")
         if more:
             st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove_column, args=(id_,))
-    if name == setting.mechanism:  # what a link or another page set, and no control here does
+    if name == setting.mechanism:  # set by a link or another page, without a control here
         apart = {f.name for f in fields_of(name).values() if option_meta(f).has_own_control}
         chosen = {k: v for k, v in setting.options.items() if k in apart} | chosen
     uses_epsilon = dpt.mechanism_class(name).uses_epsilon
@@ -50,7 +50,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     if mode == "own":
         low, high, default = dpt.mechanism_class(name).epsilon_range(chosen)
         now = setting.epsilon if name == setting.mechanism and isinstance(setting.epsilon, float) else default
-        low, high = min(low, now), max(high, now)  # what was calibrated may lie beyond the slider's own ends
+        low, high = min(low, now), max(high, now)  # a calibrated ε may lie outside the slider's range
         epsilon = now
         if uses_epsilon:
             epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
@@ -97,7 +97,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
         try:
             m = setting.make()
             totals.append([m.replace(epsilon=e).guarantee(text).total for e in (low, high, default)])
-        except dpt.DPTextError:  # said in its column
+        except dpt.DPTextError:  # shown in its column
             continue
     totals = [t for t in totals if t[0] > 0 and np.isfinite(t[1])]
     if not totals:

@@ -41,7 +41,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     left, right = st.columns([1, 1])
     why = refusals(run.mechanism)
     offered = [label for label, kind in _KINDS.items() if not why[kind]]
-    # A key for each offer: what was chosen of a longer one comes back with it.
+    # A key for each set of options, so that its choice returns with it.
     key = f"equal_kind_{'_'.join(_KINDS[o] for o in offered)}"
     label = left.segmented_control("Same", offered, default=offered[0], required=True, key=key, help=_HELP)
     kind = _KINDS[label]

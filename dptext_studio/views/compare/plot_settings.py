@@ -22,11 +22,11 @@ from .plot_axes import HIDDEN, KEPT
 
 state = st.session_state
 
-#: What answers at once comes first.
+#: Mechanisms with fast answers come first.
 FIRST = recommended.ORDER[:4]
-#: How many ε of each mechanism, and how many draws at each point.
+#: The number of ε of each mechanism, and of draws at each point.
 POINTS, DRAWS = (3, 5, 7, 9, 13, 17), (1, 3, 5, 10, 20, 50)
-#: Rewrites of a chosen point that are shown beside each other.
+#: The number of rewrites of a chosen point that are shown side by side.
 SHOWN = 3
 
 

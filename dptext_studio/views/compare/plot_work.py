@@ -14,9 +14,9 @@ from ...server.jobs import Work, progress_text
 from ...server.plot_request import PlotRequest
 from ...server.session import session
 
-#: Measured with every point, as it costs next to nothing.
+#: Metrics that are measured at every point, because they are almost free.
 CHEAP = ("unchanged", "bleu", "n_w")
-#: Seconds between two pictures while points come in (each takes time from the work), and until the first one.
+#: Seconds between two updates while points arrive (each delays the task), and until the first one.
 EVERY, FIRST_AFTER = 2.0, 1.2
 
 

@@ -43,7 +43,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
         note=f"{stand:,} of {found:,} identifying words still visible, " if found else "",
     )
     for copy in rewrite_view(data, key=key, on_word=partial(choose_word, key)):
-        if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
+        if (left := session().kept.shown.get(copy)) is not None:  # exactly the displayed rewrite
             mine = session().ledger
             mine.record(left, released=True)
             mine.take(PAGE, "copied text", "rewrite")

@@ -27,7 +27,7 @@ from .plot_work import CHEAP, EVERY, FIRST_AFTER, missing_values, progress_bar, 
 from .point_panel import open_point, point_panel, setting_of
 
 state = st.session_state
-# plotly looks into what is loaded of it, and would find half of it while a model loads beside the page.
+# plotly inspects its loaded modules, and would find half of them while a thread loads a model.
 importlib.import_module("pandas")
 
 
@@ -147,7 +147,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     was = [w.job is not None for w in works]
     running = [w.is_running(0) for w in works]
     if any(a and not b for a, b in zip(was, running, strict=True)):
-        st.rerun(scope="app")  # what was live is done
+        st.rerun(scope="app")  # the live measurement has ended
     live, points = any(running), list(mine.points)
     if live:
         progress_bar(works[0] if running[0] else works[1])
@@ -213,7 +213,7 @@ def trade_off_view(text: str) -> None:
                 and work.job.age < FIRST_AFTER
                 and not work.job.wait(POLL_SECONDS)
             ):
-                state.get("session")  # where a run of the page ends that is to make way for another one
+                state.get("session")  # lets a run of the page end if another one is needed
         if not work.is_running(0) and work.error is None:
             wanted = missing_values(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
             if wanted and after.asked != (tried, wanted):

@@ -15,9 +15,9 @@ from ...components.text import literal, too_long
 from ...server import runs
 from ...server.session import session
 
-#: Seconds that a run of the page waits for work before it shows progress.
+#: Seconds that a run of the page waits for a task before it shows progress.
 PATIENCE = 0.7
-#: How many rewrites of one text the attacker of whole texts may be given.
+#: The possible numbers of rewrites of one text for the attacker of whole texts.
 REWRITES = (1, 2, 4, 8)
 
 

@@ -43,7 +43,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
         return
     token = token if token is not None and token < len(result.units) else drawn[0]
     st.caption(OWN)
-    # First who finds most, which is what a newcomer asks for; never one that cannot attack this mechanism.
+    # The strongest first, which newcomers look for; never one that cannot attack this mechanism.
     able = [a for a, refusal in zip(every, refusals, strict=True) if not refusal] or every
     first = next((a for a in able if a.name == "best"), able[0]).title
     tabs = st.tabs([a.title for a in every], default=first)
@@ -97,7 +97,7 @@ def finished_attacks(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str
     return out
 
 
-#: Attackers with a panel of their own.
+#: Attackers with separate panels.
 _PANELS: dict[str, Callable[..., None]] = {
     "best-guess": bayes_panel,
     "repeated-answers": repeated_answers_panel,

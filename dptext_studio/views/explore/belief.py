@@ -20,9 +20,9 @@ from ...server.session import session
 from . import meaning
 
 PLACE = "belief"
-#: Alternatives that a visitor can name: each costs a pass of a model, and has a bar.
+#: The largest number of alternatives: each needs a pass of the model, and has a bar.
 MOST = 7
-#: Questions that a session holds, each with the passes of one fact.
+#: The number of questions that a session keeps, each with the passes of one fact.
 HELD = 3
 
 
@@ -98,11 +98,11 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
     held, public = mine.questions.get(name), precomputed.load(run.inputs.text, run.inputs.setting)
 
     def work(task: dpt.Task) -> Answer:
-        text = run.inputs.text if run.bundled else run.prepared  # bundled scores are rounded, and those of others not
+        text = run.inputs.text if run.bundled else run.prepared  # bundled scores are rounded, others are not
 
         make = partial(dpt.BeliefQuestion.make, run.mechanism, text, fact.word, fact.others)
         if public is not None and fact == Fact(run.secret, None):
-            # One for all who open this example. Without a task it gives way to nobody who would make another.
+            # One for all visitors of this example. Without a task it does not give way, so none is made twice.
             question = kept_with(public, "belief", make)
         else:
             question = held or make(task=task.child(0, 0.4))

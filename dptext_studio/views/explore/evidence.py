@@ -15,7 +15,7 @@ from ...components.text import literal
 from ...figures import benchmarks as benchmark_figures
 from ...server import runs
 
-#: Of a long text, N_w is the mean over so many of its drawn words.
+#: For a long text, N_w is the mean over this many of its sampled words.
 WORDS = 100
 
 

@@ -18,9 +18,9 @@ from .attack_work import attack_result, attack_table, known_words, other_texts
 
 KEY = "attack_which"
 KINDS = ("Everything except one fact", "A list of texts")
-#: Alternatives that a visitor can name: each costs a pass of a model.
+#: The largest number of alternatives: each needs a pass of the model.
 MOST = 11
-#: What the reader wonders about: the kind, and the fact with its alternatives, or the other texts.
+#: The reader's question: its kind, and the fact with its alternatives, or the other texts.
 Asked = tuple[str, tuple[str, ...]]
 
 

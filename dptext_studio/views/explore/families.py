@@ -19,7 +19,7 @@ from .releases import download_button
 from .text_input import offer_title
 
 state = st.session_state
-#: Cards of families: the mechanism that each begins with, and what it does in a few words.
+#: Cards of families: the first mechanism of each, and its description in a few words.
 FAMILIES = {
     "dp-mlm": ("Language model", "a word that fits the sentence"),
     "custext": ("Neighbours", "a word of similar meaning"),
@@ -55,7 +55,7 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
             on_change="rerun",
         )
         if "play_tools" in state:
-            state.play_tools = state.play_tools  # Streamlit forgets what is not drawn
+            state.play_tools = state.play_tools  # Streamlit forgets controls that are not drawn
         draw_when_open(others, WIDE, partial(more, run, result))
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")

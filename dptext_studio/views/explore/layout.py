@@ -9,19 +9,19 @@ from ...server.session import session
 state = st.session_state
 
 PAGE = "explore"
-#: Of the page, from top to bottom.
+#: Containers of the page, from top to bottom.
 PARTS = ("head", "editor", "result", "options")
-#: Of what opens over the page, in pixels.
+#: The width of the popovers, in pixels.
 WIDE = 560
 PANELS = ("Attacks", "Equal privacy", "Ledger", "Guarantee", "Benchmarks")
-#: What is folded away, each under a button of its own.
+#: Drawers, each with a separate button.
 SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
-#: What opens below everything else, and where it stands.
+#: The drawer below everything else, and its container.
 DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
 BRING = """<script>
 setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
 </script>"""
-#: Where the last result stands, whatever goes on; and what it is called.
+#: The container of the last result, which always exists, and its name in sentences.
 BEFORE, REWRITE = "play_before", "is the rewrite"
 
 
@@ -36,7 +36,7 @@ def set_open(what: str, to: bool) -> None:
 
 def hide_until_open(key: str, opened: str) -> None:
     """Hide a container from view and keyboard until it is opened. Its controls keep their values."""
-    # Streamlit keeps a style that a part of the page no longer draws: so one is drawn in both cases.
+    # Streamlit keeps a style that a fragment no longer draws, so draw one in both cases.
     st.html(SHUT.format(key, "flex" if state.get(opened, False) else "none"))
 
 

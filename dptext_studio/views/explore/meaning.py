@@ -14,14 +14,14 @@ from ...server import runs, sessions
 from ...server.session import session
 
 PLACE = "meaning"
-#: The place of the text where the slider rests, and seconds that the page waits for it.
+#: The task's place for the displayed text, and seconds that the page waits for it.
 REST, WAIT = "meaning at rest", 0.15
-#: Seconds that a visitor's first picture has the processor for itself, and longer where many open the page.
+#: Seconds in which a visitor's first figure has the processor alone; longer if many visitors open the page.
 PICTURE = 1.0
-#: Seconds after an edit: while a text is typed on, nobody looks at the gauge.
+#: Seconds after an edit, because nobody looks at the gauge while typing.
 PAUSE = 1.0
-#: Visitors up to whom each gauge has all its texts. Of more, each has fewer, but so many: a gauge costs as much as a
-#: rewrite, and is looked at less.
+#: Up to this many visitors, each gauge has all its texts. With more visitors, each has fewer, down to this number: a
+#: gauge costs as much as a rewrite, and is viewed less often.
 VISITORS, LEAST = 5, 4
 
 
@@ -53,7 +53,7 @@ def _along(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
     if mine and (found := held.take_result()) is not None:
         run.meaning[held.asked[1]] = found
     live = run.payload["live"] and not run.spread
-    config = run.result.config if live else result.config  # a live one has every ε
+    config = run.result.config if live else result.config  # a live text covers every ε
     known = run.meaning.get(config)
     if known is None:
         if held.asked != (run, config):

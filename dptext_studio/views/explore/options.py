@@ -90,9 +90,9 @@ def public_start(
     try:
         start = dpt.get_mechanism(spec.name, **chosen).public_prior
         public = None if start is None else start.from_public()
-    except dpt.DPTextError:  # said where the rewrite would stand
+    except dpt.DPTextError:  # shown in place of the rewrite
         return spec, chosen
-    # Of the same mechanism it is an option, which has a control of its own.
+    # If it is an option of the same mechanism, it has a separate control.
     if (
         public is None
         or public.name == spec.name
@@ -139,7 +139,7 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
         clip_figure()
     if clips and picked == (low, high):
         return values
-    # An end that was not moved keeps its exact value.
+    # An end that did not move keeps its exact value.
     ends = zip(picked, (low, high), exact, strict=True)
     return values | dict(zip((clipping.low, clipping.high), (e if p == r else p for p, r, e in ends), strict=True))
 

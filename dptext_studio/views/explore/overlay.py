@@ -12,11 +12,11 @@ from ...figures.token_payload import AttackGuesses
 from ...server import runs
 from ...server.session import session
 
-#: All attackers, and those that need no second look at the text, whose guesses are shown until then.
+#: All attackers, and those that need no second pass over the text, whose guesses are shown first.
 PLACE, QUICK = "guesses", "first guesses"
-#: Seconds that the quick ones have before the others begin.
+#: Seconds that the fast ones have before the others begin.
 LATER = 0.3
-#: What the browser's snapshot says the words are marked by, while the guesses lie over the text.
+#: The mark in the browser's snapshot while the guesses are shown over the text.
 MARK = "guesses"
 
 

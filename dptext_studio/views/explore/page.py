@@ -38,8 +38,8 @@ from .rewriting import (
 from .text_input import headline, keep_what_fits, suit_example, text_box, typing_pause, use_mechanism
 from .word import chosen_token, word_panel
 
-#: Up to so many words the probabilities of all are computed again at each ε, where those beside the rewrite bend; of
-#: more, those of the chosen one.
+#: Up to this many words, the probabilities of all are computed again at each ε if they bend along it; with more words,
+#: only those of the chosen one.
 WORDS_TOLD = 200
 
 state = st.session_state
@@ -73,7 +73,7 @@ def follow_link() -> None:
     setting, problem = links.from_query(asked)
     if query is not None:
         mine.link_problem = problem or ""
-    with st.container():  # there in any case, so that the text box does not move, and keeps the cursor
+    with st.container():  # always drawn, so that the text box does not move and keeps the cursor
         if mine.link_problem:
             st.warning(literal(mine.link_problem))
     if example is not None:
@@ -92,7 +92,7 @@ def empty_view() -> None:
         st.info("Type a text, or pick an example. Its rewrite appears here, word by word.")
         try:
             drawn_all_the_same = coverage_note(dpt.get_mechanism(state.play_mechanism), text)
-        except dpt.DPTextError:  # said where a rewrite would stand
+        except dpt.DPTextError:  # shown in place of a rewrite
             drawn_all_the_same = ""
         if drawn_all_the_same:
             st.caption(WAITS)
@@ -128,7 +128,7 @@ def result_view() -> None:
     record_copies(view_of(state.get("play_strip")).get("copies", []))
     if redraw_if_spent(run):
         st.rerun(scope="app")
-    # In a place of their own: else what stands below moves, and is drawn twice for a moment, where one comes or goes.
+    # In a separate container: otherwise elements below move and appear twice when one comes or goes.
     with st.container():
         if run.note:
             st.warning(literal(run.note))
@@ -158,7 +158,7 @@ def result_view() -> None:
         if state.get("play_far_open"):
             word_panel(run, result, token, axis)
         else:
-            for key in ("play_more", "play_statistic"):  # Streamlit forgets what is not drawn
+            for key in ("play_more", "play_statistic"):  # Streamlit forgets controls that are not drawn
                 if key in state:
                     state[key] = state[key]
         polish.panel(run, result)
@@ -246,7 +246,7 @@ def result_column(inputs: runs.Inputs | None) -> None:
     mine = session()
     run, work = mine.run, mine.at("rewrite")
     linked, mine.link_new = mine.link_new, False
-    # What is there, or under way, or was refused, for these very inputs needs no new run.
+    # Inputs with a finished, running or refused rewrite need no new run.
     under_work, refused = work.job is not None, work.error is not None
     known = [work.asked] if under_work or refused else []
     known += [] if run is None or under_work else [run.inputs]
@@ -266,11 +266,11 @@ def result_column(inputs: runs.Inputs | None) -> None:
                 live_text.dim(BEFORE)
             else:
                 live_text.dim_other_text(BEFORE, REWRITE)
-    with st.container():  # there in any case, so that what follows keeps its place
+    with st.container():  # always drawn, so that later elements keep their places
         if mine.run is None:
             options_drawer()
     if mine.run is not None:
-        # In one place whatever goes on: what is clicked in it while new ones come is not lost.
+        # Always in one container, so that clicks are not lost while new rewrites arrive.
         with st.container(key=BEFORE):
             result_view()
 

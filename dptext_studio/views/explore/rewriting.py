@@ -46,7 +46,7 @@ def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None
         default = run.payload["eps"]
     view = view_of(state.get("play_strip"))
     if run is not None and (asked := run.payload.get("cmd")) is not None and view.get("run", 0) < asked["n"]:
-        return asked["eps"]  # the browser has not moved its slider yet: what it tells is of another axis
+        return asked["eps"]  # the browser has not moved its slider yet, so its value belongs to another axis
     return view.get("eps", default)
 
 
@@ -55,7 +55,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
     mine = session()
     before, number_ = mine.run, mine.next_number()
     if before is not None and current_ledger().spent(before.result.noise_id, inputs.text):
-        # Under one noise no two texts may leave.
+        # No two texts with the same noise may be released.
         redraw = True
     epsilon = axis[2] if linked else current_epsilon(axis, inputs)
     example = origin_of(inputs.text)
@@ -63,7 +63,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
 
     given = precomputed.load(inputs.text, inputs.setting)
     for place in (belief.PLACE, meaning.PLACE):
-        mine.at(place).stop()  # nobody asks for it of the text before
+        mine.at(place).stop()  # no longer needed for the previous text
 
     def work(task: dpt.Task):
         made = runs.make_run(
@@ -107,7 +107,7 @@ def redraw_if_spent(run: runs.Run) -> bool:
 def progress_text(inputs: runs.Inputs) -> str:
     try:
         ready = inputs.setting.make().model_ready
-    except dpt.DPTextError:  # said where the rewrite would stand
+    except dpt.DPTextError:  # shown in place of the rewrite
         ready = True
     return "Rewriting …" if ready else "Loading the language model …"
 
@@ -125,7 +125,7 @@ def run_at(run: runs.Run, epsilon: float, axis: tuple[float, float, float]) -> r
     """
     mine = session()
     work = mine.at("rewrite")
-    if work.job is not None:  # on its way
+    if work.job is not None:  # under way
         return run
     if work.error is not None and mine.moved_to == epsilon:
         st.caption(f"This is the rewrite at ε = {number(run.payload['eps'])}. Move ε to start again.")

@@ -23,7 +23,7 @@ from . import attackers
 
 state = st.session_state
 KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
-#: Of the panel, whichever tab is open.
+#: The height of the panel in every tab.
 WIDTH = 560
 VOID = "The guarantee no longer holds for this draw because two versions of it were released."
 
@@ -47,7 +47,7 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
 
 def _tabs(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     """Show setting, methods, release, files with originals, and session, each in a tab."""
-    # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
+    # The popover is anchored at its lower edge, so equal heights keep the tabs in place.
     add_style(__file__, "share.css")
     with st.container(key="share_ways"):
         setting, paper, without, originals, keep = st.tabs(["Setting", "Methods", "Release", "With originals", "Save"])

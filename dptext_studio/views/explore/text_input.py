@@ -20,7 +20,7 @@ from .layout import hide_until_open, set_open
 
 state = st.session_state
 OWN_TEXT = "Choose a word that should stay private."
-#: What to do, after what the text gives away.
+#: What to do, after the sentence on what the text reveals.
 DRAG = "Drag to the left until a reader can no longer tell. Drag to the right to get the meaning back."
 
 
@@ -111,7 +111,7 @@ def headline(play_tour: Callable[[], None]) -> None:
     with st.container(key="play_tour_header"):
         tour_header("play_tour_steps")
     st.markdown("# Can a reader still tell?")
-    # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
+    # Replaces the text box's value of the previous run; callbacks set it before this.
     mine = origin_of(state.play_text)
     # On a wide screen the examples come with the editor.
     shown = "flex" if state.get("play_editing") else "none"
@@ -120,7 +120,7 @@ def headline(play_tour: Callable[[], None]) -> None:
         chosen = state.get("play_mechanism", recommended.ORDER[0])
         drag = f" {DRAG}" if dpt.mechanism_class(chosen).uses_epsilon else ""
         st.markdown((literal(mine.problem) if mine else OWN_TEXT) + drag, width="stretch")
-        state.play_example = mine.title if mine else None  # a second click takes nothing back
+        state.play_example = mine.title if mine else None  # a second click undoes nothing
         st.pills(
             "Examples",
             [e.title for e in examples()],

@@ -19,7 +19,7 @@ from .text_input import use_text
 
 state = st.session_state
 PLACE = "tour"
-#: The step up to which the tour shows its own note.
+#: The last step in which the tour shows its own note.
 COVERED = 3
 #: Families that the last step offers.
 OFFERED = ("dp-mlm", "dp-sentence")

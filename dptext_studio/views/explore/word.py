@@ -23,7 +23,7 @@ from ...server import runs
 from ...server.session import session
 
 state = st.session_state
-#: Views of a word that every mechanism may have, beside its own.
+#: Views of a word that every mechanism may have, in addition to its own.
 CANDIDATES, OVER_ALL, SCORES = "Candidates", "All ε", "Model scores and clipping"
 _STATISTICS = {"N_w": "Unchanged (N_w)", "S_w": "Different words (S_w)"}
 
@@ -145,7 +145,7 @@ def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tu
         for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
             low, high = np.transpose(getattr(mean, f"{field}_interval"))
             lines[name][f"mean of {mean.words} words"] = (mean.epsilons, getattr(mean, field), low, high)
-    # A piece that answers to no word cannot stay what it was.
+    # A token without an original word cannot be unchanged.
     which = "S_w"
     if "alignment" in result.can:
         which = st.segmented_control(

@@ -83,7 +83,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     )
     levels = rows.levels(data, privacy)
 
-    # The middle level, where there is something to compare; else the one at which most can be.
+    # The middle level if it has settings to compare, otherwise the level with the most.
     def settings(x: float) -> int:
         return len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries)
 

@@ -31,7 +31,7 @@ ICONS = {
     NOT_COMPARABLE: (":material/contrast:", "orange"),
     MISSING: (":material/pending:", "gray"),
 }
-#: What a verdict means, of a claim and our runs.
+#: The meaning of each verdict for a claim and our runs.
 MEANS = {
     REPLICATED: "At least half of the comparisons support the claim significantly.",
     CONTRADICTED: "Over 5% of the comparisons contradict the claim significantly, a number in it is wrong, or the "

@@ -28,7 +28,7 @@ _QR = st.components.v2.component(
     js=read_beside(__file__, "qr.js"),
 )
 
-#: A server that listens here does so at every address, and names none.
+#: A server with this address listens at every address of the machine.
 EVERYWHERE = "0.0.0.0"
 ONLY_HERE = (
     "This address works on this machine only, so there is no code to scan. Start the app with `--server.address "

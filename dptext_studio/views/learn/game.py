@@ -59,7 +59,7 @@ def draw_game(name: str, rounds_each: int | None) -> Game | None:
     def work() -> Game:
         rules = reader_game.rules()
         game = Game.draw(rules, NoiseStream(), rounds_each=rounds_each)
-        assert game.expected  # worked out here, not while the page is drawn
+        assert game.expected  # computed here, not while the page is drawn
         beat_reader.end_curve((), "")
         return game
 

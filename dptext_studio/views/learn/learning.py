@@ -17,13 +17,13 @@ from ...server import votes
 from ...server.session import session
 
 state = st.session_state
-#: What the presenter view shows one after the other.
+#: The steps of the presenter view.
 STEPS = ("said", "shown", "asked", "found", "meant")
-#: The lesson that is played. Its slides: the rules, for each round the vote and the answer, and the end.
+#: The lesson with the game. Its slides: the rules, for each round the vote and the answer, and the end.
 GAME = "reader"
 GAME_STEPS = 2 + 2 * len(reader_game.rules().epsilons)
 CLOSED = "This vote is closed: answers are no longer counted."
-#: Seconds between looks at what the class does.
+#: Seconds between two checks of the class.
 FOLLOW = 2.0
 
 

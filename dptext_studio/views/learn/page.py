@@ -21,9 +21,9 @@ from .presenter import presenter_view
 from .teacher import present_button, teacher_panel
 
 state = st.session_state
-#: Lesson → what stands below it, with the control at a value.
+#: Lesson → the panel below it, with the control at a value.
 BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
-#: Another lesson begins at its beginning. Numbered: the same script twice in one place would run once.
+#: A new lesson is shown from its top. Numbered, because the same script in one place would run only once.
 BEGIN = """<script>/* {} */ document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);</script>"""
 
 
@@ -152,7 +152,7 @@ def render() -> None:
     if mine.present:
         presenter_view()
     else:
-        # First, since it may go to another lesson.
+        # First, because it may go to another lesson.
         follow_class()
         with st.container(key="learn_page"):
             if mine.at is None:
@@ -161,5 +161,5 @@ def render() -> None:
                 lesson_view()
         scroll_to_top()
     host_key.remember()
-    # What is there in one run and gone in the next stands below all else: so nothing moves.
+    # Elements that come and go are below everything else, so that nothing moves.
     write_address(came)
