@@ -44,12 +44,12 @@ def _model_hash() -> str:
 def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None = None) -> Path:
     """Write the rounded scores of prepared texts, with the masks of the original texts, as an asset."""
     path = (folder or assets_folder() / "examples") / _FILE
-    if (kept := mechanism.kept_scores) is None:
+    if (scores := mechanism.kept_scores) is None:
         raise InputError(f"{mechanism.title} has no scores that could be kept.")
     arrays: dict[str, np.ndarray] = {}
     texts = []
     for k, one in enumerate(prepared):
-        codes = np.searchsorted(_BETWEEN, kept.of(one)).astype(np.uint16)
+        codes = np.searchsorted(_BETWEEN, scores.of(one)).astype(np.uint16)
         # Nearly all high bytes are equal, so they compress well if separated from the low ones.
         arrays[f"low {k}"], arrays[f"high {k}"] = (codes & 255).astype(np.uint8), (codes >> 8).astype(np.uint8)
         texts.append({"text": one.text, "tokens": [dataclasses.astuple(t) for t in one.document.tokens]})
@@ -94,8 +94,8 @@ def _prepared(k: int, setting: Setting) -> Prepared | None:
     text = (_description() or {})["texts"][k]
     # The tokens are bundled too, so that no language resource is loaded for them.
     document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))
-    kept = setting.make().kept_scores
-    found = None if kept is None else kept.put(document, _scores(k))
-    if found is not None:
-        found.share()
-    return found
+    support = setting.make().kept_scores
+    prepared = None if support is None else support.put(document, _scores(k))
+    if prepared is not None:
+        prepared.share()
+    return prepared

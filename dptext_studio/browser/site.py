@@ -271,8 +271,8 @@ def _neighbours() -> tuple[bytes, bytes]:
     places = {word: i for i, word in enumerate(space.words)}
     near = np.repeat(np.arange(len(space), dtype="<u2")[:, None], alternatives.SUGGESTED, axis=1)
     for rows in np.array_split(np.arange(len(space)), len(space) // 1024 + 1):
-        found = alternatives.nearest_words(space, rows.tolist(), alternatives.SUGGESTED, mechanisms[0].language)
-        for row, words in zip(rows.tolist(), found, strict=True):
+        nearest = alternatives.nearest_words(space, rows.tolist(), alternatives.SUGGESTED, mechanisms[0].language)
+        for row, words in zip(rows.tolist(), nearest, strict=True):
             near[row, : len(words)] = [places[w] for w in words]
     return "\n".join(space.words).encode(), near.tobytes()
 

@@ -47,12 +47,12 @@ def run(args: argparse.Namespace) -> None:
     flags = [f"--server.port={args.port}"] * bool(args.port) + ["--server.headless=true"] * args.headless
     command = ["streamlit", "run", str(script()), *flags]
     # Only this process loads the modules of --plugin.
-    own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
+    settings = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
     # A server has many threads, and glibc keeps a heap for each.
-    own |= {name: value for name, value in HEAPS.items() if name not in os.environ}
+    settings |= {name: value for name, value in HEAPS.items() if name not in os.environ}
     # Replace this process, because a child process could outlive it.
     if REPLACES:
-        os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | own)
+        os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | settings)
     else:
         sys.argv = command
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

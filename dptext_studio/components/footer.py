@@ -54,8 +54,8 @@ def cite() -> None:
             lines.append(f"**{literal(spec.title)}** has no paper.")
             continue
         first = references.reference(keys[0])
-        own = keys[0] == references.OWN
-        said = "is new: this program is its first description." if own else literal(first.line())
+        is_own = keys[0] == references.OWN
+        said = "is new: this program is its first description." if is_own else literal(first.line())
         others = [references.reference(k).line() for k in keys[1:]]
         more = f" It builds on: {literal(' '.join(others))}" if others else ""
         lines.append(f"**{literal(spec.title)}** {said}{more}")
@@ -91,8 +91,8 @@ def licences() -> None:
     st.dataframe(rows, hide_index=True, height=320, column_config={"MB": st.column_config.NumberColumn(format="%.2f")})
     st.caption("`assets/MANIFEST.json` lists each file with its SHA-256 and the command that made it.")
     here = environment()
-    found = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
-    st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
+    sources = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
+    st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in sources.items()) + "."))
 
 
 #: Parts of “About”, by title.

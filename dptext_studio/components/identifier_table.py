@@ -26,14 +26,14 @@ def identifier_table(rows: Sequence[tuple[int, Sequence[tuple[str, str]]]], key:
     """Show the remaining identifiers. rows: the number of each row and its (kind, text) pairs. Kinds without any have
     no column.
     """
-    kinds = [k for k in KINDS if any(k == kind for _, found in rows for kind, _ in found)]
+    kinds = [k for k in KINDS if any(k == kind for _, pairs in rows for kind, _ in pairs)]
     st.dataframe(
-        [{"row": row} | {KINDS[k]: [text for kind, text in found if kind == k] for k in kinds} for row, found in rows],
+        [{"row": row} | {KINDS[k]: [text for kind, text in pairs if kind == k] for k in kinds} for row, pairs in rows],
         column_config={"row": st.column_config.NumberColumn("Row", width="small")}
         | {
             KINDS[k]: st.column_config.MultiselectColumn(
                 KINDS[k].capitalize(),
-                options=list(dict.fromkeys(text for _, found in rows for kind, text in found if kind == k)),
+                options=list(dict.fromkeys(text for _, pairs in rows for kind, text in pairs if kind == k)),
                 color=COLORS[k],
             )
             for k in kinds

@@ -60,7 +60,7 @@ def from_file(query: Mapping[str, str]) -> dict[str, str]:
 
 def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
     elsewhere = {n: f.default for n, f in recommended.recommended_fields(setting.mechanism).items()}
-    told = {
+    values = {
         name: value
         for name, value in (elsewhere | dict(setting.options)).items()
         if name in fields
@@ -68,7 +68,7 @@ def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool
         and (not _equals_default(fields[name], value) or (file and name in elsewhere))
     }
     epsilon = setting.epsilon if dpt.mechanism_class(setting.mechanism).uses_epsilon else None
-    return Setting(setting.mechanism, told, epsilon).to_query()
+    return Setting(setting.mechanism, values, epsilon).to_query()
 
 
 def _can_link(field: dataclasses.Field, value: Any) -> bool:
@@ -131,8 +131,8 @@ def example_to_query(text: str) -> dict[str, str]:
     """Return the parameter that names a bundled example, if the text is one. The page starts with the first one, which
     needs none.
     """
-    found = next((e for e in examples()[1:] if e.text == text), None)
-    return {} if found is None else {EXAMPLE: _slug(found)}
+    example = next((e for e in examples()[1:] if e.text == text), None)
+    return {} if example is None else {EXAMPLE: _slug(example)}
 
 
 def _slug(example: Example) -> str:
@@ -151,14 +151,14 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
         place, _, name = key.partition(".")
         if name and place.isascii() and place.isdigit() and len(place) < 3:
             each.setdefault(int(place), {})[name] = text
-    found = []
+    settings = []
     for number in sorted(each):
         setting, problem = from_query(each[number])
         if problem:
             return [], problem
         if setting is not None:
-            found.append(setting)
-    return found, ""
+            settings.append(setting)
+    return settings, ""
 
 
 def omitted_options(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:

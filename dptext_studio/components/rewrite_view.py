@@ -70,19 +70,19 @@ def rewrite_view(data: Mapping[str, Any], *, key: str, on_word: Callable[[], Non
 
     on_word: called before the rerun after the choice of a word; :func:`word_of` then has it.
     """
-    found = _mount(key=key, data=dict(data), on_word_change=on_word or _ignore, on_copies_change=_ignore)
-    return copies_of(found)
+    view = _mount(key=key, data=dict(data), on_word_change=on_word or _ignore, on_copies_change=_ignore)
+    return copies_of(view)
 
 
 def word_of(state: Any) -> int | None:
     """Return the position of the chosen word in the original, from the session value under the view's key."""
-    found = state.get("word") if isinstance(state, Mapping) else None
-    return None if (found := number(found)) is None else int(found)
+    place = state.get("word") if isinstance(state, Mapping) else None
+    return None if (place := number(place)) is None else int(place)
 
 
 def copies_of(state: Any) -> list[int]:
     """Return the numbers of all rewrites copied so far."""
-    found = state.get("copies") if isinstance(state, Mapping) else None
-    if not isinstance(found, Sequence) or isinstance(found, str | bytes):
+    copies = state.get("copies") if isinstance(state, Mapping) else None
+    if not isinstance(copies, Sequence) or isinstance(copies, str | bytes):
         return []
-    return [int(n) for n in map(number, found) if n is not None]
+    return [int(n) for n in map(number, copies) if n is not None]

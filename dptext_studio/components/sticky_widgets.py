@@ -17,11 +17,11 @@ def stay(key: str, default: Any = None) -> str:
     default: the initial value, which is also passed to the control: a browser that draws two runs of a page at once
     uses the value from the second one only if its default matches. None for a control that starts with its own value.
     """
-    held = session().controls
+    values = session().controls
     if key in state:
-        held[key] = state[key]
-    elif key in held:
-        state[key] = held[key]
+        values[key] = state[key]
+    elif key in values:
+        state[key] = values[key]
     elif default is not None:
         state[key] = default
     return key

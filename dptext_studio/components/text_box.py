@@ -14,8 +14,8 @@ state = st.session_state
 def text_box(key: str, height: int) -> str:
     """Show the box and return its content: the session's text, or the first example if there is none yet."""
     if key not in state:
-        kept = session().text
-        state[key] = next((e.text for e in examples()), "") if kept is None else kept
+        text = session().text
+        state[key] = next((e.text for e in examples()), "") if text is None else text
     st.text_area(
         "Text",
         state[key],

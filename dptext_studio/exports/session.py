@@ -53,10 +53,10 @@ class _DuplicateKey(ValueError):
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise _DuplicateKey("a name occurs twice")
-    return found
+    return values
 
 
 def _no_constant(name: str) -> Any:

@@ -19,8 +19,8 @@ def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340
     top = sorted(strongest(rows), key=lambda r: r.texts)
     lines: dict[str, Curve] = {}
     for system in dict.fromkeys(r.system for r in rows):
-        own = [r for r in top if r.system == system]
-        lines[system] = ([float(r.texts) for r in own], [r.success for r in own], None, None)
+        rows_of_system = [r for r in top if r.system == system]
+        lines[system] = ([float(r.texts) for r in rows_of_system], [r.success for r in rows_of_system], None, None)
     return curves(
         lines,
         "Authors recognised (share)",

@@ -86,12 +86,12 @@ def belief_curve(
     question: BeliefQuestion, text: Prepared, stream: NoiseStream, epsilons: Sequence[float], task: Task = UNWATCHED
 ) -> dict[float, Belief]:
     """Return the belief after the release of a text at each ε, all with the noise of one stream."""
-    found: dict[float, Belief] = {}
+    beliefs: dict[float, Belief] = {}
     for k, epsilon in enumerate(epsilons):
         task.report(k, len(epsilons))
         release = question.mechanism.replace(epsilon=epsilon).rewrite(text, stream=stream, task=task.quiet)
-        found[epsilon] = question.given(release, task=task.quiet)
-    return found
+        beliefs[epsilon] = question.given(release, task=task.quiet)
+    return beliefs
 
 
 def belief_view(

@@ -69,8 +69,8 @@ def _rows(view: GroupView) -> tuple[list[int], list[int]]:
     shown = [int(i) for i in order]
     if len(shown) <= MAX_ROWS:
         return shown, []
-    kept = set(marked) | set([i for i in shown if i not in marked][: MAX_ROWS - 1 - len(marked)])
-    return [i for i in shown if i in kept], [i for i in shown if i not in kept]
+    listed = set(marked) | set([i for i in shown if i not in marked][: MAX_ROWS - 1 - len(marked)])
+    return [i for i in shown if i in listed], [i for i in shown if i not in listed]
 
 
 def _labels(view: GroupView, shown: list[int], colours: dict[str, str]) -> tuple[list[str], list[str], list[str]]:

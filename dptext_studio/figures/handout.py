@@ -97,10 +97,10 @@ def _lesson(k: int, lesson: Lesson) -> str:
 
 def _answer(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
-    found, question = lesson.reveal(start), lesson.ask(start)
-    right = f"{chr(ord('A') + found.right)}. {question.answers[found.right]}"
-    lines = "".join(f"<p>{escape(line)}</p>" for line in (*found.found, *found.because, lesson.take_home))
+    answer, question = lesson.reveal(start), lesson.ask(start)
+    right = f"{chr(ord('A') + answer.right)}. {question.answers[answer.right]}"
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (*answer.found, *answer.because, lesson.take_home))
     return (
         f'<section><h2>{k}. {escape(lesson.title)}</h2><p class="right">{escape(right)}</p>{lines}'
-        f"{fragment(found.parts)}</section>"
+        f"{fragment(answer.parts)}</section>"
     )

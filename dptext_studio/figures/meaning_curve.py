@@ -53,13 +53,13 @@ def meaning_kept(
     for epsilon in at:
         task.check()
         texts.append(mechanism.replace(epsilon=epsilon * (1 + _ABOVE)).rewrite(prepared, stream=stream).text)
-    found: dict[str, float] = {}
+    cosines: dict[str, float] = {}
     distinct = list(dict.fromkeys(texts))
     for k in range(0, len(distinct), _AT_ONCE):
         task.report(k, len(distinct))
         some = distinct[k : k + _AT_ONCE]
-        found |= dict(zip(some, map(float, score("cosine", [prepared.text] * len(some), some)), strict=True))
-    return MeaningCurve(tuple(at), tuple(found[text] for text in texts), len(at) == len(every))
+        cosines |= dict(zip(some, map(float, score("cosine", [prepared.text] * len(some), some)), strict=True))
+    return MeaningCurve(tuple(at), tuple(cosines[text] for text in texts), len(at) == len(every))
 
 
 def choose_epsilons(every: Sequence[float], most: int) -> list[float]:
@@ -76,5 +76,5 @@ def choose_epsilons(every: Sequence[float], most: int) -> list[float]:
     longest = np.argsort(-stands[between], kind="stable")
     first = longest[np.unique(piece[longest], return_index=True)[1]]
     last = len(every) - 1
-    kept = list(dict.fromkeys([0, last, *between[first].tolist(), *between[longest].tolist()]))[:most]
-    return [every[k] for k in sorted(kept)]
+    indices = list(dict.fromkeys([0, last, *between[first].tolist(), *between[longest].tolist()]))[:most]
+    return [every[k] for k in sorted(indices)]

@@ -32,12 +32,12 @@ def system_styles(systems: Mapping[str, str], dark: bool) -> dict[str, Style]:
 
     Several systems of one mechanism share its colour. Unprotected text, without a mechanism, is grey.
     """
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     styles = {}
     for system, mechanism in systems.items():
         if not mechanism:
             styles[system] = ((DARK if dark else LIGHT)["soft"], "dot", "circle")
             continue
-        styles[system] = mechanism_style(mechanism, dark, seen.get(mechanism, 0))
-        seen[mechanism] = seen.get(mechanism, 0) + 1
+        styles[system] = mechanism_style(mechanism, dark, counts.get(mechanism, 0))
+        counts[mechanism] = counts.get(mechanism, 0) + 1
     return styles

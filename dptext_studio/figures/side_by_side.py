@@ -47,17 +47,17 @@ def pieces(result: RewriteResult) -> list[Piece]:
     """Return the released text as parts, marked where they differ from the original: by alignment if there is one."""
     if "alignment" not in result.can:
         return differences(result.original, result.text, result.language)
-    found: list[Piece] = []
+    out: list[Piece] = []
     at = 0
     for step in result.steps:
         begin, end = step.out
         if begin > at:
-            found.append(Piece(result.text[at:begin]))
+            out.append(Piece(result.text[at:begin]))
         source = None if step.action == "insert" else step.span[0]
         changed = step.action in ("insert", "delete") or step.changed
-        found.append(Piece(result.text[begin:end], changed, step.original, source, step.drawn))
+        out.append(Piece(result.text[begin:end], changed, step.original, source, step.drawn))
         at = max(at, end)
-    return [*found, Piece(result.text[at:])] if at < len(result.text) else found
+    return [*out, Piece(result.text[at:])] if at < len(result.text) else out
 
 
 def differences(original: str, rewrite: str, language: Language = ENGLISH) -> list[Piece]:
@@ -67,15 +67,15 @@ def differences(original: str, rewrite: str, language: Language = ENGLISH) -> li
     same: dict[int, int] = {}
     for block in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks():
         same |= {block.b + k: block.a + k for k in range(block.size)}
-    found, at = [], 0
+    out, at = [], 0
     for i, token in enumerate(after.tokens):
         if token.start > at:
-            found.append(Piece(rewrite[at : token.start]))
+            out.append(Piece(rewrite[at : token.start]))
         old = before.tokens[same[i]] if i in same else None
         source = (old.text, old.start) if old else ("", None)
-        found.append(Piece(rewrite[token.start : token.end], old is None, *source))
+        out.append(Piece(rewrite[token.start : token.end], old is None, *source))
         at = token.end
-    return [*found, Piece(rewrite[at:])] if at < len(rewrite) else found
+    return [*out, Piece(rewrite[at:])] if at < len(rewrite) else out
 
 
 @dataclass(frozen=True)
@@ -177,14 +177,14 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
 
     n: how many of the most likely words of each are shown, up to 2n in total, sampled words first.
     """
-    found: list[tuple[TokenDistribution | None, str, str]] = []
+    columns: list[tuple[TokenDistribution | None, str, str]] = []
     word = ""
     for result in results:
         distribution, released, reason, known = _drawn_at(result, at)
         word = word or known
-        found.append((distribution, released, reason))
+        columns.append((distribution, released, reason))
     best: dict[str, float] = {}
-    for distribution, released, _ in found:
+    for distribution, released, _ in columns:
         if distribution is None:
             continue
         top = distribution.top(n)
@@ -192,12 +192,12 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
             best[w.lower()] = max(best.get(w.lower(), 0.0), p)
     best.pop(word.lower(), None)
     likely = sorted(best, key=lambda w: -best[w])
-    drawn = {released.lower() for distribution, released, _ in found if distribution is not None}
+    drawn = {released.lower() for distribution, released, _ in columns if distribution is not None}
     # The sampled words are included, however unlikely.
     shown = set(sorted(likely, key=lambda w: w not in drawn)[: 2 * n - 1])
     words = ([word.lower()] if word else []) + [w for w in likely if w in shown]
     each = []
-    for distribution, released, reason in found:
+    for distribution, released, reason in columns:
         if distribution is None:
             each.append(CandidateProbabilities(released=released, reason=reason))
             continue

@@ -230,8 +230,8 @@ def epsilon_ticks(low: float, high: float) -> list[float]:
     """Return 1, 2 and 5 times each power of ten between two ε; over more than three powers, only the powers."""
     powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 2)
     steps = (1, 2, 5) if high / low <= 1000 else (1,)
-    found = [s * 10.0**p for p in powers for s in steps]
-    return [v for v in found if low / 1.001 <= v <= high * 1.001] or [low]
+    ticks = [s * 10.0**p for p in powers for s in steps]
+    return [v for v in ticks if low / 1.001 <= v <= high * 1.001] or [low]
 
 
 def translucent(colour: str, alpha: float) -> str:

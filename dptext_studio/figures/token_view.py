@@ -193,10 +193,10 @@ def _draw_units(
                 count(1)
             else:
                 channels.setdefault(id(channel), (channel, {}))[1][k] = flips
-        for channel, found in channels.values():
+        for channel, units_of_channel in channels.values():
             task.check()
-            drawn.update(drawn_from_channel(placed, result, channel, found, n, low, high))
-            count(len(found))
+            drawn.update(drawn_from_channel(placed, result, channel, units_of_channel, n, low, high))
+            count(len(units_of_channel))
     return drawn
 
 
@@ -208,11 +208,11 @@ def probabilities_at(
 
     None if there are no such tokens. shown: the view, made at any ε.
     """
-    found = {}
+    logs = {}
     for k in range(len(shown["tokens"])) if tokens is None else tokens:
         if bent := cast(DrawnToken, shown["tokens"][k]).get("bent"):
-            found[str(k)] = np.maximum(result.distribution(k).log_probs[bent], FLOOR).round(8).tolist()
-    return {"eps": float(result.config.epsilon), "lp": found} if found else None
+            logs[str(k)] = np.maximum(result.distribution(k).log_probs[bent], FLOOR).round(8).tolist()
+    return {"eps": float(result.config.epsilon), "lp": logs} if logs else None
 
 
 def attack_marks(result: RewriteResult, found: WordSuccess) -> AttackMarks:

@@ -48,9 +48,9 @@ def total_budget(
     styles = system_styles({r.system: r.mechanism for r in rows if r.total}, dark)
     lines: dict[str, Curve] = {}
     for system in systems:
-        own = sorted((r for r in rows if r.system == system and r.total), key=lambda r: r.total)
-        low, high = ([r.value + side * (r.half or 0.0) for r in own] for side in (-1, 1))
-        lines[system] = ([r.total for r in own], [r.value for r in own], low, high)
+        points = sorted((r for r in rows if r.system == system and r.total), key=lambda r: r.total)
+        low, high = ([r.value + side * (r.half or 0.0) for r in points] for side in (-1, 1))
+        lines[system] = ([r.total for r in points], [r.value for r in points], low, high)
     figure = curves(
         lines,
         MEASURES[measure],

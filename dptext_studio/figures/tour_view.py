@@ -105,8 +105,8 @@ def redaction_posterior(variants: Sequence[str], prior: np.ndarray) -> np.ndarra
 
     Redaction samples nothing, so a variant is possible if its redacted text is the same.
     """
-    seen = redact(variants[0]).text
-    possible = np.array([redact(text).text == seen for text in variants])
+    release = redact(variants[0]).text
+    possible = np.array([redact(text).text == release for text in variants])
     weights = prior * possible
     return weights / weights.sum()
 

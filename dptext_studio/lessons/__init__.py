@@ -97,7 +97,7 @@ __all__ = [
 
 def lesson(name: str) -> Lesson:
     """Return the lesson with this name. Raise InputError if there is none."""
-    found = next((one for one in LESSONS if one.name == name), None)
-    if found is None:
+    match = next((one for one in LESSONS if one.name == name), None)
+    if match is None:
         raise InputError(f"There is no such lesson. There are: {', '.join(one.name for one in LESSONS)}.")
-    return found
+    return match

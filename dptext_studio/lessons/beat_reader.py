@@ -90,8 +90,8 @@ def reader_sentences(one: Round) -> tuple[str, ...]:
     first, second = np.argsort(-one.posterior, kind="stable")[:2]
     p, q = (float(one.posterior[i]) for i in (first, second))
     facts, word = one.line_up.facts, one.word
-    kept = word.casefold() == facts[first].casefold()
-    cause = f"the mechanism keeps “{word}”" if kept else f"the mechanism turns “{facts[first]}” into “{word}”"
+    is_unchanged = word.casefold() == facts[first].casefold()
+    cause = f"the mechanism keeps “{word}”" if is_unchanged else f"the mechanism turns “{facts[first]}” into “{word}”"
     ratio = p / q if q > 0 else float("inf")
     limit = reader_game.ceiling(one.epsilon, len(facts))
     says = "is right" if one.is_right(int(first)) else "is wrong this time"

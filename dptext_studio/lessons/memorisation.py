@@ -71,12 +71,12 @@ class Memorisation(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        own, noisy = shares(None), shares(1000.0)
+        noiseless, noisy = shares(None), shares(1000.0)
         name = case_study.SETS[value]
-        share = own[value, value]
+        share = noiseless[value, value]
         rows = tuple(
             Row(f"{case_study.SETS[pre]} rewrites {case_study.SETS[data]}", p, percent(p), "original" * (pre == data))
-            for (pre, data), p in own.items()
+            for (pre, data), p in noiseless.items()
         )
         return Reveal(
             bin_of(share, (0.01, 0.1)),

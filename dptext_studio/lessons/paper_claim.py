@@ -34,11 +34,11 @@ REPLIES = {
 @lru_cache(maxsize=1)
 def findings() -> dict[str, ClaimFinding]:
     """Return the bundled findings by the name of their claim."""
-    found = {one.name: one for one in verdicts.bundled()}
-    if missing := [name for name in CLAIMS if name not in found]:
+    by_claim = {one.name: one for one in verdicts.bundled()}
+    if missing := [name for name in CLAIMS if name not in by_claim]:
         raise InputError(f"The bundled findings lack {', '.join(missing)}. Restore the folder 'assets' from the "
                          "repository.")
-    return found
+    return by_claim
 
 
 def number_of(name: str) -> str:
@@ -62,8 +62,8 @@ class PaperClaim(Lesson):
     door: ClassVar[Setting] = Setting("diffractor", {}, 1.0)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        found = findings()[value]
-        claim = found.of
+        finding = findings()[value]
+        claim = finding.of
         return (
             Facts(
                 (),
@@ -72,7 +72,7 @@ class PaperClaim(Lesson):
                     ("test", claim.test.quantity),
                     ("expected by the claim", claim.test.direction),
                     ("smallest effect that matters", claim.test.least),
-                    *(("measured here", line) for line in found.numbers[:SHOWN]),
+                    *(("measured here", line) for line in finding.numbers[:SHOWN]),
                 ),
             ),
         )
@@ -81,18 +81,18 @@ class PaperClaim(Lesson):
         return Question("Which verdict do these measurements support?", tuple(v[:1].upper() + v[1:] for v in VERDICTS))
 
     def reveal(self, value: Any) -> Reveal:
-        found = findings()[value]
-        if found.verdict not in VERDICTS:
+        finding = findings()[value]
+        if finding.verdict not in VERDICTS:
             raise InputError("This claim was not measured. Choose another one.")
-        rest = tuple(("measured here", line) for line in found.numbers[SHOWN : SHOWN + MORE])
-        because = tuple(filter(None, (found.reason, found.of.differences)))
+        rest = tuple(("measured here", line) for line in finding.numbers[SHOWN : SHOWN + MORE])
+        because = tuple(filter(None, (finding.reason, finding.of.differences)))
         return Reveal(
-            VERDICTS.index(found.verdict),
+            VERDICTS.index(finding.verdict),
             (
-                f"Verdict: {found.verdict}. Effect: {found.effect}.",
-                f"What would change the verdict: {found.of.turns}",
+                f"Verdict: {finding.verdict}. Effect: {finding.effect}.",
+                f"What would change the verdict: {finding.of.turns}",
             ),
-            because or (MEANING[found.verdict],),
+            because or (MEANING[finding.verdict],),
             (
                 Facts(("verdict", "meaning"), tuple(MEANING.items())),
                 *((Facts((), rest),) if rest else ()),

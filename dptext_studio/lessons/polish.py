@@ -49,8 +49,8 @@ def merge_plurals(probs: np.ndarray) -> np.ndarray:
 
 def ban_original(probs: np.ndarray, word: str) -> np.ndarray:
     """Return the distribution after the second clean-up, which samples again if the original came out."""
-    own = np.array([same_word(w, word) for w in channels()[0].candidates])
-    out = np.where(own, 0.0, probs)
+    is_original = np.array([same_word(w, word) for w in channels()[0].candidates])
+    out = np.where(is_original, 0.0, probs)
     return out / out.sum()
 
 
@@ -105,13 +105,13 @@ class Polish(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        found = {name: odds(value, name) for name in CLEAN_UPS}
-        plain, singular, banned = found.values()
+        results = {name: odds(value, name) for name in CLEAN_UPS}
+        plain, singular, banned = results.values()
         weaker = [one[2] > plain[2] + SAME for one in (singular, banned)]
         rows = (
-            (f"“{WORD}” is released for “{WORD}”", *(percent(p) for p, _, _ in found.values())),
-            (f"“{WORD}” is released for “{OTHER}”", *(percent(q) for _, q, _ in found.values())),
-            ("largest ratio over all outputs", *(odds_name(loss) for _, _, loss in found.values())),
+            (f"“{WORD}” is released for “{WORD}”", *(percent(p) for p, _, _ in results.values())),
+            (f"“{WORD}” is released for “{OTHER}”", *(percent(q) for _, q, _ in results.values())),
+            ("largest ratio over all outputs", *(odds_name(loss) for _, _, loss in results.values())),
         )
         return Reveal(
             weaker[0] + 2 * weaker[1],

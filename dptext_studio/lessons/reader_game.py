@@ -88,9 +88,9 @@ def question_of(mechanism: Mechanism, line_up: LineUp) -> BeliefQuestion:
 
 @lru_cache(maxsize=64)
 def _expected_successes(mechanism: Mechanism, line_up: LineUp, epsilons: tuple[float, ...]) -> dict[float, float]:
-    found = belief(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons).expected
-    assert isinstance(found, tuple) and not any(e.draws for e in found)
-    return {epsilon: e.value for epsilon, e in zip(epsilons, found, strict=True)}
+    success = belief(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons).expected
+    assert isinstance(success, tuple) and not any(e.draws for e in success)
+    return {epsilon: e.value for epsilon, e in zip(epsilons, success, strict=True)}
 
 
 def expected_success(rules: Rules, line_up: LineUp, epsilon: float) -> float:

@@ -42,7 +42,7 @@ def certainty_after_redaction(what: str) -> float:
 @lru_cache(maxsize=1)
 def success_rates() -> dict[float, float]:
     """Return how often the optimal reader is right after a rewrite at each ε, estimated from DRAWS rewrites."""
-    found = belief(
+    posterior = belief(
         example_text.mechanism(),
         example_text.prepared().text,
         example_text.WORD,
@@ -51,8 +51,8 @@ def success_rates() -> dict[float, float]:
         seed=example_text.SEED,
         draws=DRAWS,
     )
-    assert isinstance(found.expected, tuple)
-    return {epsilon: e.value for epsilon, e in zip(EPSILONS, found.expected, strict=True)}
+    assert isinstance(posterior.expected, tuple)
+    return {epsilon: e.value for epsilon, e in zip(EPSILONS, posterior.expected, strict=True)}
 
 
 class Redaction(Lesson):

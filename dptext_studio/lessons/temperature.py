@@ -31,12 +31,12 @@ def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution,
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
     there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)
     place = example_text.place(result)
-    own = there.rewrite(example_text.prepared(), seed=example_text.SEED).distribution(place)
+    sampled = there.rewrite(example_text.prepared(), seed=example_text.SEED).distribution(place)
     logits = result.logits(place)
     assert logits is not None
     temperature = 2 * (high - low) / EPSILON
     x = np.clip(logits.astype(np.float64), low, high) / temperature
-    return own, TokenDistribution(own.candidates, x - logsumexp(x), own.source, EPSILON), temperature
+    return sampled, TokenDistribution(sampled.candidates, x - logsumexp(x), sampled.source, EPSILON), temperature
 
 
 class Temperature(Lesson):
@@ -56,9 +56,9 @@ class Temperature(Lesson):
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        own, _, temperature = distribution_at(value)
-        title = f"What replaces “{own.source}”: range {width_name(value)}, temperature {temperature:.3g}"
-        return example_text.sentence_with_word(), Bars(title, likely(own), top=1.0)
+        sampled, _, temperature = distribution_at(value)
+        title = f"What replaces “{sampled.source}”: range {width_name(value)}, temperature {temperature:.3g}"
+        return example_text.sentence_with_word(), Bars(title, likely(sampled), top=1.0)
 
     def ask(self, value: Any) -> Question:
         source = distribution_at(1.0)[0].source
@@ -76,7 +76,7 @@ class Temperature(Lesson):
         found = {w: distribution_at(w) for w in WIDTHS}
         one, two = found[1.0][0].p_keep(), found[2.0][0].p_keep()
         right = 2 if abs(two - one) <= 0.01 * one else 0 if two > one else 1
-        apart = max(float(np.abs(own.probs - soft.probs).max()) for own, soft, _ in found.values())
+        apart = max(float(np.abs(sampled.probs - soft.probs).max()) for sampled, soft, _ in found.values())
         rows = tuple(Row(width_name(w), d.p_keep(), percent(d.p_keep()), "original") for w, (d, _, _) in found.items())
         return Reveal(
             right,

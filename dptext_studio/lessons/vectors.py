@@ -33,8 +33,8 @@ def distances(word: str) -> dict[str, float]:
     """Return the distances to the nearest words and to OTHERS in the mechanism's own metric, ascending."""
     near = [w for w, _ in mechanism().vocabulary.neighbours(word, NEAREST)]
     others = [w for w in OTHERS if w not in (word, *near)]
-    found = mechanism().audit_support.distances([word, *near, *others])[0, 1:]
-    return dict(sorted(zip((*near, *others), map(float, found), strict=True), key=lambda pair: pair[1]))
+    to_word = mechanism().audit_support.distances([word, *near, *others])[0, 1:]
+    return dict(sorted(zip((*near, *others), map(float, to_word), strict=True), key=lambda pair: pair[1]))
 
 
 @lru_cache(maxsize=16)
@@ -67,8 +67,8 @@ class Vectors(Lesson):
         return word
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        found, epsilon = distances(value), self.usual_epsilon()
-        rows = tuple(Row(w, d, f"{d:.2f}") for w, d in found.items())
+        near, epsilon = distances(value), self.usual_epsilon()
+        rows = tuple(Row(w, d, f"{d:.2f}") for w, d in near.items())
         sampled = draws(value, epsilon)
         return (
             Bars(f"Distance from “{value}”", rows),

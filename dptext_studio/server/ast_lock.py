@@ -19,11 +19,11 @@ _lock = threading.RLock()
 def install() -> None:
     """Guard ``ast.parse``, which builds nearly all trees; once, and only if needed."""
     if AFFECTED and not hasattr(ast.parse, "__wrapped__"):
-        own = ast.parse
+        original = ast.parse
 
-        @functools.wraps(own)
+        @functools.wraps(original)
         def parse(*args, **kwargs):
             with _lock:
-                return own(*args, **kwargs)
+                return original(*args, **kwargs)
 
         ast.parse = parse

@@ -54,8 +54,8 @@ class EarlyStyle:
                     await send(start)
                     await send({"type": "http.response.body", "body": page})
 
-        kept = [(k, v) for k, v in scope["headers"] if k not in _LEFT_OUT]
-        await self.app({**scope, "headers": kept}, receive, hold)
+        headers = [(k, v) for k, v in scope["headers"] if k not in _LEFT_OUT]
+        await self.app({**scope, "headers": headers}, receive, hold)
 
     def styled(self, page: bytes) -> bytes:
         """Return a page with the style inserted."""

@@ -55,7 +55,7 @@ def forecast(rows: Iterable[Any], m: Mechanism, column: str = "text", task: Task
             return None
         rows = list(rows)
         draws = len(shared_draws(rows, m, column, task) or ())
-    found, given, at = DatasetForecast(DatasetGuarantee(m.shares_draws)), iter(rows), 1
+    summary, given, at = DatasetForecast(DatasetGuarantee(m.shares_draws)), iter(rows), 1
     while block := list(itertools.islice(given, BATCH)):
         task.check()
         texts, _, _ = texts_of(block, column)
@@ -63,9 +63,9 @@ def forecast(rows: Iterable[Any], m: Mechanism, column: str = "text", task: Task
             g = _guarantee(m, texts[i]) if i in texts else None
             if g is not None and g.draws and draws is not None and m.in_parts is not None:
                 g = m.in_parts.with_draws(g, draws)
-            found.add(at + i, g)
+            summary.add(at + i, g)
         at += len(block)
-    return found
+    return summary
 
 
 def _guarantee(m: Mechanism, text: str) -> Guarantee | None:

@@ -248,8 +248,8 @@ class Work:
 
     def take_result(self) -> Any:
         """Return the result, once."""
-        found, self.result = self.result, None
-        return found
+        result, self.result = self.result, None
+        return result
 
     def failure_text(self, stopped: str) -> str:
         """Return why there is no result, in plain words; empty without a failure. stopped: the message for a task that

@@ -83,15 +83,15 @@ class RewriteCache(Private):
     ) -> dpt.Prepared:
         """Return the text with its scores, from this cache, Explore's run, the bundled assets, or a new computation."""
         key = (text, mechanism.key)
-        found = self.scores.get(key)
-        if found is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
-            found = run.prepared
-        if found is None:
-            found = precomputed.load(text, mechanism.setting)
-        if found is None:
-            found = mechanism.prepare(text, task=task.quiet)
+        scores = self.scores.get(key)
+        if scores is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
+            scores = run.prepared
+        if scores is None:
+            scores = precomputed.load(text, mechanism.setting)
+        if scores is None:
+            scores = mechanism.prepare(text, task=task.quiet)
         with self.lock:
-            return _store_newest(self.scores, key, found, TEXTS)
+            return _store_newest(self.scores, key, scores, TEXTS)
 
     def draw(
         self,
@@ -111,31 +111,31 @@ class RewriteCache(Private):
         """
         setting = setting.at(None)
         key = (text, setting)
-        if (found := self.draws.get(key)) is None or not found.free(text, ledger):
+        if (new := self.draws.get(key)) is None or not new.free(text, ledger):
             mechanism = setting.at(1.0).make()
             prepared = self.prepared(text, mechanism, run, task)
             same = run is not None and (run.inputs.text, run.inputs.setting) == key
             streams = [run.stream] if run is not None and same and run.inputs.seed is None else []
             streams += [d.stream for d in [self.draws.get((edited or "", setting))] if d is not None]
             stream = next((s for s in streams if not ledger.spent(noise_of(s), text)), None)
-            found = Draw(mechanism, prepared, stream or dpt.NoiseStream())
+            new = Draw(mechanism, prepared, stream or dpt.NoiseStream())
         with self.lock:
-            return _store_newest(self.draws, key, found, SETTINGS)
+            return _store_newest(self.draws, key, new, SETTINGS)
 
     def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> ViewedRewrite:
         """Return a draw at an ε."""
-        found = draw.at.get(epsilon)
-        if found is None:
+        view = draw.at.get(epsilon)
+        if view is None:
             mechanism = draw.mechanism.replace(epsilon=epsilon)
             result = mechanism.rewrite(draw.prepared, stream=draw.stream, task=task.quiet)
             with self.lock:
                 self.number += 1
                 number = self.number
-            found = ViewedRewrite(number, result)
+            view = ViewedRewrite(number, result)
         with self.lock:
             # A copy may be reported after another rewrite is shown.
-            _store_newest(self.shown, found.number, found.result, SETTINGS * 4)
-            return _store_newest(draw.at, epsilon, found, EPSILONS)
+            _store_newest(self.shown, view.number, view.result, SETTINGS * 4)
+            return _store_newest(draw.at, epsilon, view, EPSILONS)
 
     def like(self, original: str, rewrites: list[str], task: Task = UNWATCHED) -> list[float]:
         """Return the cosine of each text with the original."""
@@ -159,18 +159,18 @@ class RewriteCache(Private):
         word: the fact; empty for the rarest content word. alternatives: other possible words; None: public ones.
         """
         reader = FactReader(mechanisms, word, self.questions, alternatives=alternatives)
-        found: list[dpt.Belief | str] = []
+        out: list[dpt.Belief | str] = []
         for i, (result, mechanism) in enumerate(zip(results, mechanisms, strict=True)):
             task.report(i, len(results))
             try:
-                found.append(reader.belief(mechanism, result, task))
+                out.append(reader.belief(mechanism, result, task))
             except dpt.Cancelled:
                 raise
             except dpt.DPTextError as error:
-                found.append(str(error))
+                out.append(str(error))
         for old in list(self.questions)[:-QUESTIONS]:
             del self.questions[old]
-        return found
+        return out
 
     def forget_draws(self, text: str) -> None:
         """Discard all draws but keep the scores: the next view of a setting has fresh noise."""

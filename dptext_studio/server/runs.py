@@ -184,8 +184,8 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
     start = mechanism.public_prior
     if start is None or (plain := start.without_prior()) is None:
         return None
-    held, there = mechanism.kept_scores, plain.kept_scores
+    support, there = mechanism.kept_scores, plain.kept_scores
     again = None
-    if held is not None and there is not None and "sweep" in mechanism.can:
-        again = there.put(prepared.document, held.of(prepared))
+    if support is not None and there is not None and "sweep" in mechanism.can:
+        again = there.put(prepared.document, support.of(prepared))
     return plain, again or plain.prepare(prepared.text, task=task.quiet)

@@ -48,8 +48,8 @@ def apply() -> None:
 def check_version(version: str = st.__version__) -> None:
     """Raise RuntimeError for a version of Streamlit whose internal parts were not tested with this app."""
     first, end = TESTED
-    found = tuple(int(part) if part.isdigit() else -1 for part in version.split(".")[:2])
-    if not first <= found < end:
+    numbers = tuple(int(part) if part.isdigit() else -1 for part in version.split(".")[:2])
+    if not first <= numbers < end:
         low, high = (".".join(map(str, v)) for v in TESTED)
         raise RuntimeError(
             f"This app replaces internal parts of Streamlit and was tested with versions from {low} to below {high}, "
@@ -190,13 +190,13 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
                 file: before[file] if file in before and before[file][0] is made and file not in shown else (made, now)
                 for file, made in loose.items()
             }
-            held = {file: file for file, (_, since) in manager.loose.items() if now - since < FETCH}
-            if held:
-                files[""] = held  # as if a session without a name had them
+            recent = {file: file for file, (_, since) in manager.loose.items() if now - since < FETCH}
+            if recent:
+                files[""] = recent  # as if a session without a name had them
         frees(manager)
-        if held and not getattr(manager, "due", False):
+        if recent and not getattr(manager, "due", False):
             manager.due = True
-            oldest = min(manager.loose[file][1] for file in held)
+            oldest = min(manager.loose[file][1] for file in recent)
             _later(oldest + FETCH - now, due, manager)
 
     def due(manager: Any) -> None:

@@ -131,8 +131,8 @@ def add_ring(figure: Figure, at: Sequence[tuple[float, float]], colours: dict[st
 
 def epsilon_title(names: Sequence[str]) -> str:
     """Return the title of the ε axis, with the unit if all series share one."""
-    found = [u.partition(", ")[2] for u in c.units(names)]
-    return f"ε {found[0]}" if len(c.units(names)) == 1 and found[0] else "ε (units differ)"
+    units = [u.partition(", ")[2] for u in c.units(names)]
+    return f"ε {units[0]}" if len(c.units(names)) == 1 and units[0] else "ε (units differ)"
 
 
 def privacy_title(x: str) -> str:

@@ -38,14 +38,14 @@ class Request(Private):
 
     title: str
     setting: dpt.Setting
-    planted: bool
+    is_broken: bool
     twin: bool
     lines: tuple[str, ...]
     claim: float | None
     draws: int
 
     def make(self) -> dpt.Mechanism:
-        if self.planted:
+        if self.is_broken:
             return (sound if self.twin else broken)(self.setting.mechanism, **self.setting.given())
         return self.setting.make()
 
@@ -99,7 +99,7 @@ def epsilon_input(place: Any, default: float, key: str) -> float:
 
 def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     """Return the request from the controls, and whether the button was pressed."""
-    title, setting, planted, twin = chosen_mechanism(choice, below)
+    title, setting, is_broken, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
         "Words or texts, one on each line",
@@ -132,7 +132,7 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     if said := too_long(typed):
         choice.error(said)
         return None, False
-    return Request(title, setting, planted, twin, lines, claim, draws), pressed
+    return Request(title, setting, is_broken, twin, lines, claim, draws), pressed
 
 
 def start(wanted: Request) -> None:
@@ -285,9 +285,9 @@ def main() -> None:
             st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
         if wanted is not None:
             st.subheader("Two texts")
-            key = wanted.setting, wanted.planted, wanted.twin
+            key = wanted.setting, wanted.is_broken, wanted.twin
             subject = distinguishability.Subject(wanted.title, key, wanted.make)
-            two_texts.panel(subject, None if wanted.planted else wanted.setting)
+            two_texts.panel(subject, None if wanted.is_broken else wanted.setting)
             st.markdown("**Measured from rewrites**")
             distinguishability.panel([subject], "audit_two")
         bundled_table()

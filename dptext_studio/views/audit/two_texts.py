@@ -109,8 +109,8 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
         "Allowed": (ceiling, "The highest detection rate that the guarantee alone allows at 5% false alarms."),
     }
     with st.container(horizontal=True, gap="large"):
-        for label, (value, told) in values.items():
-            st.metric(label, value, help=told, width="content")
+        for label, (value, help_text) in values.items():
+            st.metric(label, value, help=help_text, width="content")
     alt = f"{curve.sentence()} “Data (CSV)” has the numbers."
     st.plotly_chart(detection_curve(curve, dark=dark()), theme=None, config=CONFIG, key="audit_curve_figure", alt=alt)
     st.markdown(literal(curve.sentence()))
@@ -146,7 +146,7 @@ def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting 
         ),
     )
     with st.container(horizontal=True):
-        for label, make, name, kind, told in files:
+        for label, make, name, kind, help_text in files:
             download.button(
                 label,
                 make,
@@ -156,7 +156,7 @@ def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting 
                 key=f"audit_curve_{name}",
                 on_click="ignore",
                 holds="private",
-                help=told,
+                help=help_text,
             )
         if setting is not None:
             with st.popover("Code", icon=":material/code:"):

@@ -54,14 +54,14 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
         if ended.is_running():
             ended.show_progress("batch_found_stop")
             return
-        found = ended.result
+        summary = ended.result
     else:
-        found = work.result
+        summary = work.result
     done = batch.done
     if not done:
         resume_controls(upload, batch)
-    if found is not None and found.rows:
-        results_view(batch, found, done)
+    if summary is not None and summary.rows:
+        results_view(batch, summary, done)
     code_snippets(batch.asked)
     with st.expander("Ledger: what was released", key="batch_ledger", on_change="rerun") as book:
         if book.open:

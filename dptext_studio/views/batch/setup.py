@@ -200,10 +200,10 @@ def rewrite_first_rows(upload: Upload, asked: core.BatchRequest | None) -> None:
 
     def work(task: dpt.Task):
         begun, ready = time.monotonic(), asked.setting.make().model_ready
-        found = batch.first(task=task)
+        pairs = batch.first(task=task)
         if ready:  # a model is loaded once
             upload.took[asked.mechanism] = time.monotonic() - begun
-        return found
+        return pairs
 
     session().at("batch_first").start((upload.folder, asked), work, "Rewriting")
 
@@ -243,21 +243,21 @@ def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchReque
     if said := work.failure_text("Stopped."):
         st.caption(literal(said))
         return
-    found = work.result
-    if found is None:
+    forecast = work.result
+    if forecast is None:
         st.caption("With these settings, the total is known only after the run.")
         return
-    promise = found.guarantee
+    promise = forecast.guarantee
     if promise.rows:
         (st.warning if promise.notions.get("none") else st.info)(literal(promise.sentence()))
-    if n := found.uncovered:
-        rows = f"In row{'s' * (n > 1)} {number_list(found.named, n)}"
+    if n := forecast.uncovered:
+        rows = f"In row{'s' * (n > 1)} {number_list(forecast.named, n)}"
         st.warning(
             f"{rows}, no word is sampled, so the guarantee covers nothing. Flagged words and words outside the "
             "vocabulary may still be replaced there."
         )
-    if found.failing:
-        st.caption(f"{pluralize(found.failing, 'row')} cannot be rewritten and will be empty in the release.")
+    if forecast.failing:
+        st.caption(f"{pluralize(forecast.failing, 'row')} cannot be rewritten and will be empty in the release.")
 
 
 def start_job(upload: Upload, asked: core.BatchRequest, keep: bool) -> None:

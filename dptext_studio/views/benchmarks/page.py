@@ -379,12 +379,12 @@ def main() -> None:
     st.markdown("## Benchmarks")
     st.caption("Utility and privacy of each mechanism, as we measured them and as the papers report them.")
     try:
-        found = results.displayed_results()
-        found = None if found is None else attacker_rows.with_attackers(found)
+        shown_results = results.displayed_results()
+        shown_results = None if shown_results is None else attacker_rows.with_attackers(shown_results)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return
-    if found is None or not found.rows:
+    if shown_results is None or not shown_results.rows:
         st.info(
             "There are no results yet. `python -m dptext_core bench run --grid quick --out points.jsonl` measures a "
             "few points in a minute; `--grid full --data DIR` measures all. Then `python -m dptext_core bench run "
@@ -392,48 +392,48 @@ def main() -> None:
         )
         return
     if "bench_opened" in state:
-        open_point(found)
+        open_point(shown_results)
     add_style(__file__, "page.css")
     anonymisers_note()
     certainty_note()
     total_budget_note()
     authors_note()
     st.markdown("### Every mechanism at every ε")
-    data, names = data_controls(found)
+    data, names = data_controls(shown_results)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=stay("bench_view"))
         x = "epsilon"
-        if view == "Curves" and (alike := [m for m in curves.metrics_of(found, data) if m in curves.HIDDEN]):
+        if view == "Curves" and (alike := [m for m in curves.metrics_of(shown_results, data) if m in curves.HIDDEN]):
             x = across(data, alike, mixed)
         files = st.container(width="content", horizontal=True)
     bar = st.container(horizontal=True)
     wide, narrow = st.columns([2.6, 1], gap="large")
     left, right = wide.columns(2, gap="medium")
     kinds = tuple(k for k in HIDDEN if view != "Plane" or k != "gain")
-    kept = metric_choice(left, found, data, "Utility", KEPT, f"bench_kept_{data}")
-    hidden = metric_choice(right, found, data, "Privacy", kinds, f"bench_hidden_{data}_{view}_{x}")
-    every, papers = switches(bar, found, data, [m for m in (kept, hidden) if m], x, names, view == "Plane")
-    shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
+    utility = metric_choice(left, shown_results, data, "Utility", KEPT, f"bench_kept_{data}")
+    hidden = metric_choice(right, shown_results, data, "Privacy", kinds, f"bench_hidden_{data}_{view}_{x}")
+    every, papers = switches(bar, shown_results, data, [m for m in (utility, hidden) if m], x, names, view == "Plane")
+    shown = [over_budget(shown_results, data, m, x, names, every, papers) for m in (utility, hidden) if m]
     ours = [s for pair in shown for s in pair[0]]
     rows = curves.table([s for pair in shown for both in pair for s in both])
     with files:
-        downloads(found, rows, view != "Table")
+        downloads(shown_results, rows, view != "Table")
         methods_panel.popover(lambda: uses_of(ours), "bench_methods", SEEDED)
     if not rows:
         wide.info("There are no measurements for this choice. Choose another data set, or more mechanisms.")
     elif view == "Curves":
-        for place, m, (mine, printed) in zip((left, right), filter(None, (kept, hidden)), shown, strict=False):
-            chart(place, found, data, m, x, mine, printed)
+        for place, m, (mine, printed) in zip((left, right), filter(None, (utility, hidden)), shown, strict=False):
+            chart(place, shown_results, data, m, x, mine, printed)
     elif view == "Plane":
         with wide:
-            plane(found, data, (kept, hidden), names, every, papers)
+            plane(shown_results, data, (utility, hidden), names, every, papers)
     else:
         result_table(wide, rows)
     with narrow, st.container(key="bench_card", border=True):
-        card(found, ours)
-    captions(data, names, kept, x, [] if every else ours)
-    notes(found, data, [s for pair in shown for s in pair[1]])
+        card(shown_results, ours)
+    captions(data, names, utility, x, [] if every else ours)
+    notes(shown_results, data, [s for pair in shown for s in pair[1]])
 
 
 def render() -> None:

@@ -80,7 +80,7 @@ def known_beliefs(
     if work.is_running(0.2):
         work.follow()
     elif work.asked == wanted and isinstance(work.result, list):
-        return {c.id: found for (c, _), found in zip(columns, work.result, strict=True)}
+        return {c.id: belief for (c, _), belief in zip(columns, work.result, strict=True)}
     elif said := work.failure_text("Stopped."):
         return {c.id: said for c, _ in columns}
     return None
@@ -88,11 +88,11 @@ def known_beliefs(
 
 def start(wanted: Any, columns: Sequence[tuple[Column, dpt.RewriteResult]], fact: ChosenFact) -> None:
     """Start computing the beliefs, and replace a running computation."""
-    kept = session().kept
+    cache = session().kept
     mechanisms = [dpt.mechanism_class(c.mechanism).of_config(r.config) for c, r in columns]
 
     def work(task: dpt.Task) -> list[dpt.Belief | str]:
-        return kept.beliefs([r for _, r in columns], mechanisms, fact.word, fact.alternatives, task)
+        return cache.beliefs([r for _, r in columns], mechanisms, fact.word, fact.alternatives, task)
 
     session().at(PLACE).start(wanted, work, "Computing the reader's certainty", last=True)
 

@@ -24,15 +24,15 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
 
     Missing values are measured in a thread, after tasks that others wait for.
     """
-    kept = session().kept
+    cache = session().kept
     texts = [o.looked.result.text for _, o in both if o.looked is not None]
-    known = {t: c for t in texts if (c := kept.likeness.get((asked.text, t))) is not None}
+    known = {t: c for t in texts if (c := cache.likeness.get((asked.text, t))) is not None}
     work, wanted = session().at("compare likeness"), (asked.text, tuple(texts))
     if len(known) == len(set(texts)):
         work.stop()
     elif work.asked != wanted:
         work.start(
-            wanted, lambda task: kept.like(asked.text, texts, task), "Measuring the similarity in meaning", last=True
+            wanted, lambda task: cache.like(asked.text, texts, task), "Measuring the similarity in meaning", last=True
         )
     if work.is_running(0.2):
         work.follow()

@@ -90,7 +90,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
         format_func=lambda n: specs[n].title,
         key=stay("trade_mechanisms", first),
     )
-    found: list[dpt.Setting] = []
+    settings: list[dpt.Setting] = []
     with st.expander("More points"):
         points = st.select_slider("ε of each mechanism", POINTS, 7, key=stay("trade_points", 7), help=definition("ε"))
         draws = st.select_slider(
@@ -104,11 +104,11 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
             values: Sequence[Any] = ()
             if (second := trade_off.second_option(name)) is not None:
                 values = second_control(name, *second)
-            found += [
+            settings += [
                 recommended.with_recommended(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))
                 for v in values or (None,)
             ]
-    return tuple(found), int(points), int(draws)
+    return tuple(settings), int(points), int(draws)
 
 
 def second_control(name: str, option: str, tries: tuple[Any, ...]) -> list[Any]:

@@ -23,13 +23,13 @@ EVERY, FIRST_AFTER = 2.0, 1.2
 def start_points(tried: PlotRequest) -> None:
     """Measure the points in a thread; they arrive one by one."""
     mine = session()
-    kept, run = mine.kept, mine.run
+    cache, run = mine.kept, mine.run
     points: list[TradeOffPoint] = []
     mine.points, mine.tried = points, tried
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, run, task)
+            return cache.prepared(tried.text, m, run, task)
 
         for point in trade_off.tradeoff(
             tried.text,
@@ -50,17 +50,17 @@ def start_points(tried: PlotRequest) -> None:
 def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
     """Start measuring another metric for the existing points."""
     mine = session()
-    kept, run, found = mine.kept, mine.run, mine.points
+    cache, run, points = mine.kept, mine.run, mine.points
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, run, task)
+            return cache.prepared(tried.text, m, run, task)
 
         more = trade_off.add_metrics(
-            list(found), names, prepare, fact=tried.fact, alternatives=tried.alternatives, task=task
+            list(points), names, prepare, fact=tried.fact, alternatives=tried.alternatives, task=task
         )
         for i, point in enumerate(more):
-            found[i] = point
+            points[i] = point
 
     mine.at("trade-off more").start((tried, names), work, "Measuring more")
 

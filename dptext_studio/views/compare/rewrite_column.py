@@ -34,13 +34,13 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
     if column.epsilon is None and outcome.epsilon is not None:
         st.markdown(f"**ε = {number(outcome.epsilon)}**")
     key = f"compare{column.id}_view"
-    stand, found = outcome.figures.left if outcome.figures is not None else (0, 0)
+    stand, total = outcome.figures.left if outcome.figures is not None else (0, 0)
     data = payload(
         side_by_side.pieces(result),
         chosen=word,
         copies=outcome.looked.number,
         name=f"Rewrite by {column.title}",
-        note=f"{stand:,} of {found:,} identifying words still visible, " if found else "",
+        note=f"{stand:,} of {total:,} identifying words still visible, " if total else "",
     )
     for copy in rewrite_view(data, key=key, on_word=partial(choose_word, key)):
         if (left := session().kept.shown.get(copy)) is not None:  # exactly the displayed rewrite

@@ -179,7 +179,7 @@ def trade_off_view(text: str) -> None:
     _, right, left = three_places("trade")
     with left:
         settings, points, draws = settings_controls()
-        kept = st.selectbox(
+        utility = st.selectbox(
             "Utility",
             KEPT,
             format_func=lambda n: trade_off.metric_info(n).title,
@@ -215,8 +215,8 @@ def trade_off_view(text: str) -> None:
             ):
                 state.get("session")  # lets a run of the page end if another one is needed
         if not work.is_running(0) and work.error is None:
-            wanted = missing_values(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
+            wanted = missing_values(mine.points, [n for n in (utility, hidden) if n not in ("epsilon", *CHEAP)])
             if wanted and after.asked != (tried, wanted):
                 start_measures(tried, wanted)
         under_way = work.job is not None or after.job is not None
-        st.fragment(plot_view, run_every=EVERY if under_way else None)(tried, hidden, kept)
+        st.fragment(plot_view, run_every=EVERY if under_way else None)(tried, hidden, utility)

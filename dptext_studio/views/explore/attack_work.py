@@ -27,25 +27,25 @@ def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str
     Each name has one job: another key stops the previous one. ask: the label of a button that starts it; without it, it
     starts at once. Errors of the package are shown in place.
     """
-    held = session().at(f"attack: {name}")
-    if held.asked != key:
-        held.stop()
-        held.asked = None
+    work_place = session().at(f"attack: {name}")
+    if work_place.asked != key:
+        work_place.stop()
+        work_place.asked = None
         if ask is not None:
             if note:
                 st.caption(note)
             if not st.button(ask, key=f"attack_start_{name}"):
                 return None
-        held.start(key, work, label)
-    if held.is_running(PATIENCE):
-        held.show_progress(f"attack_stop_{name}")
+        work_place.start(key, work, label)
+    if work_place.is_running(PATIENCE):
+        work_place.show_progress(f"attack_stop_{name}")
         return None
-    if held.error is None:
-        return held.result
-    refused = isinstance(held.error, dpt.NoDistribution)
-    (st.info if refused else st.error)(literal(held.failure_text("Stopped.")))
+    if work_place.error is None:
+        return work_place.result
+    refused = isinstance(work_place.error, dpt.NoDistribution)
+    (st.info if refused else st.error)(literal(work_place.failure_text("Stopped.")))
     if not refused and st.button("Try again", key=f"attack_again_{name}"):
-        held.asked = None
+        work_place.asked = None
         st.rerun()
     return None
 

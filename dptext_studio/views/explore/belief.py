@@ -119,13 +119,13 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
 def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
     """Store the result of a finished task with its run."""
     mine = session()
-    held = mine.at(PLACE)
-    if held.asked != (run, key) or held.is_running(patience=0.0):
+    place = mine.at(PLACE)
+    if place.asked != (run, key) or place.is_running(patience=0.0):
         return None
-    answer = held.take_result()
+    answer = place.take_result()
     if answer is None:
-        answer = Answer(why=held.failure_text("Stopped. Choose another word, and then this one again."))
-    if isinstance(held.error, Cancelled | Busy):
+        answer = Answer(why=place.failure_text("Stopped. Choose another word, and then this one again."))
+    if isinstance(place.error, Cancelled | Busy):
         return answer
     run.beliefs[key] = answer
     if answer.question is not None:

@@ -78,8 +78,8 @@ def _default(mechanism: dpt.Mechanism) -> float:
 
 def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
     """Show the shares entered by hand, by token. Another text or another choice of words resets the table."""
-    held, number_ = session().shares_for.get(key, (None, 0))
-    if held != (text, even.drawn):
+    previous, number_ = session().shares_for.get(key, (None, 0))
+    if previous != (text, even.drawn):
         number_ += 1
         session().shares_for[key] = (text, even.drawn), number_
     tokens = dpt.Document.parse(text).tokens

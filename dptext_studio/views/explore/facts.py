@@ -52,15 +52,15 @@ def facts_panel(
         several = attacks.several_releases(question, seen, rows, draws=None if words else 0, task=task.child(0.4, 1))
         return question.given(seen[0]), several
 
-    found = attack_result(
+    result_rows = attack_result(
         "which text",
         (run.number, result.config, asked, most),
         "Weighing the alternatives",
         work,
         ask="Weigh the alternatives" if words else None,
     )
-    if found is not None:
-        _show(*found)
+    if result_rows is not None:
+        _show(*result_rows)
 
 
 def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
@@ -145,8 +145,8 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
         ),
     }
     with st.container(horizontal=True, gap="large"):
-        for label, (value, told) in values.items():
-            st.metric(label, value, help=told, width="content")
+        for label, (value, help_text) in values.items():
+            st.metric(label, value, help=help_text, width="content")
     st.markdown(literal(belief.sentence()))
     order = sorted(range(len(belief.prior)), key=lambda j: (-belief.posterior[j], j == 0))
     columns: dict[str, list] = {

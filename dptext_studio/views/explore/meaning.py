@@ -48,15 +48,15 @@ def _along(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
     """Return the cosines along ε, without that of the displayed text."""
     if need():
         return {"at": [], "cosine": [], "all": False}
-    held = session().at(PLACE)
-    mine = held.asked is not None and held.asked[0] is run and not held.is_running(patience=0.0)
-    if mine and (found := held.take_result()) is not None:
-        run.meaning[held.asked[1]] = found
+    place = session().at(PLACE)
+    mine = place.asked is not None and place.asked[0] is run and not place.is_running(patience=0.0)
+    if mine and (curve := place.take_result()) is not None:
+        run.meaning[place.asked[1]] = curve
     live = run.payload["live"] and not run.spread
     config = run.result.config if live else result.config  # a live text covers every ε
     known = run.meaning.get(config)
     if known is None:
-        if held.asked != (run, config):
+        if place.asked != (run, config):
             start((run, config), result)
         return None
     return {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
@@ -67,14 +67,14 @@ def _at_rest(result: dpt.RewriteResult) -> float | None:
 
     One text is fast, so the page waits for it briefly.
     """
-    held = session().at(REST)
+    place = session().at(REST)
     key = (result.original, result.text)
-    if held.asked != key:
-        held.start(key, lambda _: float(dpt.metrics.score("cosine", [result.original], [result.text])[0]), "Comparing")
-        held.wait(WAIT)
-    if held.is_running(patience=0.0):
+    if place.asked != key:
+        place.start(key, lambda _: float(dpt.metrics.score("cosine", [result.original], [result.text])[0]), "Comparing")
+        place.wait(WAIT)
+    if place.is_running(patience=0.0):
         return None
-    return held.result if held.error is None else None
+    return place.result if place.error is None else None
 
 
 def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:

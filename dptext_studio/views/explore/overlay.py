@@ -46,17 +46,17 @@ def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.Attac
     """Return the attackers' results, or those of fast attackers, and a sentence on why there are none ("" while they
     guess).
     """
-    held, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
-    if held.asked != key:
+    place, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
+    if place.asked != key:
         mechanism = type(run.mechanism)(result.config)
 
         def work(task: dpt.Task) -> best.AttackedWords:
             return best.attack_words(mechanism, result, quick=quick, task=task)
 
-        held.start(key, work, "Guessing the words", after=0.0 if quick else LATER)
-    if held.is_running(patience=0.0):
+        place.start(key, work, "Guessing the words", after=0.0 if quick else LATER)
+    if place.is_running(patience=0.0):
         return ""
-    return held.result if held.error is None else held.failure_text("Stopped.")
+    return place.result if place.error is None else place.failure_text("Stopped.")
 
 
 def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:

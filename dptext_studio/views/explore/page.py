@@ -210,8 +210,8 @@ def main() -> None:
     mine = session()
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.
-        kept = mine.text
-        state.play_text = next((e.text for e in examples()), "") if kept is None else kept
+        text = mine.text
+        state.play_text = next((e.text for e in examples()), "") if text is None else text
     follow_link()
     if mine.chosen:
         state.play_mechanism, mine.chosen = mine.chosen, ""

@@ -15,13 +15,13 @@ from .rewriting import current_ledger, redraw
 
 def record_copies(copies: list[tuple[str, int, float]]) -> None:
     """Record the browser's copies: exactly the displayed rewrite. Copies that were already reported change nothing."""
-    told = session().copied
+    reported = session().copied
     for copy in copies:
         noise_id, number_, epsilon = copy
         run = session().recent.get((noise_id, number_))
-        if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
+        if copy in reported or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
             continue
-        told.add(copy)
+        reported.add(copy)
         current_ledger().record(run.at(epsilon), released=True)
         current_ledger().take(PAGE, "copied text", "rewrite")
 

@@ -38,22 +38,22 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks
         return None
     if not wanted:
         return {}
-    held = session().at(PLACE)
-    if not _answers(held, run, result):
+    place = session().at(PLACE)
+    if not _answers(place, run, result):
         if not risk.is_quick(mechanism, run.prepared):
             return {"why": _ask(mechanism)}
         start(run, result)
-    if held.is_running():
+    if place.is_running():
         return {"why": "Computing the attacker's guesses …"}
-    return attack_marks(result, held.result) if held.error is None else {"why": held.failure_text("Stopped.")}
+    return attack_marks(result, place.result) if place.error is None else {"why": place.failure_text("Stopped.")}
 
 
 def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
     """Show progress below the marked words, or a button that starts a slow computation."""
-    held = session().at(PLACE)
-    if held.job is not None:
-        held.show_progress("risk_stop")
-    elif not _answers(held, run, result) or held.error is not None:
+    place = session().at(PLACE)
+    if place.job is not None:
+        place.show_progress("risk_stop")
+    elif not _answers(place, run, result) or place.error is not None:
         at = number(result.config.epsilon)
         if st.button(f"Compute the attacker's success at ε = {at}", key="risk_start"):
             start(run, result)

@@ -104,14 +104,14 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
     moves = run.payload["live"] and not run.spread
     label = "A page with an ε slider" if moves else "A page with clickable words"
     _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
-    found = attackers.finished_attacks(run, result)
-    named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
+    findings = attackers.finished_attacks(run, result)
+    named = f" and {len(findings)} attacker{'s' if len(findings) > 1 else ''}" if findings else ""
     _file(
         f"Report with originals{named}",
         "inspection",
         "report",
         "html",
-        partial(exports.report, result, "inspection", findings=found, warning=warning),
+        partial(exports.report, result, "inspection", findings=findings, warning=warning),
     )
     _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
     if "distribution" in result.can:

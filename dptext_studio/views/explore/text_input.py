@@ -32,9 +32,9 @@ def use_text(text: str) -> None:
 
 
 def keep_what_fits(text: str) -> None:
-    kept = shorten(text)
-    use_text(kept)
-    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo”, below the text, restores the "
+    beginning = shorten(text)
+    use_text(beginning)
+    st.toast(f"The first {len(beginning):,} of {len(text):,} characters are kept. “Undo”, below the text, restores the "
              "whole text.")
 
 

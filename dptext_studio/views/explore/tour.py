@@ -75,15 +75,15 @@ def story(run: runs.Run) -> TourStory:
 
 def numbers_of(run: runs.Run, view: Mapping[str, Any]) -> TourNumbers | None:
     """Return the tour's numbers after it was started; they are computed during its first step."""
-    held, key = session().at(PLACE), run.inputs.setting
+    place, key = session().at(PLACE), run.inputs.setting
     if not _is_tours(run) or not 1 <= view.get("step", 0) <= COVERED:
-        held.drop()
+        place.drop()
         return None
-    if held.asked != key:
-        held.start(key, lambda task: _work(run, task), "Preparing the tour")
-    if held.is_running(patience=0.0):
+    if place.asked != key:
+        place.start(key, lambda task: _work(run, task), "Preparing the tour")
+    if place.is_running(patience=0.0):
         return None
-    return held.result if held.error is None else None
+    return place.result if place.error is None else None
 
 
 def follow() -> None:

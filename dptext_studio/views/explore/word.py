@@ -36,14 +36,14 @@ def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
     """
     mine, text, words = session(), run.inputs.text, [t["o"] for t in run.payload["tokens"]]
     place = None if view is None else view["token"]
-    told = view is not None and (view["run"] == run.number or mine.chosen_in == text)
-    if not told and place is not None and place < len(words) and "pin" not in run.payload:
-        told = mine.chosen_word == words[place]
-    mine.chosen_in, mine.chosen_word = text if told else None, None
-    token = place if told else run.payload.get("pin")
+    is_current = view is not None and (view["run"] == run.number or mine.chosen_in == text)
+    if not is_current and place is not None and place < len(words) and "pin" not in run.payload:
+        is_current = mine.chosen_word == words[place]
+    mine.chosen_in, mine.chosen_word = text if is_current else None, None
+    token = place if is_current else run.payload.get("pin")
     if token is None or token >= len(run.result.units):
         return None
-    mine.chosen_word = words[token] if told else None
+    mine.chosen_word = words[token] if is_current else None
     return token
 
 
@@ -135,12 +135,12 @@ def scores_panel(
 def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[float, float, float]) -> None:
     """Show N_w and S_w of the chosen word over all ε, next to the mean over 100 words if that is bundled."""
     epsilons = np.geomspace(axis[0], axis[1], 25)
-    kept, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
+    unchanged, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
     unit = result.units[token]
     word = (
         f"“{unit.original}”" if unit.original else "the added word" if "alignment" in result.can else f"“{unit.text}”"
     )
-    lines = {"N_w": {word: (epsilons, kept, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
+    lines = {"N_w": {word: (epsilons, unchanged, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
     if (mean := deniability.bundled_curve(run.mechanism)) is not None:
         for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
             low, high = np.transpose(getattr(mean, f"{field}_interval"))

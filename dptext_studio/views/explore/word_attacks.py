@@ -102,9 +102,9 @@ def repeated_answers_panel(
         lambda task: query.query_number(result.distribution(token), task=task),
     )
     if finding is not None:
-        number, own, rival = st.columns(3)
+        number, original, rival = st.columns(3)
         number.metric("Answers needed", "never" if math.isinf(finding.n) else f"about {finding.n:,.0f}")
-        own.metric("Your word is returned", percent(finding.p_original))
+        original.metric("Your word is returned", percent(finding.p_original))
         rival.metric("Likeliest other word", percent(finding.p_rival), help=literal(finding.rival))
         st.markdown(literal(finding.sentence()))
     if "sweep" not in result.can:

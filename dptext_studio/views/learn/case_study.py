@@ -70,11 +70,11 @@ def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: 
         return
     if said := work.failure_text("Stopped. The next rewrite restarts the search."):
         st.error(literal(said))
-    elif (found := work.result) is not None:
+    elif (match := work.result) is not None:
         with st.container(border=True):
-            same = "word for word" if found.same else f"cosine {found.cosine:.2f}"
+            same = "word for word" if match.same else f"cosine {match.cosine:.2f}"
             st.caption(literal(f"{case_study_demo.NEAREST} ({same})"))
-            st.markdown(f"### {literal(found.text)}")
+            st.markdown(f"### {literal(match.text)}")
         st.caption(
             "The guarantee covers the rewritten sentence. Nothing protects the sentences of the pre-training set."
         )

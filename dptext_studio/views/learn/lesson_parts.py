@@ -56,10 +56,10 @@ def control(lesson: Lesson) -> Any:
 
 def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
     """Show the parts before the question, and return the question."""
-    found = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
-    if found is None:
+    shown = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
+    if shown is None:
         return None
-    parts, question = found
+    parts, question = shown
     if draw:
         drawing(parts, key=f"learn_shown_{lesson.name}")
     return question
@@ -87,8 +87,8 @@ def class_question(lesson: Lesson, value: Any, question: Question) -> Question |
 
     None without a class, and for a question about a visitor's own word: nothing typed is stored.
     """
-    own = not lesson.control.values and value != lesson.control.start
-    return question if learning().room and not own else None
+    is_own_word = not lesson.control.values and value != lesson.control.start
+    return question if learning().room and not is_own_word else None
 
 
 def answer_key(lesson: Lesson, ballot: int) -> str:
