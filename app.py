@@ -1,4 +1,4 @@
-"""DP-Text Studio: what the server runs, and page configuration and navigation for each visitor."""
+"""Start the server, and configure the pages and their navigation for each visitor."""
 
 import streamlit as st
 
@@ -17,9 +17,9 @@ from dptext_studio.server import (
 )
 from dptext_studio.views import audit, explore
 
-ast_lock.install()  # before threads of ours load models and files
-heap.share()  # wherever the server was started, not only by a command of ours
-let_threads_sleep()  # a room of visitors needs the processor for its pages
+ast_lock.install()  # before our threads load models and files
+heap.share()  # however the server was started
+let_threads_sleep()  # many visitors need the processor for their pages
 
 #: Section → page → its title. The pages without a section come first, and stand in the bar by themselves.
 SECTIONS = {
@@ -38,12 +38,12 @@ FIRST = "explore"
 EARLY = (explore, audit)
 
 NAME = "DP-Text Studio"
-# An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
+# Our own icon: Streamlit fetches its named ones from another site for the browser's tab.
 ICON = str(assets_folder() / "pictures" / "icon.svg")
 
 
 def run() -> None:
-    """Run the page that a visitor asked for."""
+    """Run the page that the visitor requested."""
     st.set_page_config(page_title=NAME, page_icon=ICON, layout="wide")
     st.logo(ICON, size="small")
     pages = {
@@ -55,12 +55,12 @@ def run() -> None:
     }
 
     def to_first() -> None:
-        """Go on to the first page: Streamlit gives it no address of its own name."""
+        """Redirect to the first page, which has no address of its own in Streamlit."""
         st.switch_page(pages[FIRST], query_params=st.query_params.to_dict())
 
     shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
     shown[""].append(st.Page(to_first, title=FIRST, url_path=FIRST, visibility="hidden"))
-    # Streamlit says this of the page, but not of what opens over it.
+    # Streamlit sets this for the page, but not for its popovers.
     st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</style>")
     page = st.navigation(shown, position="top")
     if session_reset.reload():

@@ -1,1 +1,1 @@
-"""Everything a person looks at: views of the pages, components, server, figures, lessons, exports, browser edition."""
+"""The user interface: pages, components, server, figures, lessons, exports and the browser edition."""

@@ -1,7 +1,7 @@
-"""The scores of the examples, bundled, so that a page shows a rewrite before any model is loaded.
+"""Bundled scores of the examples, so that a page shows a rewrite before any model is loaded.
 
-Only for the texts, mechanism and options they were computed for, and only as long as the bundled model is the one that
-computed them.
+They apply only to the texts, mechanism and options for which they were computed, and only while the bundled model is
+the one that computed them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from dptext_core.support.assets import assets_folder
 from dptext_core.text.document import Document, Token
 
 _FILE = "precomputed.npz"
-#: The values that kept scores are rounded to: coarse below the clipping ranges, which cut them to one value, and fine
-#: where the candidates are that come out.
+#: The rounding of stored scores: coarse below the clipping ranges, which map them to one value, and fine for likely
+#: candidates.
 _LEVELS = np.concatenate([np.arange(-40, -2, 0.5), np.arange(-2, 3, 1 / 16), np.arange(3, 40, 1 / 64)])
 _BETWEEN = (_LEVELS[1:] + _LEVELS[:-1]) / 2
 
@@ -37,20 +37,20 @@ def _model_folder() -> Path:
 
 @cache
 def _model_hash() -> str:
-    """Return the hash of its weights and of its card, which says how much of a text it reads at once."""
+    """Return the hash of the model's weights and of its card, which states the length of its input."""
     return weights_sha256(_model_folder())
 
 
 def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None = None) -> Path:
-    """Write the scores of prepared texts (rounded, the masks of the original texts) as an asset."""
+    """Write the rounded scores of prepared texts, with the masks of the original texts, as an asset."""
     path = (folder or assets_folder() / "examples") / _FILE
-    if (kept := mechanism.kept_scores) is None:
+    if (scores := mechanism.kept_scores) is None:
         raise InputError(f"{mechanism.title} has no scores that could be kept.")
     arrays: dict[str, np.ndarray] = {}
     texts = []
     for k, one in enumerate(prepared):
-        codes = np.searchsorted(_BETWEEN, kept.of(one)).astype(np.uint16)
-        # Nearly all high bytes are alike: apart from the low ones they take no room.
+        codes = np.searchsorted(_BETWEEN, scores.of(one)).astype(np.uint16)
+        # Nearly all high bytes are equal, so they compress well if separated from the low ones.
         arrays[f"low {k}"], arrays[f"high {k}"] = (codes & 255).astype(np.uint8), (codes >> 8).astype(np.uint8)
         texts.append({"text": one.text, "tokens": [dataclasses.astuple(t) for t in one.document.tokens]})
     about = {"mechanism": mechanism.name, "texts": texts, "model": _model_hash()}
@@ -74,11 +74,11 @@ def _scores(k: int) -> np.ndarray:
 
 
 def load(text: str, setting: Setting) -> Prepared | None:
-    """Return a bundled text as if it had just been prepared; None for any other text, mechanism or options."""
+    """Return a bundled text in prepared form; None for any other text, mechanism or options."""
     if (about := _description()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
-    # How words are written changes no score.
+    # The written form of words does not affect scores.
     options = {name: value for name, value in setting.options.items() if not option_meta(fields[name]).writes_only}
     if not all(option_meta(fields[name]).is_public_filter for name in options):
         return None
@@ -90,12 +90,12 @@ def load(text: str, setting: Setting) -> Prepared | None:
 
 @lru_cache(maxsize=4)
 def _prepared(k: int, setting: Setting) -> Prepared | None:
-    """Return a bundled text for a mechanism: one for all who look at it, since everybody knows it."""
+    """Return a bundled text prepared for a mechanism. All visitors share it, because the text is public."""
     text = (_description() or {})["texts"][k]
-    # The tokens are bundled too, so that nothing of the language is loaded for them.
+    # The tokens are bundled too, so that no language resource is loaded for them.
     document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))
-    kept = setting.make().kept_scores
-    found = None if kept is None else kept.put(document, _scores(k))
-    if found is not None:
-        found.share()
-    return found
+    support = setting.make().kept_scores
+    prepared = None if support is None else support.put(document, _scores(k))
+    if prepared is not None:
+        prepared.share()
+    return prepared

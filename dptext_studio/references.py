@@ -1,6 +1,6 @@
-"""What each mechanism was published in, as BibTeX (``references.bib``), and how to cite this program.
+"""Publications of each mechanism as BibTeX (``references.bib``), and the citation of this program.
 
-A mechanism names its papers by their keys (``Mechanism.references``), the one that it is from first.
+A mechanism names its papers by their keys (``Mechanism.references``), starting with its origin.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from importlib.resources import files
 from dptext_core.errors import InputError
 from dptext_core.support.version import __version__
 
-#: Of this program, and of what was first described in it.
+#: The keys of this program, and of methods that it describes first.
 OWN = "dptextstudio"
 
 
 @dataclass(frozen=True)
 class Reference:
-    """key: as in the BibTeX entry. bibtex: the entry."""
+    """A BibTeX entry with its key."""
 
     key: str
     bibtex: str
 
     def field(self, name: str) -> str:
-        """Return a field in plain text, without braces; empty where the entry has none of that name."""
+        """Return a field in plain text, without braces; empty if the entry has no such field."""
         match = re.search(rf"(?ms)^  {re.escape(name)} = \{{(.*?)\}},$", self.bibtex)
         return " ".join(match[1].replace("{", "").replace("}", "").replace("--", "–").split()) if match else ""
 
     def line(self) -> str:
-        """Return the entry for reading: who, when, what, where."""
+        """Return the entry as text: authors, year, title and venue."""
         authors = [" ".join(reversed(a.split(", "))) for a in self.field("author").split(" and ")]
         who = ", ".join(authors[:-1]) + " and " * (len(authors) > 1) + authors[-1]
         when = f" ({year})" if (year := self.field("year")) else ""
@@ -40,7 +40,7 @@ class Reference:
 
 @cache
 def references() -> dict[str, Reference]:
-    """Return all of them by their key, this program first."""
+    """Return all entries by key, this program first."""
     text = files(__package__).joinpath("references.bib").read_text(encoding="utf-8")
     entries = re.split(r"\n\n(?=@)", text.replace("VERSION", __version__).strip())
     keys = [entry[entry.index("{") + 1 : entry.index(",")] for entry in entries]
@@ -48,7 +48,7 @@ def references() -> dict[str, Reference]:
 
 
 def reference(key: str) -> Reference:
-    """Return the entry of this key. Raise InputError for a key that there is not."""
+    """Return the entry with this key. Raise InputError if there is none."""
     try:
         return references()[key]
     except KeyError:
@@ -56,5 +56,5 @@ def reference(key: str) -> Reference:
 
 
 def bibtex(keys: tuple[str, ...]) -> str:
-    """Return entries as one text for a .bib file, each once."""
+    """Return entries as the text of a .bib file, without repetitions."""
     return "\n\n".join(reference(key).bibtex for key in dict.fromkeys(keys)) + "\n"

@@ -1,4 +1,4 @@
-"""Audit: hold what a mechanism promises against what can be measured of it, or let a planted fault be found."""
+"""Audit: compare the guarantee of a mechanism with measurements, or find the fault of a deliberately broken one."""
 
 from dptext_studio.views.audit import page
 

@@ -1,4 +1,4 @@
-"""Benchmarks: what each mechanism keeps and what it hides, measured, beside what the papers print."""
+"""Benchmarks: measured utility and privacy of each mechanism, next to the papers' numbers."""
 
 from dptext_studio.views.benchmarks import page
 

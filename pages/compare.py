@@ -1,4 +1,4 @@
-"""Compare: on one text, two to four settings beside each other, or many as points on a map."""
+"""Compare: two to four settings side by side on one text, a trade-off plot of many settings, or all anonymisers."""
 
 from dptext_studio.views.compare import page
 

@@ -1,4 +1,4 @@
-"""Explore: type a text, watch it rewritten, drag ε, and ask of every word why."""
+"""Explore: type a text, watch its rewrite, drag ε, and inspect every word."""
 
 from dptext_studio.views.explore import page
 

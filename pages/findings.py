@@ -1,4 +1,5 @@
-"""What we found: what keeps most at the same measured privacy, and the papers' claims held against our own runs."""
+"""Findings: which mechanism preserves the most at equal measured privacy, and the papers' claims tested with our runs.
+"""
 
 from dptext_studio.views.findings import page
 

@@ -137,7 +137,7 @@ _NOT_PROTECTED = {
     NotProtectedKind.TOKEN_COUNT: "the number of words, and which places were kept",
     NotProtectedKind.EDITED_TOKEN_COUNT: "the number of words after deleting and adding, and which were kept; the "
     "total of this guarantee also shows the original number",
-    NotProtectedKind.NAMES_AMONG_STOP_WORDS: "that no kept stop word is written as a name, a date or a number",
+    NotProtectedKind.NAMES_AMONG_STOP_WORDS: "the fact that no kept stop word is written as a name, a date or a number",
     NotProtectedKind.SPACING: "the spacing and the line breaks",
     NotProtectedKind.CAPITALS: "which original words began with a capital letter",
     NotProtectedKind.EPSILON_LIST: "the list of ε, which reveals something if you chose it by looking at the text",

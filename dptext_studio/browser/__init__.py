@@ -1,4 +1,4 @@
-"""Rewriting on the visitor's own device: a folder of static files that any web server can serve."""
+"""The browser edition: static files that rewrite texts on the visitor's device."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The course as data for the browser edition: every lesson with its figures and answers at each value of its control.
 
-Figures are drawn by :mod:`dptext_studio.figures.lessons`, as in the app, so that the page needs no mechanism.
+Figures are drawn by :mod:`dptext_studio.figures.lessons`, as in the app, so the page needs no mechanism.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..lessons.beat_reader import BeatReader
 def course_data(mechanisms: Collection[str], say: Callable[[str], None] = lambda line: None) -> list[dict[str, Any]]:
     """Return the parts of the course with their lessons, as plain JSON.
 
-    mechanisms: those that a lesson can lead to. say: hears of each lesson that this machine cannot show.
+    mechanisms: those that a lesson can link to. say: receives the name of each lesson that this machine cannot show.
     """
     parts = []
     for part in COURSE:
@@ -33,8 +33,11 @@ def course_data(mechanisms: Collection[str], say: Callable[[str], None] = lambda
 
 
 def _lesson(lesson: Lesson, mechanisms: Collection[str]) -> dict[str, Any]:
-    """Return one lesson. states: for each value of the control what is shown, asked and answered; reveals: the answers,
-    to which states point, since most do not depend on the value."""
+    """Return one lesson.
+
+    states: for each value of the control, the figure, the question and the answers. reveals: the answers that states
+    refer to, as most do not depend on the value.
+    """
     values = lesson.control.values or (lesson.control.start,)
     reveals: list[dict[str, Any]] = []
     states = []

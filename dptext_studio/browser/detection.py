@@ -1,4 +1,4 @@
-"""What flags the words of a text, and what replaces them, as data for the browser edition."""
+"""Detectors and stand-ins as data for the browser edition."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ DETECTORS = ("rules", "words")
 
 
 def detection_data(language: Language) -> dict[str, Any]:
-    """Return the patterns of the rules and of stand-ins for JavaScript, with the numbers that stand-ins are made of.
+    """Return the patterns of the rules and of the stand-ins for JavaScript, with the numbers that stand-ins are made
+    from.
 
-    context: for each detector, whether other words decide whether one is flagged.
+    context: for each detector, whether a flag depends on other words.
     """
     shapes = {"date_shape": stand_ins.DATE_SHAPE, "time_shape": stand_ins.TIME_SHAPE}
     patterns = {**rules.patterns(language), "unit": flags.UNIT} | shapes
@@ -38,6 +39,6 @@ def detection_data(language: Language) -> dict[str, Any]:
 
 
 def stand_in_lists(language: Language) -> bytes:
-    """Return the public stand-ins of each form that is no shape, as JSON."""
+    """Return the public stand-ins of each form that is not a shape, as JSON."""
     lists = {form: stand_ins.candidates(form, language) for form in flags.FORMS}
     return json.dumps(lists, ensure_ascii=False, separators=(",", ":")).encode()

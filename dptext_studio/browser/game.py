@@ -1,7 +1,7 @@
-"""The game "Beat the optimal reader" as data for the browser edition: line-ups, and what each word is drawn from.
+"""The game "Beat the optimal reader" as data for the browser edition.
 
 The rules are those of :mod:`dptext_studio.lessons.reader_game`. The scores of the words are public, so the page needs
-no model and no table of a mechanism to play.
+no model and no table of a mechanism.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..lessons.beat_reader import BeatReader
 def game_data() -> dict[str, Any]:
     """Return the game as plain JSON.
 
-    ``tables``: for each word that is drawn, its candidates, the likeliest first, and their scores: the probability of a
-    candidate is proportional to exp(ε·score). ``rows``: for each fact the table of each token, None where it is kept.
-    ``place``: the token that is the fact.
+    ``tables``: for each sampled word, its candidates, most likely first, and their scores: the probability of a
+    candidate is proportional to exp(ε·score). ``rows``: for each fact, the table of each token, None if the token is
+    kept. ``place``: the token of the fact.
     """
     rules = reader_game.rules()
     tables: dict[str, dict[str, Any]] = {}

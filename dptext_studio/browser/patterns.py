@@ -1,7 +1,7 @@
-"""Translates Python's regular expressions into JavaScript's, so that both editions search by one pattern.
+r"""Translate Python's regular expressions into JavaScript's, so that both editions use the same patterns.
 
-The two differ in what ``\\w``, ``\\d`` and ``\\s`` match, in case folding, and in possessive repeats, which JavaScript
-does not have.
+The two languages differ in what ``\w``, ``\d`` and ``\s`` match, in case folding, and in possessive repeats, which
+JavaScript does not have.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _NEGATED = {
     op.CATEGORY_NOT_DIGIT: op.CATEGORY_DIGIT,
     op.CATEGORY_NOT_SPACE: op.CATEGORY_SPACE,
 }
-#: Letters that Python takes for an ASCII letter where case is ignored.
+#: Letters that Python treats as an ASCII letter when it ignores case.
 _ALIKE = {"s": "\u017f", "k": "\u212a", "i": "\u0131\u0130"}
 
 
 def javascript(pattern: re.Pattern[str]) -> str:
-    """Return the source of a pattern for JavaScript's flag ``u``. Raises ValueError for what is not translated."""
+    """Return the source of a pattern for JavaScript's flag ``u``. Raise ValueError if it cannot be translated."""
     parsed = parser.parse(pattern.pattern, pattern.flags)
     names = {number: name for name, number in parsed.state.groupdict.items()}
     return _Writer(bool(pattern.flags & re.IGNORECASE), names).sequence(parsed)
@@ -72,7 +72,7 @@ class _Writer:
         times = f"{{{least},{'' if most == op.MAXREPEAT else most}}}"
         if name != op.POSSESSIVE_REPEAT:
             return f"(?:{body}){times}{'?' if name == op.MIN_REPEAT else ''}"
-        # What a lookahead has matched is not tried again.
+        # A lookahead does not backtrack.
         self.repeats += 1
         return f"(?:(?=(?<once{self.repeats}>(?:{body}){times}))\\k<once{self.repeats}>)"
 

@@ -1,4 +1,4 @@
-"""Serves a folder of static files to this machine alone, for a try."""
+"""A local server for a folder of static files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TYPES = {
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Files with the policy of the page; nothing that is asked for is written down."""
+    """Serve files with the policy of the page, and log nothing."""
 
     extensions_map = _TYPES
 
@@ -38,9 +38,9 @@ class _Handler(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serve(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
-    """Return a server on the loopback address; ``server_address`` says where. port: 0 takes a free one.
+    """Return a server on the loopback address, which is in ``server_address``. port: 0 uses any free one.
 
-    The caller lets it serve. Raises InputError for a port that cannot be had.
+    The caller starts it. Raises InputError if the port is not available.
     """
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder)))

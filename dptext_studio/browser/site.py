@@ -1,8 +1,8 @@
-"""The folder of files with which a browser rewrites texts by itself: made from what is bundled, without any download.
+"""Build the folder of the browser edition from bundled files, without a download.
 
-The graphs and weights of the models, the runtime that computes them, the vocabulary, the tables of the word
-mechanisms, the lists of the language, templates of what is promised, the app's own token view, and the modules of the
-folder ``site``. Large files are packed with gzip, since not every web server packs what it sends.
+It contains the graphs and weights of the models, their runtime, the vocabulary, the tables of the word mechanisms, the
+lists of the language, templates of guarantees, the app's token view, and the modules in ``site``. Large files are
+compressed with gzip, because not every web server compresses what it sends.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ from .patterns import javascript
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
-#: In the order in which the page lists them; it begins with the first.
+#: In the order of the page, which starts with the first.
 MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior", "redact", "surrogates")
-#: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
+#: Options that the browser edition does not offer: excluded words change CusText's groups, which take long to compute.
 FROZEN = {"custext": ("never",)}
-#: Tables of CusText that are there, by the number of output words.
+#: The available tables of CusText, by the number of output words.
 K = next(option_meta(f).trade_off_values for f in dataclasses.fields(CusTextConfig) if f.name == "k")
-#: What the page may do. Compiling WebAssembly needs a word of its own in every browser.
+#: The policy of the page. Compiling WebAssembly needs a separate keyword in every browser.
 POLICY = (
     "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
-#: What stands in the place of an example's problem, where the text is the visitor's own.
+#: Replaces an example's problem if the text is the visitor's own.
 OWN_TEXT = "Choose a word that should stay private."
 NOTES = (
     "The randomness comes from your browser's cryptographic generator. Every word is sampled in float64 over its "
@@ -75,17 +75,17 @@ NOTES = (
 )
 #: The large files that the first mechanism and the reader's certainty need, by their names in core.json.
 FIRST_PARTS = ("vocabulary", "runtime", "model", "model-weights", "neighbours-words", "neighbours")
-#: The names of the file that says what is there, of the course, and of the folder of finished pages.
+#: The names of the index file, of the course, and of the folder of finished pages.
 CORE, LESSONS, GALLERY = "core.json", "lessons.json.gz", "gallery"
-#: Is there while a site is not whole.
+#: This file exists while a site is incomplete.
 UNFINISHED = "unfinished.txt"
 
 
 @dataclass(frozen=True)
 class SiteSummary:
-    """A finished site.
+    """Summary of a finished site.
 
-    files: the bytes of each on the wire, by its path. total: those of all. first_visit: those that a first visit with
+    files: the transferred bytes of each file, by path. total: their sum. first_visit: the bytes that a first visit with
     the first mechanism fetches.
     """
 
@@ -100,10 +100,11 @@ class SiteSummary:
 def write_site(
     out: Path, say: Callable[[str], None] = lambda line: None, *, shown: Sequence[str] | None = None
 ) -> SiteSummary:
-    """Write the site into the folder ``out``. say: hears of each large file. shown: mechanisms whose rewritten examples
-    stand beside it as finished pages, to which it leads (``exports.gallery``): all where none is named; None: no pages.
+    """Write the site into the folder ``out``.
 
-    Raises InputError for a folder that holds something else, ModelUnavailable where a bundled file is missing.
+    say: receives the name of each large file. shown: mechanisms whose rewritten examples (``exports.gallery``) are
+    included as finished pages; empty: all of them; None: no pages. Raises InputError if the folder contains something
+    else, and ModelUnavailable if a bundled file is missing.
     """
     with write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -170,8 +171,8 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
 
 
 def _pack(data: bytes) -> bytes:
-    """Pack as a gzip file: by the frequency of numbers alone where that is smaller, as for vectors; a part says
-    which."""
+    """Compress with gzip. Use only the frequencies of numbers if that is smaller, as for vectors; a part records which.
+    """
 
     def by(way: int, data: bytes) -> bytes:
         packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS + 16, 9, way)
@@ -184,8 +185,9 @@ def _pack(data: bytes) -> bytes:
 
 
 def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]]:
-    """Return the large files, each with its name in core.json and its path. candidates: gets the ids of the words that
-    can be drawn, as ranges."""
+    """Return the large files, each with its name in core.json and its path. candidates: receives the ids of the words
+    that can be sampled, as ranges.
+    """
     from dptext_core.models import eight_bits, sentence_encoder
     from dptext_core.models.onnx_masked import stored_candidates
     from dptext_core.models.registry import GRAPH_FILE, WEIGHTS_FILE, masked_lm_spec
@@ -228,13 +230,13 @@ def _file(path: Path) -> bytes:
 
 
 def _words_of(name: str, **options: Any) -> Any:
-    """Return a mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
+    """Return a mechanism over words, which has a ``vocabulary`` and a ``channel`` for each row of it."""
     return get_mechanism(name, **options)
 
 
 def _custext(k: int) -> bytes:
-    """Return the K outputs of each word, the likest first: scores, float64 (words, K), then places, uint16 (words,
-    K)."""
+    """Return the K outputs of each word, most likely first: scores, float64 (words, K), then places, uint16 (words, K).
+    """
     mechanism = _words_of("custext", k=k)
     space = mechanism.vocabulary
     places, scores = mechanism.tables(np.arange(len(space)))
@@ -242,7 +244,7 @@ def _custext(k: int) -> bytes:
 
 
 def _codes() -> bytes:
-    """Return the vectors of the word space of SanText as whole numbers, int8 (axes, words): so they pack smaller."""
+    """Return the vectors of SanText's word space as whole numbers, int8 (axes, words), which compress better."""
     codes = _words_of("santext").vocabulary.codes
     if codes is None:
         raise ModelUnavailable(
@@ -260,7 +262,8 @@ def _nearest() -> bytes:
 
 def _neighbours() -> tuple[bytes, bytes]:
     """Return the words of the public space that alternatives come from, and the alternatives of each, uint16 (words,
-    SUGGESTED): their places, or that of the word itself where there are fewer."""
+    SUGGESTED). A word with fewer alternatives repeats its own place.
+    """
     mechanisms = [get_mechanism(name) for name in MECHANISMS]
     space = alternatives.public_space(mechanisms[0])
     if any(alternatives.public_space(m) is not space for m in mechanisms):
@@ -268,8 +271,8 @@ def _neighbours() -> tuple[bytes, bytes]:
     places = {word: i for i, word in enumerate(space.words)}
     near = np.repeat(np.arange(len(space), dtype="<u2")[:, None], alternatives.SUGGESTED, axis=1)
     for rows in np.array_split(np.arange(len(space)), len(space) // 1024 + 1):
-        found = alternatives.nearest_words(space, rows.tolist(), alternatives.SUGGESTED, mechanisms[0].language)
-        for row, words in zip(rows.tolist(), found, strict=True):
+        nearest = alternatives.nearest_words(space, rows.tolist(), alternatives.SUGGESTED, mechanisms[0].language)
+        for row, words in zip(rows.tolist(), nearest, strict=True):
             near[row, : len(words)] = [places[w] for w in words]
     return "\n".join(space.words).encode(), near.tobytes()
 
@@ -317,15 +320,16 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
 
 
 def _model_shape(model: str) -> dict[str, float]:
-    """Return what the range of the private shift and the weight of the proposal follow from at any ε."""
+    """Return what determines the range of the private shift and the weight of the proposal at any ε."""
     of = dp_mlm_prior
     numbers = {"low": of.LOW, "width": of.WIDTH, "growth": of.GROWTH, "widest": of.WIDEST, "firm": of.FIRM}
     return {"sigma": of.score_deviation(model), **numbers, "power": of.POWER, "spread": of.SPREAD}
 
 
 def _first() -> dict[str, Any]:
-    """Return the first example by the first mechanism, to be dragged while the model loads: with a seed, so not
-    private."""
+    """Return the first example rewritten by the first mechanism, to drag while the model loads. It has a seed, so it is
+    not private.
+    """
     mechanism = get_mechanism(MECHANISMS[0])
     example, seed = examples()[0], 1
     result = mechanism.rewrite(example.text, seed=seed)
@@ -344,8 +348,10 @@ def _first() -> dict[str, Any]:
 
 
 def language_data(language: Language) -> dict[str, Any]:
-    """Return the lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English,
-    and those by which identifiers.js finds names and dates."""
+    """Return the lists of the language that text.js and identifiers.js read.
+
+    text.js splits and writes texts with the English tokenizer; identifiers.js finds names and dates.
+    """
     clues, articles = language.clues, language.articles
     assert articles is not None
     return {
@@ -377,14 +383,14 @@ def language_data(language: Language) -> dict[str, Any]:
 
 
 def _capitals() -> dict[str, list[str]]:
-    """Return the words whose public form has one capital, and those that are written in capitals."""
+    """Return the words whose public form has one capital, and those written in capitals."""
     forms = public_forms()
     title = sorted(word for word, form in forms.items() if form == word.capitalize())
     return {"title": title, "upper": sorted(forms.keys() - set(title))}
 
 
 def _page(name: str, script: str, with_gallery: bool = False, sheet: str = "style.css") -> str:
-    """Return a page of the site: its body, and the script that runs on it."""
+    """Return a page of the site with its body and its script."""
     body = (_HERE / name).read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
     if with_gallery:
         link = f'<a href="{GALLERY}/index.html">All examples with every mechanism</a>'
@@ -422,12 +428,12 @@ def _page(name: str, script: str, with_gallery: bool = False, sheet: str = "styl
 
 
 def _imported(script: str) -> list[str]:
-    """Return the modules that a script of the site imports, and those that they import."""
+    """Return the modules that a script of the site imports, directly or indirectly."""
     found: list[str] = []
     waiting = [script]
     while waiting:
         file = _HERE / waiting.pop()
-        text = file.read_text(encoding="utf-8") if file.exists() else ""  # strip.js is made from other files
+        text = file.read_text(encoding="utf-8") if file.exists() else ""  # strip.js is built from other files
         new = [name for name in re.findall(r'^import .*?from "\./(\w+\.js)";', text, re.M | re.S) if name not in found]
         found += new
         waiting += new

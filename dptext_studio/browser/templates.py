@@ -1,6 +1,6 @@
-"""What a mechanism states and guarantees, as data for the browser edition: templates that its page fills with numbers.
+"""Statements and guarantees of mechanisms as data for the browser edition: templates that its page fills with numbers.
 
-The templates of a guarantee come from :mod:`dptext_core.privacy.sentences`, which words it for the app too.
+The templates of a guarantee come from :mod:`dptext_core.privacy.sentences`, as in the app.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from dptext_core.privacy.terms import NotProtected
 
 from .detection import DETECTORS
 
-#: A word that is sampled, and a text with a token of every kind that is kept or unknown.
+#: A sampled word, and a text with a token of every kind that is kept or unknown.
 _DRAWN = "doctor"
 _EVERY_KIND = f"the ; 🙂 qxzv {_DRAWN}"
-#: ε at which the guarantee is asked for a second time, to see that only its numbers depend on ε.
+#: ε at which the guarantee is computed a second time, to check that only its numbers depend on ε.
 _OTHER_EPSILON = 0.731
 
-#: What is said of ε where no word is sampled by looking at it.
+#: The note on ε if no sampling depends on the original words.
 NO_EPSILON = "ε has no effect: no sampling depends on the original words."
 
-#: The options that a browser offers, where a mechanism has them, with the values of those that are numbers.
+#: The options that the browser edition offers, if a mechanism has them, with the values of numeric ones.
 CONTROLS: dict[str, tuple[Any, ...]] = {
     "clip": (),
     "k": (),
@@ -40,16 +40,16 @@ CONTROLS: dict[str, tuple[Any, ...]] = {
     "detector": DETECTORS,
     "recase": ("none", "sentence", "public"),
 }
-#: A word for an allowlist, to see what a mechanism states of it.
+#: A word for an allowlist, to find what a mechanism states about it.
 _ALLOWED = "zzqx"
 
 
 def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[str, Any]:
-    """Return a mechanism for the browser as plain JSON: how it is listed, and for each choice of options its axis of ε
-    and its guarantee. Choices are keyed by their values in the order of ``controls``, without options that only change
-    how words are written.
+    """Return a mechanism for the browser as plain JSON: its description, and for each choice of options its range of ε
+    and its guarantee.
 
-    frozen: options that are not offered.
+    The keys of choices are their values in the order of ``controls``, without options that only change how words are
+    written. frozen: options that are not offered.
     """
     fields = {f.name: option_meta(f) for f in dataclasses.fields(mechanism.config)}
     offered = [name for name in CONTROLS if name in fields and name not in frozen]
@@ -89,26 +89,26 @@ def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[s
 
 
 def _values(name: str, meta: OptionMeta) -> tuple[Any, ...]:
-    """Return the values that a browser offers of an option: those of CONTROLS that it has, or all."""
+    """Return the values of an option that the browser edition offers: those in CONTROLS, or all."""
     known = meta.trade_off_values or meta.choices or ()
     return tuple(v for v in CONTROLS[name] if not meta.choices or v in meta.choices) or tuple(known)
 
 
 def _start(mechanism: Mechanism, name: str, meta: OptionMeta) -> Any:
-    """Return what an option begins with. How words are written begins as on the app's pages."""
+    """Return the initial value of an option. Options for the writing of words start as on the app's pages."""
     if meta.writes_only and meta.recommended is not SAME_AS_DEFAULT:
         return meta.recommended
     return getattr(mechanism.config, name)
 
 
 def _is_plain(mechanism: Mechanism, chosen: dict[str, Any], used_with: dict[str, Any]) -> bool:
-    """Return False for a choice in which an option that has no effect is not at its default."""
+    """Return False if an option without an effect is not at its default."""
     unused = [name for name, (other, value) in used_with.items() if chosen[other] != value]
     return all(chosen[name] == getattr(mechanism.config, name) for name in unused)
 
 
 def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
-    """Return one choice of options: its axis of ε, the ε that have a guarantee, all its options, and its guarantee."""
+    """Return one choice of options: its range of ε, the ε with a guarantee, all its options, and its guarantee."""
     config = mechanism.config
     options = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "epsilon"}
     (of_epsilon,) = [option_meta(f) for f in dataclasses.fields(config) if f.name == "epsilon"]
@@ -135,7 +135,7 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
 
 
 def _allowing(mechanism: Mechanism) -> Mechanism | None:
-    """Return the mechanism with an allowlist; None where such a list has no effect."""
+    """Return the mechanism with an allowlist; None if such a list has no effect."""
     metas = {f.name: option_meta(f) for f in dataclasses.fields(mechanism.config)}
     if "allowlist" not in metas:
         return None
@@ -145,9 +145,11 @@ def _allowing(mechanism: Mechanism) -> Mechanism | None:
 
 
 def _entry(entry: NotProtected) -> dict[str, Any]:
-    """Return an entry of what is not protected. ``of``: the kind of tokens that it counts, "" where it always holds;
-    ``one`` and ``many``: what is said of one of them and, with the place ``{count}``, of several; ``always``: also of
-    none, for "allowed" where there is an allowlist."""
+    """Return an entry of the list of what is not protected.
+
+    ``of``: the kind of tokens that it counts, "" if it always applies. ``one`` and ``many``: the wording for one token
+    and, with the place ``{count}``, for several. ``always``: also for none, as for "allowed" if there is an allowlist.
+    """
     of = str(entry.parameters["reason"]) if entry.kind is NotProtectedKind.KEPT_TOKENS else ""
     if entry.kind in (
         NotProtectedKind.UNKNOWN_REPLACED,

@@ -1,6 +1,6 @@
-"""The commands that open or write what people look at, one a file."""
+"""The commands that open the app or write pages, one in each file."""
 
-#: What each does, in the order in which ``--help`` lists them.
+#: The description of each command, in the order of ``--help``.
 COMMANDS = {
     "app": "open the app in a browser",
     "report": "rewrite one text and write a page with its guarantee and settings",

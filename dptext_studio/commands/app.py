@@ -1,4 +1,4 @@
-"""``app``: the pages, served on this machine and opened in a browser."""
+"""``app``: serve the pages on this machine and open them in a browser."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dptext_core.errors import ModelUnavailable
 from dptext_core.support import plugins
 from dptext_core.support.extras import install
 
-#: What Streamlit runs, and what lies beside it, its settings included.
+#: The script that Streamlit runs, and the files next to it, including its settings.
 SCRIPT = "app.py"
 BESIDE = ("pages", ".streamlit")
-#: How many heaps the server's threads share: read by glibc when a process starts, by nothing else.
+#: The number of heaps that the server's threads share, which glibc reads when a process starts.
 HEAPS = {"MALLOC_ARENA_MAX": "1"}
-#: Whether a process can become another one: on Windows it starts a second one, and ends.
+#: Whether a process can replace itself: on Windows it starts a second one, and ends.
 REPLACES = os.name == "posix"
 
 
@@ -31,8 +31,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def script() -> Path:
-    """Return the app's script: inside the package where it was installed, beside it in a checkout. Raise
-    ModelUnavailable."""
+    """Return the app's script: inside an installed package, or next to it in a checkout. Raise ModelUnavailable if it
+    is missing.
+    """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "app", package.parent):
         if (folder / SCRIPT).is_file() and all((folder / name).is_dir() for name in BESIDE):
@@ -45,13 +46,13 @@ def run(args: argparse.Namespace) -> None:
         raise ModelUnavailable(f"The app needs Streamlit, which is not installed. Install it with: {install('app')}")
     flags = [f"--server.port={args.port}"] * bool(args.port) + ["--server.headless=true"] * args.headless
     command = ["streamlit", "run", str(script()), *flags]
-    # Those of --plugin are loaded here only.
-    own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
-    # A server has many threads, and glibc would keep a heap for each of them.
-    own |= {name: value for name, value in HEAPS.items() if name not in os.environ}
-    # The server is this process, and no child of it that would outlive it.
+    # Only this process loads the modules of --plugin.
+    settings = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
+    # A server has many threads, and glibc keeps a heap for each.
+    settings |= {name: value for name, value in HEAPS.items() if name not in os.environ}
+    # Replace this process, because a child process could outlive it.
     if REPLACES:
-        os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | own)
+        os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | settings)
     else:
         sys.argv = command
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

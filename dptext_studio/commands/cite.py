@@ -1,4 +1,4 @@
-"""``cite``: BibTeX entries of mechanisms and of this program."""
+"""``cite``: print BibTeX entries of mechanisms and of this program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pocket``: a static site on which texts are rewritten in the visitor's own browser."""
+"""``pocket``: write a static site that rewrites texts in the visitor's browser."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
         out = Path(args.out or passing)
         with explain_resume(args.out) if args.out else nullcontext():
             made = write_site(out, say, shown=None if args.no_gallery else ())
-        say(f"{len(made.files)} files, {made.total / 1e6:.1f} MB together.")
+        say(f"{len(made.files)} files, {made.total / 1e6:.1f} MB in total.")
         say(f"A first visit with DP-MLM fetches {made.first_visit / 1e6:.1f} MB.")
         if not args.serve:
             emit(str(out / "index.html"))

@@ -1,4 +1,4 @@
-"""``report``: rewrite one text, and write what is to be said of it as one HTML page."""
+"""``report``: rewrite one text and write an HTML page about it."""
 
 from __future__ import annotations
 

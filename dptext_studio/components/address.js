@@ -1,6 +1,6 @@
 const paths = new WeakMap();
 export default function ({ data, parentElement }) {
-  // What comes late, when another page is on the screen, is not for the address of that one.
+  // A late message for a page that is no longer shown must not change the address.
   if (!paths.has(parentElement)) paths.set(parentElement, location.pathname);
   if (paths.get(parentElement) !== location.pathname) return;
   const here = new URLSearchParams(location.search);

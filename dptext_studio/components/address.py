@@ -1,7 +1,7 @@
-"""The browser's address, which carries the setting of the page, so that it can be kept, sent and loaded again.
+"""The browser's address, which carries the settings of the page, so that people can bookmark and send them.
 
-Streamlit's own way to write the address adds an entry to the browser's history for every ε, and the way back would lead
-through all of them. This one changes the entry that is there. The browser tells nobody of it: no rerun comes of it.
+Streamlit's own way of writing the address adds an entry to the browser's history for every ε, and the back button would
+go through all of them. This module changes the current entry. The browser does not report this, so it causes no rerun.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ from .shell import last_page
 from .style import read_beside
 
 _mount = st.components.v2.component("dptext_address", js=read_beside(__file__, "address.js"))
-#: What to say of an address of which :func:`only_here` is true.
+#: A note for an address of which :func:`only_here` is true.
 ONLY_HERE = (
     "This address works on this machine only. To share it, start the app with `--server.address 0.0.0.0` and open it "
     "by this machine's network name or IP address. Without HTTPS, everything that visitors type is sent unencrypted."
 )
-#: Addresses of this session that are remembered.
+#: The number of this session's addresses that are remembered.
 RECENT = 500
 
 
 def show_query(query: Mapping[str, str]) -> None:
-    """Make this the address. It is a setting, never a text."""
+    """Write these settings into the address. They never contain a text."""
     _remember(query)
     write_query(query)
 
 
 def write_query(query: Mapping[str, str]) -> None:
-    """Put this into the browser's address, in the place of what is there."""
+    """Replace the query of the browser's address."""
     # The browser looks at it again only where it is not what was sent last: an address that was asked for since then
     # and refused would stay.
     _mount(key="address", data={"query": urlencode(query), "asked": session().asked})
 
 
 def take_link(page: str) -> bool:
-    """Take what a link asks of this page out of the address, before the way through the app loses it; whether there is
-    something. To be called before the page is within the app."""
+    """Remove a link's settings for this page from the address before the redirect through app.py loses them.
+
+    Return whether there are any. Call this before the page is part of the app.
+    """
     hidden_controls.read_address()
     mine, before = session(), last_page()
     if before not in (None, page):
@@ -54,10 +56,10 @@ def take_link(page: str) -> bool:
 
 
 def requested_query(page: str, before: str | None) -> dict[str, str] | None:
-    """Return what the address asks for that this page has not answered yet; None for nothing.
+    """Return the part of the address that this page has not answered yet; None if there is none.
 
-    before: the page that ran last. On the same page an address that was written there may come back late, with a click
-    that was made before it; what comes with a change of pages was asked for, unless it is what the page was left with.
+    before: the page that ran last. On the same page, an address that was written there may arrive late, with an earlier
+    click. After a change of pages, the address counts as a request, unless it is the one with which the page was left.
     """
     params, known = hidden_controls.without_hidden(st.query_params.to_dict()), session().addresses
     last = next(reversed(known), None)
@@ -69,13 +71,13 @@ def requested_query(page: str, before: str | None) -> dict[str, str] | None:
 
 
 def link(query: Mapping[str, str]) -> str:
-    """Return the whole address."""
+    """Return the complete address."""
     base = urlsplit(st.context.url or "")
     return urlunsplit(base._replace(path=base.path or "/", query=urlencode(query), fragment=""))
 
 
 def only_here(url: str) -> bool:
-    """Return whether this address means the machine itself, whoever opens it."""
+    """Return True if this address works on this machine only."""
     host = urlsplit(url).hostname or ""
     return host in ("", "localhost", "::1", "0.0.0.0") or host.startswith("127.")
 

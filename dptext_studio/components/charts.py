@@ -7,13 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-#: No bar of tools over a figure.
+#: No toolbar over a figure.
 CONFIG = {"displayModeBar": False}
 
 
 def chart(figure: Any, *, key: str, alt: str, **options: Any) -> Any:
-    """Show a figure of ``dptext_studio.figures``, as it is: Streamlit has plotly check every dictionary again, which
-    takes longer than to make it, and adds a template of plotly's to it. alt: what it shows, for who cannot see it."""
+    """Show a figure of ``dptext_studio.figures`` unchanged. alt: a description for screen readers.
+
+    Streamlit lets plotly check every dictionary again, which takes longer than making the figure, and adds one of
+    plotly's templates.
+    """
     shown = _checked()(figure) if isinstance(figure, dict) else figure
     return st.plotly_chart(shown, theme=None, config=CONFIG, key=key, alt=alt, **options)
 
@@ -23,7 +26,7 @@ def _checked() -> type:
     from plotly.basedatatypes import BaseFigure
 
     class Checked(BaseFigure):
-        """What Streamlit takes for a figure that plotly has checked."""
+        """A figure that Streamlit accepts as already checked by plotly."""
 
         def __init__(self, figure: dict[str, Any]):
             object.__setattr__(self, "made", figure)
@@ -35,5 +38,5 @@ def _checked() -> type:
 
 
 def dark() -> bool:
-    """Return whether the page is dark."""
+    """Return True if the page is dark."""
     return st.context.theme.type == "dark"

@@ -1,4 +1,4 @@
-"""Forms made from the fields of a mechanism's config, so that a new mechanism brings its own controls."""
+"""Forms made from the fields of a mechanism's config, so that a new mechanism gets its controls automatically."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from dptext_core.words.lists import CONFIGURATIONS
 from ..server import public_hosting
 from .text import literal
 
-#: Names of lists that a control or a link takes: as many as L1 has.
+#: The largest number of list names in a control or a link: that of L1.
 MAX_LISTS = 10
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Show controls for every option of the mechanism but those in ``skip`` and those that have one apart; what differs
-    from the default."""
+    """Show controls for the options of the mechanism and return the values that differ from the default.
+
+    Options in ``skip``, and those with a separate control, are left out.
+    """
     fields = [
         f
         for f in dataclasses.fields(spec.config_cls)
@@ -44,20 +46,20 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
 
 
 def begin_batch(spec: MechanismSpec, key: str) -> None:
-    """Set what pages that rewrite data sets begin with, before :func:`options` makes its controls."""
+    """Set the initial options of pages that rewrite data sets, before :func:`options` makes the controls."""
     for field in dataclasses.fields(spec.config_cls):
         if option_meta(field).begins_batch:
             st.session_state.setdefault(f"{key}-{spec.name}-{field.name}", True)
 
 
 def option_control(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
-    """Return the control of one option, where a page places it by itself; its value if that is not the default."""
+    """Show the control of one option that a page places separately. Return its value if that is not the default."""
     field = next(f for f in dataclasses.fields(spec.config_cls) if f.name == name)
     return _control(mechanism_class(spec.name), field, f"{key}-{spec.name}-{field.name}")
 
 
 def widget_values(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
-    """Return what the session holds under ``key`` where the control of this option shows ``value``."""
+    """Return the session values under ``key`` that make the control of this option show ``value``."""
     if option_meta(field).word_lists:
         if len(value) == 1 and value[0] in CONFIGURATIONS:
             return {key: value[0]}
@@ -66,7 +68,9 @@ def widget_values(field: dataclasses.Field, value: Any, key: str) -> dict[str, A
 
 
 def _widget_value(field: dataclasses.Field, value: Any) -> Any:
-    """Return a value as its control has it: text where it is typed or a flag that may be neither, else itself."""
+    """Return a value in the form of its control: text for typed values and for optional flags, otherwise the value
+    itself.
+    """
     kind = option_meta(field).kind
     if _is_pill_choice(field) or (kind == "flag" and field.default is not None):
         return value
@@ -94,7 +98,7 @@ def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[s
 
 
 def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
-    """Show the value that the control of an option is at. Raise ConfigError for what was typed and is none."""
+    """Show the control of an option and return its value. Raise ConfigError for invalid input."""
     meta, default = option_meta(field), field.default
     label, help, kind = meta.label, meta.help, meta.kind
     if (known := public_hosting.offered_values(meta, default)) is not None:
@@ -114,7 +118,7 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
         chosen = st.selectbox(label, ("yes", "no"), index=None, format_func=str.capitalize, help=help, key=key)
         return None if chosen is None else codec.parse_option(field, chosen)
     if kind in ("number", "integer"):
-        # One type for all three: Streamlit refuses a whole number beside others.
+        # One type for all three: Streamlit rejects an integer next to floats.
         number = int if kind == "integer" else float
         low, high = (None if end is None else number(end) for end in (meta.min, meta.max))
         form: dict[str, Any] = {"step": 1} if kind == "integer" else {"format": "%g"}
@@ -132,8 +136,11 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
 
 
 def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[tuple[str, ...], str]:
-    """Return the words of a list, and what is wrong with others: those that can be taken out are, whatever stands
-    beside them. Raise ConfigError where the mechanism takes none."""
+    """Return the valid words of a list, and an error about the others.
+
+    Words that can be excluded are, even if others in the list are invalid. Raise ConfigError if the mechanism takes no
+    list.
+    """
 
     def taken(text: str) -> tuple[str, ...]:
         value = codec.parse_option(field, text)

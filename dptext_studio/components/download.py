@@ -1,4 +1,4 @@
-"""Files to download: at addresses that nobody can work out, and each written down in the ledger as it leaves."""
+"""Downloads at unguessable addresses, each recorded in the ledger when it leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dptext_core.measure.ledger import Ledger
 from ..server import sessions, streamlit_patches
 from ..server.session import session
 
-#: Bytes that are random in every address.
+#: The number of random bytes in every address.
 RANDOM = 16
 
 
@@ -28,16 +28,18 @@ def button(
     release: Callable[[Ledger], object] | None = None,
     **given: Any,
 ) -> bool:
-    """Show a button that downloads a file; whether it was just pressed. data: of the file, or what makes it. kind: its
-    MIME type. holds: of ``ledger.HOLDS``. what: how the ledger calls the file, where its name has parts of a user's.
-    release: writes down the rewrites that are in it; called in other threads than the page, and more than once. given:
-    as ``st.download_button`` takes it, always with a key.
+    """Show a button that downloads a file. Return True if it was just pressed.
 
-    Streamlit gives a file to everyone who asks for its address, and makes that address from the file's content, name
-    and kind: whoever can guess them could ask whether somebody else has that file. So the kind has a random part, and
-    nothing has an address before it is asked for. What asks for it is what leaves: the ledger has it before the file
-    is there. Where the page shows what it has released, it has it before the page runs again, too; and a ledger that
-    is in sight is drawn anew.
+    data: the content, or a function that makes it. kind: its MIME type. holds: one of ``ledger.HOLDS``. what: the name
+    of the file in the ledger, if its own name contains parts of a user's file name. release: records the rewrites in
+    the file; called from other threads than the page's, and possibly several times. given: arguments of
+    ``st.download_button``, always with a key.
+
+    Streamlit gives a file to everyone who requests its address, and computes that address from the file's content, name
+    and kind. Anyone who can guess them could find out if somebody else has that file. So the kind has a random part,
+    and nothing has an address before it is requested. A request counts as a release: the ledger records it before the
+    file exists. If the page shows releases, the ledger also has it before the page reruns, and a visible ledger is
+    drawn again.
     """
     mine, visitor, page = session(), sessions.visitor(), str(st.session_state.get("page_at", ""))
     ledger = mine.ledger

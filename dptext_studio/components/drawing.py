@@ -1,4 +1,4 @@
-"""The parts of a lesson on a page: HTML and SVG that the core has made, shown in the colours of the page."""
+"""The parts of a lesson on a page: HTML and SVG in the colours of the page."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ _mount = st.components.v2.component(
 
 
 def drawing(parts: Iterable[Part], *, key: str, across: bool = False) -> None:
-    """Show the parts one below the other. across: side by side, where there is room."""
+    """Show the parts one below the other; with across, side by side if there is room."""
     dark = st.context.theme.type == "dark"
     _mount(key=key, data={"html": figures.fragment(parts), "colours": figures.colours(dark), "across": across})

@@ -1,8 +1,7 @@
-"""The line under every page: what it cannot do, what is kept, how to cite it, and what comes under which licence.
+"""The line at the bottom of every page: limits, stored data, citations and licences.
 
-The environment variable DPTEXT_POCKET is the address of the site that rewrites in its visitor's browser
-(``dptext pocket --out``), where there is one: http(s)://…, or the path of one on the same server. The line then leads
-there.
+The environment variable DPTEXT_POCKET is the address of the browser edition (``dptext pocket --out``), if there is one:
+http(s)://…, or a path on the same server. The line then links to it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .shell import draw_when_open
 from .style import add_style
 from .text import literal
 
-#: Of what opens over the page, in pixels.
+#: The width of the popover, in pixels.
 WIDE = 640
 LIMITS = (
     "**English.** The bundled language models, word spaces, lists and stop words are English. Plugins can add other "
@@ -48,15 +47,15 @@ def cite() -> None:
     st.code(references.reference(references.OWN).bibtex, language="bibtex")
     used, lines = [references.OWN], []
     for spec in dpt.mechanisms():
-        # A mechanism of somebody's own may name papers that are not listed here.
+        # A plugin may name papers that are not listed here.
         keys = [k for k in dpt.mechanism_class(spec.name).references if k in references.references()]
         used += keys
         if not keys:
             lines.append(f"**{literal(spec.title)}** has no paper.")
             continue
         first = references.reference(keys[0])
-        own = keys[0] == references.OWN
-        said = "is new: this program is its first description." if own else literal(first.line())
+        is_own = keys[0] == references.OWN
+        said = "is new: this program is its first description." if is_own else literal(first.line())
         others = [references.reference(k).line() for k in keys[1:]]
         more = f" It builds on: {literal(' '.join(others))}" if others else ""
         lines.append(f"**{literal(spec.title)}** {said}{more}")
@@ -75,7 +74,7 @@ def cite() -> None:
 
 
 def licences() -> None:
-    st.markdown("The code is under the MIT licence. The program contains no data sets of others.")
+    st.markdown("The code is under the MIT licence. The program contains no third-party data sets.")
     kinds: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for entry in assets.read_json(assets.assets_folder() / "MANIFEST.json"):
         kinds[entry["licence"], entry["source"]].append(entry)
@@ -92,8 +91,8 @@ def licences() -> None:
     st.dataframe(rows, hide_index=True, height=320, column_config={"MB": st.column_config.NumberColumn(format="%.2f")})
     st.caption("`assets/MANIFEST.json` lists each file with its SHA-256 and the command that made it.")
     here = environment()
-    found = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
-    st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
+    sources = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
+    st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in sources.items()) + "."))
 
 
 #: Parts of “About”, by title.
@@ -116,7 +115,7 @@ def about() -> None:
 
 @st.fragment
 def line() -> None:
-    """Show the line. Opening “About” reruns only this, and nothing is computed while it is shut."""
+    """Show the line. Opening “About” reruns only this part, and nothing is computed while it is closed."""
     if session_reset.reset_note():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):

@@ -1,6 +1,6 @@
-"""Controls that a teacher's link hides: ``?hide=mechanism,seed``. For a class's attention, not for security.
+"""Controls that a teacher's link hides: ``?hide=mechanism,seed``. This helps a class focus, but is no security feature.
 
-A hidden control is still there and keeps the value that the link gave it: it is only not shown, and takes no focus.
+A hidden control still exists and keeps the value from the link, but it is invisible and takes no focus.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import dptext_core as dpt
 from ..server.session import session
 
 PARAMETER = "hide"
-#: Name in a link → what it hides, as CSS selectors, and what a teacher reads.
+#: Name in a link → the hidden elements, as CSS selectors, and a description for teachers.
 KNOWN: dict[str, tuple[str, str]] = {
     "mechanism": (".st-key-play_mechanism, [class*=st-key-play_family_]", "the choice of the mechanism"),
     "options": (
@@ -41,34 +41,34 @@ KNOWN: dict[str, tuple[str, str]] = {
 
 @lru_cache(maxsize=1)
 def _options() -> frozenset[str]:
-    """Return names of options of mechanisms, which are plain words by the rules of the language."""
+    """Return the names of mechanisms' options, which are plain words."""
     return frozenset(f.name for s in dpt.mechanisms() for f in dataclasses.fields(s.config_cls)) - {"epsilon"}
 
 
 def known_names(text: str) -> tuple[str, ...]:
-    """Return the names of a link that stand for something; all else is left out."""
+    """Return the valid names of a link; all others are ignored."""
     names = dict.fromkeys(name.strip() for name in text.split(","))
     return tuple(n for n in names if n in KNOWN or n in _options())
 
 
 def read_address() -> None:
-    """Take what is to be hidden from the address, where it stands there. An empty list shows everything again."""
+    """Read the controls to hide from the address, if it names any. An empty list shows everything again."""
     if PARAMETER in st.query_params:
         session().hidden = known_names(st.query_params[PARAMETER])
 
 
 def to_query() -> dict[str, str]:
-    """Return what is hidden, as a parameter of an address."""
+    """Return the hidden controls as a parameter of the address."""
     return {PARAMETER: ",".join(session().hidden)} if session().hidden else {}
 
 
 def without_hidden(params: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameters of an address but this one."""
+    """Return the parameters of an address without this one."""
     return {name: value for name, value in params.items() if name != PARAMETER}
 
 
 def add_hiding_style() -> None:
-    """Hide it on the page that is being made."""
+    """Hide the controls on the current page."""
     selectors = [KNOWN[n][0] if n in KNOWN else f'[class*="st-key-play-"][class*="-{n}"]' for n in session().hidden]
     if selectors:
         st.html(f"<style>{', '.join(selectors)} {{ display: none; }}</style>")

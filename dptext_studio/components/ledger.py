@@ -1,4 +1,4 @@
-"""What was drawn in this session, what was released of it, and what that adds up to."""
+"""The privacy ledger of this session: draws, releases and their total."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from .text import literal
 
 @st.fragment
 def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
-    """Show draws and totals; each download updates them. results: what the user may release now; the panel says what
-    that would mean."""
+    """Show draws and totals, which each download updates. results: rewrites that the user may release now; the panel
+    states what that would cost.
+    """
     session().ledger_drawn = (sessions.fragment(),)
     if not ledger.entries and not ledger.taken:
         st.caption("There are no draws yet. Each rewrite appears here with the budget that it spends if released.")
@@ -66,7 +67,7 @@ def _height(rows: dict[str, list]) -> int:
 
 
 def copies_table(ledger: Ledger) -> dict[str, list]:
-    """Return columns of what left, the latest first."""
+    """Return columns of the releases, newest first."""
     taken = ledger.taken[::-1]
     return {
         "time (UTC)": [t.time.strftime("%H:%M:%S") for t in taken],
@@ -77,7 +78,9 @@ def copies_table(ledger: Ledger) -> dict[str, list]:
 
 
 def budget_table(ledger: Ledger) -> dict[str, list]:
-    """Return columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
+    """Return columns of the draws, newest first: each released setting has a row, the other settings of a draw share
+    one.
+    """
     titles = {s.name: s.title for s in dpt.mechanisms()}
     groups: dict[tuple, list[LedgerEntry]] = {}
     for k, e in enumerate(ledger.entries):
@@ -96,7 +99,7 @@ def budget_table(ledger: Ledger) -> dict[str, list]:
 
 
 def _totals(row: Sequence[LedgerEntry]) -> str:
-    """Return the total of a row, or from the least to the largest."""
+    """Return the total of a row, or the range of totals."""
     totals = [e.total for e in row if e.notion != "none"]
     if not totals:
         return "none"

@@ -1,7 +1,7 @@
-"""A mechanism's settings in the page's address. Never a text: addresses are stored and logged.
+"""The settings of a mechanism in the page's address. Never a text: addresses are stored and logged.
 
-What comes in an address is checked like any other input, and against what the page's own controls offer: an address
-must not name a file of the server.
+The content of an address is checked like any other input, and against the page's controls: an address must not name a
+file on the server.
 """
 
 from __future__ import annotations
@@ -32,23 +32,27 @@ EXAMPLE = "example"
 
 
 def to_query(setting: Setting) -> dict[str, str]:
-    """Return the parameters of the address. Options that the page has no control for, what is typed into one, and what
-    pages begin with are left out.
+    """Return the parameters of the address, without options that have no control on the page, typed values, and initial
+    values of pages.
 
-    Raises ConfigError for a value that its option does not take.
+    Raises ConfigError for an invalid option value.
     """
     return _query(setting, _linked_fields(setting.mechanism))
 
 
 def to_file(setting: Setting) -> dict[str, str]:
-    """Return the same with what is typed, and whatever pages begin with: for what stays with the user.
-    :func:`from_query` reads it."""
+    """Return the same with typed values and initial values of pages, for a file that stays with the user.
+
+    :func:`from_query` reads it.
+    """
     return _query(setting, _fields(setting.mechanism), True)
 
 
 def from_file(query: Mapping[str, str]) -> dict[str, str]:
-    """Return what :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at
-    its default, whatever pages begin with by now."""
+    """Convert the output of :func:`to_file`, also of an older version, for :func:`from_query`.
+
+    Options that it does not name have their defaults, even if pages now start with other values.
+    """
     name = query.get("mechanism", "")
     begun = recommended.recommended_fields(name) if any(s.name == name for s in dpt.mechanisms()) else {}
     return {n: codec.write(f, f.default) for n, f in begun.items()} | dict(query)
@@ -56,7 +60,7 @@ def from_file(query: Mapping[str, str]) -> dict[str, str]:
 
 def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
     elsewhere = {n: f.default for n, f in recommended.recommended_fields(setting.mechanism).items()}
-    told = {
+    values = {
         name: value
         for name, value in (elsewhere | dict(setting.options)).items()
         if name in fields
@@ -64,16 +68,16 @@ def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool
         and (not _equals_default(fields[name], value) or (file and name in elsewhere))
     }
     epsilon = setting.epsilon if dpt.mechanism_class(setting.mechanism).uses_epsilon else None
-    return Setting(setting.mechanism, told, epsilon).to_query()
+    return Setting(setting.mechanism, values, epsilon).to_query()
 
 
 def _can_link(field: dataclasses.Field, value: Any) -> bool:
-    """Return whether a value says where something lies on this machine: that goes into no address and no file."""
+    """Return False for a value that names a place on this machine: it goes into no address and no file."""
     return mask_path(field, value) != value
 
 
 def link_of_run(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
-    """Return the parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
+    """Return the parameters for a run at this ε, and the options that no link (without ``file``) can carry."""
     missing = [] if inputs.seed is None else ["the seed"]
     setting = inputs.setting.at(float(f"{epsilon:.6g}"))
     if inputs.epsilon is not None:
@@ -86,8 +90,7 @@ def link_of_run(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dic
 def from_query(
     params: Mapping[str, str], refused: str = "This link was not followed"
 ) -> tuple[Setting | None, str | None]:
-    """Return the setting of an address and None, or None and what is wrong with it; both None where it carries no
-    setting."""
+    """Return (setting, None) for an address, (None, error) if it is invalid, and (None, None) if it has no setting."""
     if "mechanism" not in params:
         return None, f"{refused}: it has an ε but no mechanism." if "epsilon" in params else None
     name = params["mechanism"]
@@ -125,10 +128,11 @@ def without_example(params: Mapping[str, str]) -> tuple[dict[str, str], Example 
 
 
 def example_to_query(text: str) -> dict[str, str]:
-    """Return the parameter of an address that names a bundled example, where the text is one. The first one, with which
-    the page begins, needs none."""
-    found = next((e for e in examples()[1:] if e.text == text), None)
-    return {} if found is None else {EXAMPLE: _slug(found)}
+    """Return the parameter that names a bundled example, if the text is one. The page starts with the first one, which
+    needs none.
+    """
+    example = next((e for e in examples()[1:] if e.text == text), None)
+    return {} if example is None else {EXAMPLE: _slug(example)}
 
 
 def _slug(example: Example) -> str:
@@ -136,31 +140,29 @@ def _slug(example: Example) -> str:
 
 
 def several_to_query(settings: Sequence[Setting]) -> dict[str, str]:
-    """Return the parameters for settings beside each other: those of each begin with its number."""
+    """Return the parameters for several settings; those of each start with its number."""
     return {f"{n}.{k}": v for n, setting in enumerate(settings, 1) for k, v in to_query(setting).items()}
 
 
 def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
-    """Return the settings of such an address, and what is wrong with it; no setting where it carries none, or wrong
-    ones."""
+    """Return the settings of such an address and an error; no setting if the address has none or invalid ones."""
     each: dict[int, dict[str, str]] = {}
     for key, text in params.items():
         place, _, name = key.partition(".")
         if name and place.isascii() and place.isdigit() and len(place) < 3:
             each.setdefault(int(place), {})[name] = text
-    found = []
+    settings = []
     for number in sorted(each):
         setting, problem = from_query(each[number])
         if problem:
             return [], problem
         if setting is not None:
-            found.append(setting)
-    return found, ""
+            settings.append(setting)
+    return settings, ""
 
 
 def omitted_options(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
-    """Return which options of these no link can carry, as people read them. fields: those that can, where it is no
-    link."""
+    """Return the titles of the options that no link can carry. fields: the ones that can, if it is not a link."""
     said: dict[str, None] = {}
     for setting in settings:
         known = _linked_fields(setting.mechanism) if fields is None else fields
@@ -174,8 +176,9 @@ def omitted_options(settings: Sequence[Setting], fields: Mapping[str, dataclasse
 
 
 def widget_state(setting: Setting, key: str) -> dict[str, Any]:
-    """Return values for the controls that ``controls.options`` makes under this key: the setting's, for the rest
-    defaults."""
+    """Return values for the controls that ``controls.options`` makes under this key: those of the setting, and defaults
+    for the rest.
+    """
     values: dict[str, Any] = {}
     for name, field in _fields(setting.mechanism).items():
         value = setting.options.get(name, field.default)
@@ -184,7 +187,7 @@ def widget_state(setting: Setting, key: str) -> dict[str, Any]:
 
 
 def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    """Return the options that the page has controls for."""
+    """Return the options that have controls on the page."""
     described = ((name, field, option_meta(field)) for name, field in fields_of(mechanism).items())
     return {
         name: field
@@ -194,18 +197,18 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
 
 
 def _linked_fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    """Return those of them that an address may have."""
+    """Return the options that an address may contain."""
     return {name: field for name, field in _fields(mechanism).items() if option_meta(field).in_links}
 
 
 def open_explore(setting: Setting) -> None:
-    """Go to Explore with this setting. What no address carries goes with the session."""
+    """Go to Explore with this setting. Options that no address carries are stored in the session."""
     session().query = to_file(setting)
     st.switch_page("pages/explore.py", query_params=to_query(setting))
 
 
 def _equals_default(field: dataclasses.Field, value: Any) -> bool:
-    """Return whether pages begin with it."""
+    """Return True if pages start with this value."""
     return value is None or value == recommended.recommended_value(field)
 
 

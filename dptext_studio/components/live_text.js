@@ -1,6 +1,5 @@
-// Sends what is typed into a text box of the page while it is typed. The box sends what stands in it on Ctrl+Enter: that
-// key is pressed here in the writer's place, so that focus, cursor and undo stay what they are. What is typed goes
-// nowhere else.
+// Sends the content of a text box while the user types. The box sends its content on Ctrl+Enter, so this script presses
+// that key for the user, which preserves focus, cursor and undo. The text goes nowhere else.
 
 const LOOK_MS = 50; // from one look at what is not sent to the next
 const BEGIN_MS = 300; // by then the page runs, or it has been so quick that nobody saw it
@@ -15,7 +14,7 @@ export default function ({ data }) {
   follower.data = data;
   if (begins) follower.catchUp();
   const turn = (follower.turn += 1);
-  // Of all the cleanups handed out, only the newest may end it.
+  // Several cleanups may exist; only the newest may end it.
   return () => {
     if (follower.turn !== turn) return;
     follower.destroy();
@@ -43,7 +42,7 @@ class Follower {
     on("input", (event) => this.typed(event.isComposing));
     on("compositionstart", () => (this.composing = true));
     on("compositionend", () => this.typed(false));
-    // In both cases the box sends by itself.
+    // In both cases the box sends automatically.
     on("focusout", () => this.forget());
     on("keydown", (event) => {
       if (event.isTrusted && event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.forget();
@@ -56,7 +55,7 @@ class Follower {
     this.undim();
   }
 
-  // What was typed before this listened is not lost: the box has another text than the page knows.
+  // Text typed before this listener started is not lost: it differs from the text that the page knows.
   catchUp() {
     const text = document.querySelector(`${this.inside} textarea`)?.value;
     if (text && [...text].length !== this.data.size) this.typed(false);
@@ -94,7 +93,7 @@ class Follower {
     this.timer = setTimeout(() => this.look(), wait);
   }
 
-  // Whether the page has answered all that was sent.
+  // Whether the page has answered everything that was sent.
   idle() {
     const state = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState;
     return !BUSY.includes(state) && !this.data.busy;
@@ -106,7 +105,7 @@ class Follower {
       const idle = this.idle();
       this.seen ||= !idle || now - this.sent > BEGIN_MS;
       if (idle && this.seen) {
-        // Half as long as the answer took, the server is left to others.
+        // Wait half as long as the answer took, which leaves the server to others.
         this.free = now + (now - this.sent) / 2;
         this.sent = null;
         if (this.first === null) this.undim();
@@ -130,7 +129,7 @@ class Follower {
     area.dispatchEvent(new KeyboardEvent("keydown", key));
   }
 
-  // Something was sent, here or by the box itself: its answer is waited for.
+  // Something was sent, here or by the box: wait for its answer.
   waits(now) {
     this.sent = now;
     this.seen = false;

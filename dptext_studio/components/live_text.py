@@ -1,8 +1,8 @@
-"""A text box that is answered while it is typed into: what is typed reaches the server when the keys rest.
+"""A text box with live answers: the text reaches the server when typing pauses.
 
-Where an answer comes quickly, it is also asked for while keys are still pressed, as soon as the one before is there and
-half as long again has passed: who types on and on sees the rewrite follow, and where many type, each asks less often.
-Where it takes longer, a longer rest is waited for, and what is shown is dimmed from the first key on.
+If answers are quick, the box also asks during typing, once the previous answer has arrived and half its duration has
+passed. So the rewrite follows continuous typing, and with many users each asks less often. If answers are slow, the box
+waits for a longer pause and dims the old result from the first key on.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import streamlit as st
 
-#: Seconds without a key after which a text is sent; and where its answer takes long.
+#: Seconds without a key before a text is sent; the second value applies to slow answers.
 PAUSE, LONG_PAUSE = 0.25, 1.5
-#: Seconds of work from which on an answer takes long, and words from which on a page does.
+#: Seconds after which an answer counts as slow, and the number of words from which a page does.
 SECONDS, WORDS = 1.0, 300
 
-#: What the box says of Ctrl+Enter by itself would flicker over the words, and is said below it where it is of use.
+#: The box's own note on Ctrl+Enter would flicker over the words, so it is shown below the box when useful.
 _PLAIN = "<style>.st-key-{} [data-testid=InputInstructions] {{ display: none; }}</style>"
 
 _BEFORE = "<style>[class*=st-key-{}] {{ opacity: 0.45; {} }}</style>"
@@ -29,8 +29,9 @@ _mount = st.components.v2.component(
 
 
 def pause_reason(text: str, seconds: float | None) -> str:
-    """Return why the answer to a text waits for a longer rest, in a sentence; empty where it does not. seconds: that
-    the last answer took, None where that is not known."""
+    """Return a sentence on why the answer waits for a longer pause; empty if it does not. seconds: the duration of the
+    last answer, None if unknown.
+    """
     if seconds is not None and seconds > SECONDS:
         return f"The last rewrite took {seconds:.1f} seconds. {pause_note('The next one follows')}"
     if len(text.split()) > WORDS:
@@ -44,23 +45,25 @@ def pause_note(what: str) -> str:
 
 
 def dim(shows: str) -> None:
-    """Dim rewrites of the same text while newer ones are on their way. shows: what the keys of their containers begin
-    with."""
+    """Dim rewrites of the same text until newer ones arrive. shows: the beginning of the keys of their containers."""
     st.html(_BEFORE.format(shows, "transition: opacity 200ms 300ms;"))
 
 
 def dim_other_text(shows: str, what: str) -> None:
-    """Dim rewrites of another text than that in the box, so that they cannot be used. what: they, in words."""
+    """Dim rewrites of a text other than the one in the box, so that they cannot be used. what: their name in a
+    sentence.
+    """
     st.caption(f"The results below {what} of the previous text.")
     st.html(_BEFORE.format(shows, "pointer-events: none;"))
 
 
 def send_while_typing(box: str, *, busy: bool, patient: bool, shows: str = "") -> None:
-    """Send what is typed into a text area while this is on the page.
+    """Send the content of a text area while the user types, as long as this is on the page.
 
-    box: the key of the area. busy: whether what was sent is still worked on. patient: whether a longer rest is waited
-    for, and nothing is sent without one. shows: what the keys of containers begin with that show what becomes of the
-    text; where a rest is waited for, they are dimmed as soon as something is typed."""
+    box: the key of the area. busy: whether the server still works on the last text. patient: whether to wait for a
+    longer pause, and send nothing before it. shows: the beginning of the keys of containers with the results; with
+    patient, they are dimmed as soon as the user types.
+    """
     st.html(_PLAIN.format(box))
     pause = LONG_PAUSE if patient else PAUSE
     size = len(st.session_state.get(box) or "")

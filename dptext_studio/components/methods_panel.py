@@ -13,13 +13,13 @@ from ..exports.methods import FRESH, methods
 from .shell import draw_when_open
 from .text import literal
 
-#: Of the popover, in pixels.
+#: The width of the popover, in pixels.
 WIDTH = 560
 Uses = Sequence[tuple[Mechanism, Sequence[float]]]
 
 
 def panel(uses: Uses, randomness: str = FRESH, polish: bool = False) -> None:
-    """Show the paragraph and the BibTeX entries it cites; parameters as in :func:`methods`."""
+    """Show the paragraph and the BibTeX entries that it cites; for the parameters see :func:`methods`."""
     st.caption(
         "For a paper: settings, guarantee, randomness and software. Keys in square brackets refer to BibTeX entries."
     )
@@ -33,13 +33,13 @@ def panel(uses: Uses, randomness: str = FRESH, polish: bool = False) -> None:
 
 
 def popover(uses: Callable[[], Uses], key: str, randomness: str = FRESH) -> None:
-    """Show the same behind a button. uses: asked when it is opened."""
+    """Show the same in a popover. uses: called when it is opened."""
     box = st.popover("Methods", icon=":material/article:", key=key, on_change="rerun")
     draw_when_open(box, WIDTH, lambda: panel(uses(), randomness))
 
 
 def expander(uses: Callable[[], Uses], key: str, randomness: str = FRESH, polish: bool = False) -> None:
-    """Show the same in a drawer. uses: asked when it is opened."""
+    """Show the same in an expander. uses: called when it is opened."""
     with st.expander("Methods paragraph", icon=":material/article:", key=key, on_change="rerun") as drawer:
         if drawer.open:
             panel(uses(), randomness, polish)

@@ -1,4 +1,4 @@
-"""The keys of the presenter view, as clickers send them too: the arrows and the page keys, and Escape to leave it."""
+"""Keys of the presenter view, which clickers send too: arrows, page keys, and Escape to leave."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _mount = st.components.v2.component(
 
 
 def keys(on_step: Callable[[int], None], *, key: str = "presenter_keys") -> None:
-    """Listen while this is on the page. on_step: called before the rerun with 1, −1, or 0 for Escape."""
+    """Listen to keys while this is on the page. on_step: called before the rerun with 1, −1, or 0 for Escape."""
 
     def pressed() -> None:
         step = (st.session_state.get(key) or {}).get("step")

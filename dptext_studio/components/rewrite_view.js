@@ -1,7 +1,7 @@
-// A rewrite with what differs from the original marked. Whatever comes from a text reaches the page through textContent
-// or an attribute, never as markup.
+// A rewrite with marked differences from the original. All content of a text reaches the page through textContent or an
+// attribute, never as markup.
 
-// All views of the page: a word that is pointed at in one lights up in the others.
+// All views of the page: pointing at a word in one highlights it in the others.
 const views = new Set();
 const byRoot = new WeakMap();
 
@@ -15,7 +15,7 @@ export default function (component) {
   }
   views.add(view);
   const turn = view.accept(component);
-  // Of all the cleanups handed out, only the newest may take the view down.
+  // Several cleanups may exist; only the newest may remove the view.
   return () => {
     if (view.turn !== turn) return;
     view.destroy();
@@ -97,7 +97,7 @@ class View {
     }
     const stop = this.words.find((n) => Number(n.dataset.at) === this.data.chosen) ?? this.words[0];
     if (stop) stop.tabIndex = 0;
-    // A long text scrolls: without words to choose, the keyboard still has to reach it.
+    // A long text scrolls; without selectable words, the keyboard must still reach it.
     text.tabIndex = stop ? -1 : 0;
     if (held >= 0) this.words[held]?.focus();
     count.textContent = this.data.count;
@@ -110,7 +110,7 @@ class View {
   }
 
   choose(node) {
-    // A selection by hand is no choice of a word.
+    // Selecting text by hand does not choose a word.
     if (!node || !document.getSelection()?.isCollapsed) return;
     for (const other of this.words) other.tabIndex = other === node ? 0 : -1;
     this.tell("word", Number(node.dataset.at));
@@ -148,7 +148,7 @@ class View {
     this.ui.spoken.textContent = "Copied. This counts as released.";
   }
 
-  // A copy counts as released, by the button or by hand.
+  // A copy counts as released, by button or by hand.
   left(number = this.data.copies) {
     if (number === null || this.told.includes(number)) return;
     this.told = [...this.told, number];

@@ -1,7 +1,7 @@
-"""A rewrite as running text in which what differs from the original is marked, beside others of the same text.
+"""A rewrite as running text with marked differences, next to other rewrites of the same text.
 
-A word that is pointed at lights up in every rewrite on the page; one that is chosen is told to the server, and so is a
-copy, which counts as released. The payload holds the original words: it is for their author's screen only.
+Pointing at a word highlights it in every rewrite on the page. The view reports chosen words and copies, which count as
+released, to the server. The payload contains the original words, so it is for the author's screen only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _mount = st.components.v2.component(
 
 
 def _ignore() -> None:
-    """Do nothing: Streamlit keeps a state attribute only where a callback is given."""
+    """Do nothing: Streamlit keeps a state attribute only if a callback is given."""
 
 
 def payload(
@@ -47,10 +47,12 @@ def payload(
     note: str = "",
     button: bool = True,
 ) -> dict[str, Any]:
-    """Return what the view shows. chosen: where the chosen word begins in the original. copies: the number under
-    which a copy is told. button: whether there is one that copies; without it the text is to read, and still tells
-    of what is copied by hand. name: whose rewrite it is, for who hears the page. note: stands before the count of
-    changed words."""
+    """Return the data of the view.
+
+    chosen: the position of the chosen word in the original. copies: the number under which copies are reported. button:
+    whether to show a copy button; without it, copies by hand are still reported. name: the title of the rewrite, for
+    screen readers. note: text before the count of changed words.
+    """
     words = [p for p in pieces if p.at is not None or p.changed]
     changed = sum(p.changed for p in words)
     return {
@@ -64,23 +66,23 @@ def payload(
 
 
 def rewrite_view(data: Mapping[str, Any], *, key: str, on_word: Callable[[], None] | None = None) -> list[int]:
-    """Show a rewrite. The numbers of all that left it by copying so far.
+    """Show a rewrite and return the numbers of all rewrites copied so far.
 
-    on_word: called before the rerun that the choice of a word starts; :func:`word_of` then has it.
+    on_word: called before the rerun after the choice of a word; :func:`word_of` then has it.
     """
-    found = _mount(key=key, data=dict(data), on_word_change=on_word or _ignore, on_copies_change=_ignore)
-    return copies_of(found)
+    view = _mount(key=key, data=dict(data), on_word_change=on_word or _ignore, on_copies_change=_ignore)
+    return copies_of(view)
 
 
 def word_of(state: Any) -> int | None:
-    """Return where the chosen word begins in the original, from what the session holds under the view's key."""
-    found = state.get("word") if isinstance(state, Mapping) else None
-    return None if (found := number(found)) is None else int(found)
+    """Return the position of the chosen word in the original, from the session value under the view's key."""
+    place = state.get("word") if isinstance(state, Mapping) else None
+    return None if (place := number(place)) is None else int(place)
 
 
 def copies_of(state: Any) -> list[int]:
-    """Return the numbers of all rewrites that left by copying so far."""
-    found = state.get("copies") if isinstance(state, Mapping) else None
-    if not isinstance(found, Sequence) or isinstance(found, str | bytes):
+    """Return the numbers of all rewrites copied so far."""
+    copies = state.get("copies") if isinstance(state, Mapping) else None
+    if not isinstance(copies, Sequence) or isinstance(copies, str | bytes):
         return []
-    return [int(n) for n in map(number, found) if n is not None]
+    return [int(n) for n in map(number, copies) if n is not None]

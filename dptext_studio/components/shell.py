@@ -13,7 +13,7 @@ from .style import add_style, read_beside
 from .text import literal
 
 state = st.session_state
-#: A mark that helps is a part of the label of a switch, so that a click on it would turn the switch.
+#: A help mark is part of a switch's label, so a click on it would change the switch.
 _MARKS = st.components.v2.component(
     "dptext_help_marks",
     html="<span hidden></span>",
@@ -28,9 +28,9 @@ def app_style() -> str:
 
 
 def enter_app(page: str) -> None:
-    """Go through app.py, once a session, where a page's own address was asked for first.
+    """Redirect through app.py, once in a session, if a page was opened by its own address.
 
-    A server that nobody has visited yet does not know the app's navigation and would show the bare page.
+    A server without visitors so far does not know the app's navigation and would show the bare page.
     """
     if not state.get("app"):
         state.app_wanted = page
@@ -39,26 +39,26 @@ def enter_app(page: str) -> None:
 
 
 def last_page() -> str | None:
-    """Return the page that ran last, before it is said which one runs now; None in a new session."""
+    """Return the page that ran last, before the current one is set; None in a new session."""
     return state.get("page_at")
 
 
 def plugin_problems() -> None:
-    """Say at the top of every page which plugins of the machine's owner could not be loaded."""
+    """Show at the top of every page which plugins of the machine's owner could not be loaded."""
     for problem in plugins.problems():
         st.warning(literal(problem))
 
 
 def help_marks() -> None:
-    """Let a click or a tap on a mark that helps show its help, and turn no switch."""
+    """Let a click or a tap on a help mark show its help without changing a switch."""
     _MARKS(key="help_marks")
 
 
 def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Return places for a text, the result and the options.
+    """Return containers for a text, the result and the options.
 
-    The text is on the left with the options below it, the result on the right; on a narrow screen they are one below
-    the other, the result before the options.
+    The text is on the left with the options below it, and the result on the right. On a narrow screen they are one
+    below the other, with the result before the options.
     """
     add_style(__file__, "beside.css", KEY=key)
     with st.container(key=f"{key}_page"):
@@ -67,9 +67,9 @@ def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerat
 
 
 def draw_when_open(popover: PopoverContainer, width: int, draw: Callable[[], object]) -> None:
-    """Work out what a popover holds when it is opened.
+    """Draw the content of a popover when it is opened.
 
-    It holds room of that height until all is there: a popover is put where the size fits that it has when it opens.
+    The popover reserves that height until the content is ready, because it is positioned for its size at opening.
     """
     with popover:
         within = st.container(width=width)

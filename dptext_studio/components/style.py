@@ -1,4 +1,4 @@
-"""Styles of pages and components: files that lie beside the module that shows them."""
+"""Style sheets of pages and components, in files next to their modules."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import streamlit as st
 
 @cache
 def read_beside(module: str, name: str) -> str:
-    """Return the text of the file ``name`` beside a module, which is given by its ``__file__``."""
+    """Return the text of the file ``name`` next to a module, which is given by its ``__file__``."""
     return (Path(module).parent / name).read_text(encoding="utf-8")
 
 
 def add_style(module: str, name: str, **replaced: str) -> None:
-    """Add a style sheet beside a module to the page. ``replaced``: words of the sheet and what to write for them."""
+    """Add the style sheet next to a module to the page. ``replaced``: words of the sheet and their replacements."""
     css = read_beside(module, name)
     for word, value in replaced.items():
         css = css.replace(word, value)

@@ -14,30 +14,33 @@ from dptext_core.text.tokenizing import LETTERS
 
 from ..server.public_hosting import limits
 
-#: The largest file that is read, in MB as Streamlit counts them.
+#: The largest accepted file, in MB as Streamlit counts them.
 MAX_MB = 1
-#: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
+#: Where an address or an e-mail would become a link, escaped or not: a zero-width character keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
-#: Beyond it a number of a browser has no last digit, and is none of ours.
+#: Above this, a browser's number loses its last digit, so it is not one of ours.
 MOST = 1 << 53
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
 def literal(text: str) -> str:
-    """Return ``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
+    """Return ``text`` in a form that Streamlit's Markdown shows literally: no markup, links, pictures or formulas."""
     return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
 
 
 def number(told: Any) -> float | None:
-    """Return a number that a browser told; None where it is none that counts something."""
+    """Return a number from the browser; None if it is not a count."""
     if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) < MOST:
         return None
     return told
 
 
 def too_long(text: str, otherwise: str = "") -> str:
-    """Return what to say of a text that is too long for a page, and what else one can do on one's own machine; empty
-    for any other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
+    """Return an error for a text that is too long for a page, with the alternatives on one's own machine; empty for any
+    other text.
+
+    Every token counts that a mechanism may replace: words, clitics and punctuation marks.
+    """
     most = limits().words
     further = "" if hosting.is_public_host() else otherwise
     if why := document.too_long(text):
@@ -49,7 +52,7 @@ def too_long(text: str, otherwise: str = "") -> str:
 
 
 def shorten(text: str) -> str:
-    """Return as much of the beginning of a text as a page takes."""
+    """Return the beginning of a text, as much as a page accepts."""
     most = limits().words
     text = text[: LETTERS * most]
     tokens = Document.parse(text).tokens
@@ -76,6 +79,6 @@ def decode(data: bytes, name: str = "The file") -> str:
 
 
 def named_words(named: str, most: int) -> tuple[tuple[str, ...], int]:
-    """Return the first words of a list between commas, and how many more were named."""
+    """Return the first words of a list separated by commas, and the number of the others."""
     words = tuple(word.strip() for word in named.split(",") if word.strip())
     return words[:most], max(0, len(words) - most)

@@ -1,4 +1,4 @@
-"""The session's text in a box, for pages that show it beside Explore."""
+"""The session's text in a box, for pages that share it with Explore."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ state = st.session_state
 
 
 def text_box(key: str, height: int) -> str:
-    """Show the box, and what stands in it: the text of the session, or the first example before there is one."""
+    """Show the box and return its content: the session's text, or the first example if there is none yet."""
     if key not in state:
-        kept = session().text
-        state[key] = next((e.text for e in examples()), "") if kept is None else kept
+        text = session().text
+        state[key] = next((e.text for e in examples()), "") if text is None else text
     st.text_area(
         "Text",
         state[key],

@@ -1,12 +1,11 @@
-"""The live token strip: a rewritten text whose ε is dragged in the browser, with no server trip while dragging.
+"""The live token strip: a rewritten text whose ε the user drags in the browser, without a request to the server.
 
-The chances of every word travel to the browser once, as scores (the chance of candidate y at ε is
-exp(ε·s_y − logZ(ε))) or as log-probabilities on a grid of ε; the released word at ε is read from the intervals in which
-each candidate wins. The server hears of it when the drag ends.
+The probabilities of every word are sent to the browser once. They are either scores (the probability of candidate y at
+ε is exp(ε·s_y − logZ(ε))) or log-probabilities on a grid of ε. The released word at ε follows from the intervals in
+which each candidate wins. The server receives ε when the drag ends.
 
-Mount it inside ``@st.fragment`` and with a ``key``: then a click does not interrupt a running rewrite, and new data
-reaches the strip that is on the page instead of building another one. The payload holds the original words: it is for
-their author's screen only.
+Use it inside ``@st.fragment`` and with a ``key``: then a click does not interrupt a running rewrite, and new data
+updates the existing strip. The payload contains the original words, so it is for the author's screen only.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ..figures.token_payload import AttackGuesses, Payload, ProbabilitiesAt, Sim
 from ..figures.tour_view import TourNumbers
 from .text import number
 
-#: Facts whose alternatives a visitor may name, and letters of each list.
+#: The number of facts for which a visitor may enter alternatives, and the characters of each list.
 MOST_FACTS, MOST_TYPED = 8, 400
 
 _mount = st.components.v2.component(
@@ -52,12 +51,11 @@ export default function ({ data }) {
 
 
 def _ignore() -> None:
-    """Do nothing: Streamlit keeps a state attribute only where a callback is given."""
+    """Do nothing: Streamlit keeps a state attribute only if a callback is given."""
 
 
 def _read_view(raw: Any) -> dict[str, Any] | None:
-    """Return the browser's snapshot as plain Python values; None where there is none or it does not have the right
-    form."""
+    """Return the browser's snapshot as plain Python values; None if it is missing or malformed."""
     if not isinstance(raw, Mapping):
         return None
     run, eps, token = (number(raw.get(name)) for name in ("run", "eps", "token"))
@@ -77,7 +75,7 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
 
 
 def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
-    """Return the copies of a snapshot as (draw, run, ε); what does not have that form is left out."""
+    """Return the copies of a snapshot as (draw, run, ε), without malformed entries."""
     out = []
     for copy in raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ():
         match copy:
@@ -87,8 +85,7 @@ def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
 
 
 def _read_others(raw: Any) -> dict[str, str]:
-    """Return the alternatives that were named for each fact, as they were typed; what does not have that form is left
-    out."""
+    """Return the alternatives that the user typed for each fact, without malformed entries."""
     pairs = raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ()
     out = {}
     for pair in pairs[-MOST_FACTS:]:
@@ -99,7 +96,7 @@ def _read_others(raw: Any) -> dict[str, str]:
 
 
 def view_of(held: Any) -> dict[str, Any]:
-    """Return the view of what the session holds under a strip's key; empty before the first."""
+    """Return the view from the session value under a strip's key; empty before the first."""
     return (_read_view(held.get("view")) if isinstance(held, Mapping) else None) or {}
 
 
@@ -137,9 +134,12 @@ def send_state(
     *,
     key: str,
 ) -> None:
-    """Send which ε the page has heard of, what is known at it, how much of the meaning is kept, what a reader believes,
-    the numbers of the tour, and what an attacker guesses: beside the payload of the strip, which is much longer and
-    need not be sent again. In the fragment of the strip, after it."""
+    """Send the browser the state of the page: the current ε, its exact results, the meaning preserved, the reader's
+    belief, the tour's numbers and the attacker's guesses.
+
+    This is separate from the payload of the strip, which is much longer and need not be sent again. Call it in the
+    fragment of the strip, after the strip.
+    """
     lp = {} if here is None else here["lp"]
     known = {"key": key, "run": payload["run"], "eps": epsilon, "lp": lp, "meaning": meaning, "belief": belief}
     known |= {"tour": tour, "guesses": guesses}

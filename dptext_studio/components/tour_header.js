@@ -1,9 +1,9 @@
-// Title and buttons of the tour, in the place of the page's own. The view says which step it is
-// (dptext_studio/figures/browser/strip_tour.js); what is pressed here, it hears.
+// Title and buttons of the tour, which replace the page's own. The view sends the current step
+// (dptext_studio/figures/browser/strip_tour.js) and receives button presses.
 
 const ask = (step) => document.dispatchEvent(new CustomEvent("dptext-tour-go", { detail: step }));
 
-// Words between stars are marked.
+// Words between asterisks are emphasised.
 function marked(text) {
   return text.split("*").map((part, k) => {
     if (k % 2 === 0) return part;

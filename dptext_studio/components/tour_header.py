@@ -1,4 +1,4 @@
-"""The title and the buttons of the tour, which take the place of the page's own while it lasts."""
+"""The title and the buttons of the tour, which replace the page's own during the tour."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ _mount = st.components.v2.component(
 
 
 def tour_header(key: str) -> None:
-    """Show the header of the tour, which is empty as long as none is played."""
+    """Show the header of the tour, which is empty outside a tour."""
     _mount(key=key, data={"last": 5})

@@ -1,7 +1,7 @@
-"""Files to give away or to keep, in two kinds.
+"""Files to share or to keep, in two kinds.
 
-A *release* holds the rewritten text, its setting and its promise, and no word of the original that the rewritten text
-does not show itself. An *inspection* shows the originals: it is for their author, says so on top, and its name begins
+A *release* contains the rewritten text, its settings and its guarantee, and no original word that the rewritten text
+does not show. An *inspection* shows the originals. It is for their author and says so at the top, and its name starts
 with PRIVATE.
 """
 
@@ -41,12 +41,13 @@ KINDS = ("release", "inspection")
 
 
 def file_name(kind: str, what: str, suffix: str) -> str:
-    """Return the name of a file of this kind; one with originals says so."""
+    """Return the name of a file of this kind; a file with originals is named as private."""
     return f"{'PRIVATE' if kind == 'inspection' else 'release'}-{what}.{suffix}"
 
 
 def record(result: RewriteResult, kind: str = "release") -> str:
-    """Return a rewrite as JSON: its text, setting and promise, and for an inspection every step with its original
-    word."""
+    """Return a rewrite as JSON: its text, setting and guarantee; an inspection also has every step with its original
+    word.
+    """
     about = {"kind": kind} | ({"private": PRIVATE} if kind == "inspection" else {})
     return json.dumps(about | result.to_dict(trace=kind == "inspection"), ensure_ascii=False, indent=2) + "\n"

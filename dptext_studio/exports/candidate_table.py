@@ -1,6 +1,7 @@
-"""What every word of a rewrite was drawn from, as one file: for whoever wants to work it out again.
+"""The distribution of every word of a rewrite as one file, to repeat calculations.
 
-The likeliest candidates tell which word stood there, whatever was drawn: these files are private like an inspection.
+The most likely candidates reveal the original word, whatever was sampled, so these files are as private as an
+inspection.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from dptext_core.text.cells import to_csv
 
 from .inspection import PRIVATE
 
-#: Candidates of one word; the rest is added up.
+#: The number of candidates of one word; the others are summed.
 LIKELIEST = 100
 OTHERS = "(all others)"
 
 
 class CandidateTable(TypedDict):
-    """The chances of one word or piece. index: of the unit, from 0. token: the original word, or the piece where
-    nothing answers to words. epsilon: that it was drawn with. candidates: [word, probability], the likeliest first.
-    others: how many more there are, and the probability of all of them. draws: where it is estimated, from how many.
+    """The probabilities of one word or token.
+
+    index: of the unit, from 0. token: the original word, or the token if the mechanism does not replace word by word.
+    epsilon: of its draw. candidates: [word, probability], most likely first. others: the number of the other
+    candidates, and their total probability. draws: the number of draws behind an estimate.
     """
 
     index: int
@@ -35,7 +38,7 @@ class CandidateTable(TypedDict):
 
 
 def candidate_table(result: RewriteResult, most: int = LIKELIEST) -> Iterator[CandidateTable]:
-    """Return what each unit that was drawn was drawn from. Raise NoDistribution where the mechanism has none."""
+    """Return the distribution of each sampled unit. Raise NoDistribution if the mechanism has none."""
     for k, d in result.distributions():
         unit, top = result.units[k], d.top(most)
         yield {
@@ -61,8 +64,9 @@ def chances_json(result: RewriteResult, most: int = LIKELIEST) -> str:
 
 
 def chances_csv(result: RewriteResult, most: int = LIKELIEST) -> str:
-    """Return the candidates as CSV: index, token, candidate, probability, epsilon; the last row of a token is all
-    its other candidates."""
+    """Return the candidates as CSV: index, token, candidate, probability, epsilon. The last row of a token is the sum
+    of all its other candidates.
+    """
     names = ("index", "token", "candidate", "probability", "epsilon")
     rows: list[tuple] = []
     for one in candidate_table(result, most):

@@ -1,8 +1,7 @@
-"""The bundled examples under every mechanism, and the lessons, as a folder of plain files: for any web server or a
-memory stick.
+"""The bundled examples with every mechanism, and the lessons, as static files for any web server or a memory stick.
 
-The texts are made up and public, and the noise comes from a seed, so that everybody gets the same files: a
-demonstration, which is not private. What is there already and would come out the same is kept.
+The texts are fictitious and public. The noise comes from a seed, so everybody gets the same files: a demonstration,
+which is not private. Existing pages that would be identical are kept.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from . import lesson as lessons_as
 from .inspection import inspection, view_of
 
 SEED = 1
-#: What was made, for the next time.
+#: The list of finished pages, for the next run.
 STATE = "gallery.json"
-#: What a notion means to somebody who has never heard of it.
+#: The meaning of each notion for newcomers.
 PLAIN = {
     "pure": "ε limits how much more likely the released words are for this text than for any other.",
     "metric": "ε limits the odds per unit of distance: words with similar meanings are protected more than others.",
@@ -48,9 +47,11 @@ PLAIN = {
 
 @dataclass(frozen=True)
 class Page:
-    """A page that is there. made_of: what it was made from, as a hash. draggable: whether ε can be dragged in it.
+    """An existing page.
 
-    mechanism: "" for the page of a lesson, whose name is ``example`` then."""
+    made_of: a hash of its sources. draggable: whether ε can be dragged. mechanism: "" for the page of a lesson, whose
+    name is then in ``example``.
+    """
 
     file: str
     mechanism: str
@@ -62,8 +63,11 @@ class Page:
 
 @dataclass(frozen=True)
 class GallerySummary:
-    """A finished gallery. pages: all that it shows; kept: how many of them were there. left_out: why a mechanism or a
-    lesson has no pages, by its name."""
+    """Summary of a finished gallery.
+
+    pages: all pages. kept: how many of them already existed. left_out: why a mechanism or a lesson has no pages, by
+    name.
+    """
 
     pages: tuple[Page, ...]
     kept: int
@@ -81,10 +85,11 @@ def gallery(
     say: Callable[[str], None] = lambda line: None,
     task: Task = UNWATCHED,
 ) -> GallerySummary:
-    """Write the gallery into the folder ``out``, and go on where it was stopped.
+    """Write the gallery into the folder ``out``, and resume a stopped run.
 
-    names: of mechanisms, chosen: of examples, lessons: of lessons. Without any name, all; else what is named. say:
-    hears of each page. Raises InputError for a name that there is not, and for a folder that holds something else.
+    names: mechanisms; chosen: examples; lessons: lessons. Without any names, all; otherwise only the named ones. say:
+    receives the name of each page. Raises InputError for an unknown name, and for a folder that contains something
+    else.
     """
     specs = _pick(mechanisms(), names, lambda s: s.name, "mechanism")
     texts = _pick(examples(), chosen, slug, "example")
@@ -135,7 +140,7 @@ def _write_lessons(
     say: Callable[[str], None],
     task: Task,
 ) -> int:
-    """Write the pages of lessons, and return how many of them were there."""
+    """Write the pages of lessons, and return how many of them already existed."""
     kept = 0
     for lesson in lessons:
         task.check()
@@ -212,8 +217,8 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
     texts = f"<h2>The texts</h2>\n<ul>{wanted}</ul>\n<h2>The mechanisms</h2>" if wanted else ""
     body = f"""<p class="p-eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten privately</h1>
-<p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
-rewritten by different mechanisms. Most of them replace words with randomly sampled ones. Open a page and drag \
+<p class="p-lede">A text can reveal who wrote it and whom it is about, even without a name. These pages show short \
+texts, rewritten by different mechanisms. Most of them replace words with randomly sampled ones. Open a page and drag \
 the slider.</p>
 <p class="p-mark">The texts are fictitious, and seed {seed} fixed the noise: a demonstration, not private.</p>
 <div class="p-prose">
@@ -282,6 +287,6 @@ def _remember(out: Path, state: dict[str, Page]) -> None:
 
 
 def _write(path: Path, content: str) -> None:
-    """Write all of it or nothing. Raise InputError."""
+    """Write a file completely or not at all. Raise InputError."""
     with write_errors(path), replacement(path) as beside:
         beside.write_text(content, encoding="utf-8", newline="\n")

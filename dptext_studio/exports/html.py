@@ -1,4 +1,4 @@
-"""HTML files that ask nobody for anything: what goes into them is escaped, and what they may do is written in them."""
+"""Self-contained HTML files: their content is escaped, and their policy forbids requests."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ def escape(text: object) -> str:
 
 
 def data(identity: str, value: Any) -> str:
-    """Return a value for a script to read. Whatever stands in it, it ends neither the element nor a line of a
-    script."""
+    """Return a value for a script to read. Its content cannot end the element or a line of the script."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for mark in ("<", ">", "&", "\u2028", "\u2029"):
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -37,22 +36,22 @@ def data(identity: str, value: Any) -> str:
 
 
 def paragraphs(text: str, kind: str = "p-block") -> str:
-    """Return a text of a user with its own line ends, in the direction that it is read in."""
+    """Return paragraphs of a user's text with its line breaks and its reading direction."""
     return f'<div class="{kind}" dir="auto">{escape(text)}</div>'
 
 
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return names and values, one below the other."""
+    """Return names and values as rows."""
     return "<dl>" + "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v) + "</dl>"
 
 
 def style(live: bool = True) -> str:
-    """Return the style of every file, and of the token view where there is one."""
+    """Return the style of every file, with that of the token view if there is one."""
     return (browser.style() if live else "") + (_HERE / "page.css").read_text(encoding="utf-8")
 
 
 def script() -> str:
-    """Return what shows the token view of the data that stand beside it."""
+    """Return the script that shows the token view of the data next to it."""
     start = (_HERE / "page.js").read_text(encoding="utf-8")
     return f'(() => {{\n"use strict";\n{browser.plain_script()}\n{start}}})();\n'
 
@@ -67,9 +66,12 @@ def page(
     wide: bool = True,
     sheet: str = STYLE,
 ) -> str:
-    """Return one file. title: plain text. body: HTML. live: whether it has a token view. shared: whether style and
-    script are files beside it instead of inside; sheet: the name of that style. private: whether search engines are
-    asked to leave it out. wide: whether it is more than text to read."""
+    """Return one HTML file.
+
+    title: plain text. body: HTML. live: whether it has a token view. shared: whether style and script are separate
+    files; sheet: the name of that style. private: whether to ask search engines to leave it out. wide: whether it
+    contains more than text to read.
+    """
     if shared:
         policy = "style-src 'self'; script-src 'self'" if live else "style-src 'self'"
         head = f'<link rel="stylesheet" href="{sheet}">'
@@ -105,5 +107,5 @@ form-action 'none'">
 
 
 def _digest(content: str) -> str:
-    """Return the hash by which a browser knows a style or script that may stand in the page."""
+    """Return the hash by which a browser recognises an allowed style or script of the page."""
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")

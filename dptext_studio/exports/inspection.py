@@ -1,4 +1,4 @@
-"""One rewrite as a file in which ε is dragged, with nothing behind it: for a paper, a blog or a hand-out."""
+"""One rewrite as a self-contained file with a draggable ε: for a paper, a blog or a hand-out."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ def inspection(
 ) -> str:
     """Return the file as HTML.
 
-    view: the token view's data of this result, where they are there already (:func:`view_of`). title: what stands on
-    top. note: in the place of the warning, for a text that is public. above: HTML of a way back. shared: see
-    :func:`html.page`.
+    view: the token view's data of this result, if it exists already (:func:`view_of`). title: the heading. note:
+    replaces the warning for a public text. above: HTML of a link back. shared: see :func:`html.page`.
     """
     mechanism = mechanism_of(result)
     view = view or view_of(result)
@@ -77,7 +76,7 @@ def inspection(
 
 
 def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
-    """Return the token view's data, over the mechanism's own axis of ε."""
+    """Return the token view's data over the mechanism's own range of ε."""
     mechanism = mechanism_of(result)
     low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     epsilon = mechanism.config.epsilon
@@ -90,8 +89,9 @@ def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
 
 
 def identifiers_below(result: RewriteResult, view: Payload) -> Payload:
-    """Return the view where no server stands behind it: at the ε of the result, and without a slider where that would
-    have to be asked for the words at another ε."""
+    """Return the view for a file without a server: at the ε of the result, and without a slider if another ε needs the
+    server.
+    """
     shown = dict(view) | {"run": 1}
     if (exact := probabilities_at(result, view)) is not None:
         shown["here"] = exact

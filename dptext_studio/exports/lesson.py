@@ -1,7 +1,6 @@
-"""A lesson as a plain page: what it says, its figures, its question, and the answer behind a line that opens it.
+"""A lesson as a static page: its text, figures, question, and a hidden answer.
 
-All words and figures are the lesson's own, worked out when the page is made. No script: the page opens its parts by
-itself.
+All text and figures are the lesson's own, computed when the page is made. The page needs no script to show its parts.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..figures import lessons as drawn
 from ..lessons import Lesson
 from . import html
 
-#: The style that the pages of all lessons share, beside them.
+#: The style file that the pages of all lessons share.
 STYLE = "lesson.css"
 NOTE = "Figures were computed when this page was made. Texts are fictitious."
 
@@ -27,8 +26,7 @@ _PAGE = (Path(__file__).parent / "lesson.css").read_text(encoding="utf-8")
 
 
 def style() -> str:
-    """Return the style of the pages: that of all files, and of the figures of lessons in the colours of light and
-    dark."""
+    """Return the style of the pages: that of all files, and lesson figures in light and dark colours."""
     light, dark = drawn.colours(), drawn.colours(dark=True)
     named = "; ".join(f"{name}: light-dark({light[name]}, {dark[name]})" for name in light)
     return html.style(live=False) + _PAGE + f".p-lesson {{ {named} }}\n" + drawn.STYLE
@@ -39,13 +37,13 @@ def file_of(lesson: Lesson) -> str:
 
 
 def source_hash(lesson: Lesson, drawn_by: str) -> str:
-    """Return a hash of what its page is made from."""
+    """Return a hash of the sources of a lesson's page."""
     facts = [__version__, *(inspect.getsource(part) for part in (sys.modules[__name__], drawn, type(lesson))), drawn_by]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
-    """Return the page of a lesson, which leads back to ``index``. May take seconds."""
+    """Return the page of a lesson, which links back to ``index``. This may take seconds."""
     at = lesson.control.start
     shown, question, answer = lesson.show(at), lesson.ask(at), lesson.reveal(at)
     others = []

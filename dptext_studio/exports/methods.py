@@ -17,7 +17,7 @@ from dptext_core.support.version import __version__
 
 from ..references import OWN, bibtex, references
 
-#: A public text: the paragraph states the guarantee of a setting, and nothing about the text that was rewritten.
+#: A public text: the paragraph states the guarantee of a setting, and nothing about the rewritten text.
 PUBLIC_TEXT = "a"
 FRESH = "The noise was fresh randomness from the operating system's generator, with no seed."
 POLISHED = (
@@ -26,7 +26,7 @@ POLISHED = (
 
 
 def seeded(seed: int | None) -> str:
-    """Return the sentence on the noise of a run; None: there was no seed."""
+    """Return the sentence on the randomness of a run; None: it had no seed."""
     if seed is None:
         return FRESH
     return (
@@ -36,7 +36,7 @@ def seeded(seed: int | None) -> str:
 
 @dataclass(frozen=True)
 class Methods:
-    """A paragraph with citation keys as Pandoc and Quarto read them (``[@key]``), and the entries of these keys."""
+    """A paragraph with citation keys for Pandoc and Quarto (``[@key]``), and the BibTeX entries of these keys."""
 
     text: str
     bibtex: str
@@ -45,7 +45,8 @@ class Methods:
 def methods(
     uses: Sequence[tuple[Mechanism, Sequence[float]]], randomness: str = FRESH, polish: bool = False
 ) -> Methods:
-    """Return how texts were rewritten, as a paper states it. It holds no text and no private option value.
+    """Return how texts were rewritten, as a paper states it. The paragraph contains no text and no private option
+    value.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def methods(
 
 
 def _known_keys(m: Mechanism) -> list[str]:
-    """Return the papers of a mechanism that have an entry; a plugin may name others."""
+    """Return the references of a mechanism that have an entry; a plugin may name others."""
     return [key for key in m.references if key in references()]
 
 
@@ -98,7 +99,7 @@ def _guarantee(m: Mechanism, largest: bool) -> str:
 
 
 def _settings(m: Mechanism) -> Iterable[str]:
-    """Yield the options that have an effect, in words."""
+    """Yield the options that have an effect, as phrases."""
     clip = type(m).clipping
     named = set() if clip is None else {clip.name, clip.low, clip.high}
     if clip is not None:
@@ -111,14 +112,14 @@ def _settings(m: Mechanism) -> Iterable[str]:
             continue
         if meta.used_with is not None and getattr(m.config, meta.used_with[0]) != meta.used_with[1]:
             continue
-        # A switch that is off, or a list that is empty, is an option that was not used.
+        # A switch that is off or an empty list is an unused option.
         if value == field.default and (value is None or value in ("", "none", False, ())):
             continue
         yield _in_words(field, value)
 
 
 def _in_words(field: dataclasses.Field, value: Any) -> str:
-    """Return an option with its value; of a list of words how many they are."""
+    """Return an option with its value; for a list of words, only their number."""
     meta = option_meta(field)
     if meta.phrase not in (None, "{}"):
         return codec.in_words(field.name, value, field)

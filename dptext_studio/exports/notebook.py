@@ -1,4 +1,5 @@
-"""The setting as a Jupyter notebook: the rewrite, its promise, what words were drawn from, and what attackers find."""
+"""The setting as a Jupyter notebook: the rewrite, its guarantee, the candidates of words, and the attackers' results.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +28,10 @@ print(found.sentence())
 
 
 def as_notebook(mechanism: Mechanism, seed: int | None = None) -> str:
-    """Return a notebook (format 4.5) of this setting, as JSON. It holds no text: it reads one from a file beside it.
-    seed: as in :func:`as_python`."""
+    """Return a notebook (format 4.5) of this setting, as JSON. It contains no text and reads one from a file.
+
+    seed: see :func:`as_python`.
+    """
     can = mechanism.can
     cells = [
         (

@@ -1,4 +1,4 @@
-"""What several files say alike: the promise, the setting, and how to make the same again."""
+"""Sections that several files share: the guarantee, the settings, and how to reproduce them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from dptext_core.support.version import PROG, __version__
 
 from .html import escape, rows
 
-#: The file that a command or a program reads the text from: no text stands in what is copied from a page.
+#: The file from which a command or a program reads the text: nothing copied from a page contains a text.
 FILE = "text.txt"
 
 
 def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = True) -> str:
-    """Return the command line that rewrites a text in a file the same way, with mechanism, ε and the options that are
-    not at their defaults or that pages recommend otherwise. places: whether it says where files lie, for this machine
-    alone."""
+    """Return the command line that rewrites a text file with the same mechanism, ε and options.
+
+    It omits options at the defaults that the command line shares with pages. places: whether it names files, which
+    works on this machine only.
+    """
     seeded = [] if seed is None else [f"--seed={seed}"]
     options = ["--mechanism", mechanism.name, *spelled_out(mechanism.setting).flags(places)]
     return shlex.join([*PROG.split(), "rewrite", *options, *seeded, "--file", FILE])
@@ -42,7 +44,7 @@ def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
 
 
 def setting(result: RewriteResult) -> str:
-    """Return mechanism and options; what is not named is at its default."""
+    """Return the mechanism and its options; options that are not named have their defaults."""
     mechanism = mechanism_of(result)
     fields = {f.name: f for f in dataclasses.fields(mechanism.config)}
     epsilon = fields.pop("epsilon")
@@ -55,7 +57,7 @@ def setting(result: RewriteResult) -> str:
         pairs.append((option_meta(fields[name]).label, codec.format_value(value)))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
-    return rows(pairs) + '<p class="p-small">All other options have their defaults.</p>'
+    return rows(pairs) + '<p class="p-small">All other options are at their defaults.</p>'
 
 
 def _list_text(value: Any) -> Any:
@@ -63,7 +65,7 @@ def _list_text(value: Any) -> Any:
 
 
 def promise(result: RewriteResult, formal: bool = True) -> str:
-    """Return what is promised, in plain words and as the field writes it, and what everyone can see in spite of it."""
+    """Return the guarantee, in plain words and formally, and what everyone can see despite it."""
     g = result.guarantee
     out = f"<p>{escape(g.sentence())}</p>"
     if g.exposed:
@@ -74,7 +76,7 @@ def promise(result: RewriteResult, formal: bool = True) -> str:
 
 
 def reproduction(result: RewriteResult) -> str:
-    """Return how to rewrite another text in the same way."""
+    """Return how to rewrite another text with the same settings."""
     command = as_command(mechanism_of(result), result.seed, places=False)
     return (
         f"<p>This command rewrites a text file with the same settings:</p><pre><code>{escape(command)}</code></pre>"

@@ -1,4 +1,4 @@
-"""One page on one rewrite, to print or to hand in: text or not, setting, promise, and what attackers found."""
+"""A one-page report on a rewrite, to print: settings, guarantee, attack results, and optionally the text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import html, svg
 from .inspection import PRIVATE
 from .parts import promise, reproduction, setting
 
-#: Words of the text that are pictured, at most.
+#: The largest number of words in the figure.
 MOST = 12
 
 
@@ -31,9 +31,9 @@ def report(
 ) -> str:
     """Return the page as HTML.
 
-    kind: "release" or "inspection". text: whether a release holds the rewritten text; an inspection does. findings: of
-    an inspection, titles of attackers with what they found: it is worked out from the original words. warning: why the
-    promise does not hold any more, where it does not.
+    kind: "release" or "inspection". text: whether a release contains the rewritten text; an inspection always does.
+    findings: for an inspection, attack results by title; they depend on the original words. warning: why the guarantee
+    no longer holds, if so.
     """
     if kind not in ("release", "inspection"):
         raise InputError("A report must be a release or an inspection. Choose one of them.")
@@ -76,7 +76,7 @@ def _findings(findings: Sequence[tuple[str, AttackFinding]]) -> str:
 
 
 def _typical(result: RewriteResult) -> str:
-    """Return how often other people's words stay: measured once, and nothing of this text."""
+    """Return how often dictionary words are unchanged: measured once, and independent of this text."""
     mechanism = mechanism_of(result)
     if (mean := deniability.bundled_curve(mechanism)) is None:
         return ""
@@ -88,7 +88,7 @@ def _typical(result: RewriteResult) -> str:
 
 
 def _unchanged_share(result: RewriteResult) -> str:
-    """Return the chance of each word of this text."""
+    """Return the probability that each word of this text is unchanged."""
     if not {"distribution", "alignment"} <= result.can:
         return ""
     chances: dict[str, float] = {}

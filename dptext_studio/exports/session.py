@@ -1,7 +1,7 @@
-"""A session as a file: its setting and its seed, and its text only where that is asked for. Never the noise.
+"""A session as a file: its settings and seed, and its text only on request. Never the noise.
 
 The file is JSON: ``{"kind": …, "version": 1, "mechanism": name, "options": {name: text}, "seed"?: n, "text"?: text}``.
-Options stand as in a link or on the command line (``codec``). Reading trusts nothing: who opens a file checks its
+Options are written as in a link or on the command line (``codec``). Nothing that is read is trusted: the caller checks
 options as those of a link.
 """
 
@@ -18,16 +18,17 @@ from dptext_core.support.private import Private
 
 KIND = "DP-Text Studio session"
 VERSION = 1
-#: What is read at most: bytes of a file, characters of a text, options, characters of one of them.
+#: Limits of a file: bytes, characters of a text, options, characters of one option.
 MAX_BYTES, MAX_TEXT, MAX_OPTIONS, MAX_OPTION = 4 << 20, 1 << 20, 64, 65536
-#: Seeds that a browser's number field holds exactly.
+#: Seeds that a browser's number field represents exactly.
 MAX_SEED = (1 << 53) - 1
 _NEEDED, _MAY = {"kind", "version", "mechanism", "options"}, {"seed", "text"}
 
 
 @dataclass(frozen=True)
 class SavedSession(Private):
-    """What a session file holds. query: its setting as a link has it (``Setting.to_query``), not checked yet."""
+    """The content of a session file. query: its settings in the form of a link (``Setting.to_query``), not yet checked.
+    """
 
     query: Mapping[str, str]
     seed: int | None = None
@@ -48,14 +49,14 @@ class SavedSession(Private):
 
 
 class _DuplicateKey(ValueError):
-    """A name that stands twice in one object."""
+    """A name that occurs twice in one object."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise _DuplicateKey("a name occurs twice")
-    return found
+    return values
 
 
 def _no_constant(name: str) -> Any:
@@ -63,8 +64,7 @@ def _no_constant(name: str) -> Any:
 
 
 def read_session(data: bytes, name: str = "The file") -> SavedSession:
-    """Return what a session file holds. Raise InputError that says what is wrong with it, and quotes nothing of a
-    text."""
+    """Return the content of a session file. Raise InputError that states the problem without quoting a text."""
     if len(data) > MAX_BYTES:
         raise InputError(f"{name} is larger than {MAX_BYTES >> 20} MB, so it is not a session file. Choose another "
                          "file.")

@@ -1,4 +1,4 @@
-"""Two small pictures that are drawn by hand, so that a file needs nothing else to show them."""
+"""Two small SVG figures, drawn by hand so that a file needs no library to show them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .html import escape
 
 
 def bars(rows: Sequence[tuple[str, float]], caption: str) -> str:
-    """Draw names with shares between 0 and 1."""
+    """Draw named shares between 0 and 1 as bars."""
     left, width, step = 170, 380, 22
     out = []
     for k, (name, share) in enumerate(rows):

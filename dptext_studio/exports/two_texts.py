@@ -1,4 +1,4 @@
-"""The calls that repeat a trade-off curve of two texts, which are read from files."""
+"""Code that repeats a trade-off curve of two texts, which it reads from files."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dptext_core.support.version import PROG
 
 from .parts import FILE
 
-#: Where the second text is read from.
+#: The file of the second text.
 OTHER_FILE = "other.txt"
 
 
 def curve_command(setting: Setting) -> str:
-    """Return the command line that prints the curve of two texts under a setting."""
+    """Return the command line that prints the curve of two texts with a setting."""
     named = ["--mechanism", setting.mechanism, *spelled_out(setting).flags()]
     return shlex.join([*PROG.split(), "trade-off-curve", *named, "--file", FILE, "--other-file", OTHER_FILE])
 
 
 def curve_python(setting: Setting, rates: int) -> str:
-    """Return the same in Python. rates: steps of the rate of false alarms from 0 to 1."""
+    """Return the same in Python. rates: the number of steps of the false-alarm rate from 0 to 1."""
     return (
         "from pathlib import Path\n\nimport dptext_core as dpt\n\n"
         f"m = {spelled_out(setting).call()}\n"

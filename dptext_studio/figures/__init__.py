@@ -1,8 +1,7 @@
-"""Results as plotly figures, and the data of the token view: everything that is presentation.
+"""Results as plotly figures, and the data of the token view.
 
-Plain functions from a result to a figure. What a user typed is escaped in them, since plotly reads a little HTML in its
-labels. Figures import results and numbers; of the core nothing imports figures, only pages do. plotly is loaded when a
-figure is made, not before.
+Plain functions from a result to a figure. They escape what a user typed, because plotly interprets some HTML in its
+labels. Figures import results and numbers; the core imports no figures. plotly is loaded when the first figure is made.
 """
 
 from .anonymisers import anonymisers

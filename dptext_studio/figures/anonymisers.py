@@ -1,4 +1,4 @@
-"""All anonymisers on one plane: the certainty of the optimal reader over the meaning that is preserved."""
+"""All anonymisers on one plot: the certainty of the optimal reader over the meaning preserved."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ AXES = {
 
 @dataclass(frozen=True)
 class ScoredTool:
-    """What another tool reached on texts of its own, each with its 95% interval. meaning: the mean cosine. found: the
-    share of words that attackers find who know no mechanism. left: the share of identifying words left unchanged."""
+    """The scores of another tool on its own texts, each with its 95% interval.
+
+    meaning: the mean cosine. found: the share of words recovered by attackers who know no mechanism. left: the share of
+    identifying words that are unchanged.
+    """
 
     name: str
     texts: int
@@ -45,7 +48,8 @@ def anonymisers(
     height: int = 400,
     width: int = 450,
 ) -> Plot:
-    """Draw the rows of one data set: a mark for each ε, a line for each anonymiser; tools as stars without a guarantee.
+    """Draw the rows of one data set: a mark for each ε, a line for each anonymiser, and a star for each tool without a
+    guarantee.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def anonymisers(
     ):
         axis(title={"text": text, "standoff": 6}, title_font=soft, fixedrange=True, showgrid=True)
     figure.update_yaxes(automargin=False)
-    # The same ends for every data set and both facts, so that marks move and axes do not.
+    # The same ends for every data set and both facts, so that only marks move.
     figure.update_xaxes(range=[0, 1.02])
     figure.update_yaxes(range=[0, 103])
     chance = 100 / ALTERNATIVES
@@ -100,7 +104,7 @@ def anonymisers(
 
 
 def _add_anonymiser(figure: Plot, rows: Sequence[AnonymiserRow], fact: str, dark: bool) -> None:
-    """Draw one anonymiser: with surrogates first dotted and hollow, in the colour of its mechanism."""
+    """Draw one anonymiser, dotted and hollow if it runs after surrogates, in the colour of its mechanism."""
     first, rows = rows[0], sorted(rows, key=lambda row: row.epsilon or 0.0)
     colour, dash, symbol = mechanism_style(first.mechanism, dark)
     figure.add_scatter(

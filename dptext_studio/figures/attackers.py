@@ -1,4 +1,4 @@
-"""What attackers find out, as figures."""
+"""Results of attackers as figures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def query_figure(
     curves: Mapping[str, QueryCurve], *, epsilon: float | None = None, dark: bool = False, height: int = 300
 ) -> Plot:
-    """Draw how many answers give a word away, over ε, both on logarithmic axes; "never" stands at the top.
+    """Draw how many answers reveal a word, over ε, with both axes logarithmic; "never" is at the top.
 
-    curves: label → curve. epsilon: where a dotted line marks the ε in use. Raises InputError without a curve.
+    curves: label → curve. epsilon: a dotted line marks it. Raises InputError without a curve.
     """
     if not curves:
         raise InputError("There is no curve to draw.")

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def audit_figure(report: AuditReport, dark: bool = False, height: int = 170) -> go.Figure:
-    """Draw claimed and measured loss as two bars, and how far the audit could see; an infinite bar runs off the
-    axis."""
+    """Draw stated and measured loss as two bars, and the largest loss that the audit could detect. An infinite bar
+    leaves the axis.
+    """
     extras.require("plotly")
 
     import plotly.graph_objects as go

@@ -12,15 +12,15 @@ from .theme import Plot
 
 
 def authors(rows: Sequence[AuthorsRow], *, dark: bool = False, height: int = 340, width: int = 450) -> Plot:
-    """Draw the success of the strongest attacker: a curve for each system, without overlapping intervals.
+    """Draw the success of the strongest attacker: a curve for each system, with intervals that do not overlap.
 
-    Raises InputError where there are no rows.
+    Raises InputError if there are no rows.
     """
     top = sorted(strongest(rows), key=lambda r: r.texts)
     lines: dict[str, Curve] = {}
     for system in dict.fromkeys(r.system for r in rows):
-        own = [r for r in top if r.system == system]
-        lines[system] = ([float(r.texts) for r in own], [r.success for r in own], None, None)
+        rows_of_system = [r for r in top if r.system == system]
+        lines[system] = ([float(r.texts) for r in rows_of_system], [r.success for r in rows_of_system], None, None)
     return curves(
         lines,
         "Authors recognised (share)",

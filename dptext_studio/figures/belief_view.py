@@ -1,7 +1,7 @@
-"""What the browser needs to show an optimal reader's belief about one fact at every ε, as plain JSON.
+"""An optimal reader's belief about one fact at every ε, as plain JSON for the browser.
 
-The posterior is exact at the points of ε and at the ε where the slider rests; between two points the browser
-interpolates the log-odds. It states the private fact: for the author's screen only.
+The posterior is exact at the points of ε and at the slider's resting ε; between two points the browser interpolates the
+log-odds. The data contain the private fact, so they are for the author's screen only.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from dptext_core.mechanisms.likelihood import require_likelihood
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.task import UNWATCHED, Task
 
-#: Points of ε; where each release takes long to score, of which a mechanism of whole sentences is an example.
+#: The number of points of ε; the second value applies if each release takes long to score, as for whole sentences.
 POINTS, POINTS_SLOW = 28, 14
-#: ln of what is impossible: JSON has no −inf.
+#: ln of an impossible event: JSON has no −inf.
 FLOOR = -1e4
 
 
 class BeliefAt(TypedDict):
     """The belief at one ε.
 
-    ``eps``: that ε. ``log``: ln of the posterior of each word. ``ceiling``: what the guarantee allows for each.
+    ``eps``: that ε. ``log``: ln of the posterior of each word. ``ceiling``: the largest posterior that the guarantee
+    allows each.
     """
 
     eps: float
@@ -36,14 +37,15 @@ class BeliefAt(TypedDict):
 
 
 class BeliefView(TypedDict):
-    """What a reader believes about one fact.
+    """A reader's belief about one fact.
 
-    ``fact``: the fact, "" where none is chosen. ``tokens``: the tokens that are this fact. ``why``: why there is no
-    belief about it. ``words``: the alternatives, the original first; missing as long as they are worked out. ``prior``:
-    of each word. ``points``: at ascending ε. ``covered``: whether the guarantee compares each word with the original;
-    without a guarantee, no word is covered.
-    ``now``: the belief at the ε where the slider rests. ``draws``: how many draws the guarantee counts together, 0
-    where it counts each word alone. ``first``: only so many of the alternatives that were named are used.
+    ``fact``: the fact, "" if none is chosen. ``tokens``: the tokens of this fact. ``why``: why there is no belief about
+    it. ``words``: the alternatives, the original first; missing until they are known. ``prior``: of each word.
+    ``points``: at ascending ε. ``covered``: whether the guarantee compares each word with the original; without a
+    guarantee, no word is covered.
+
+    ``now``: the belief at the slider's resting ε. ``draws``: how many draws the guarantee counts together, 0 if it
+    counts each word separately. ``first``: set if only that many of the alternatives are used.
     """
 
     fact: str
@@ -59,13 +61,13 @@ class BeliefView(TypedDict):
 
 
 class Exactness(TypedDict):
-    """Whether a mechanism has beliefs. ``why``: why it has none; "" where it has."""
+    """The result of asking whether a mechanism has beliefs. ``why``: why it has none; "" if it has."""
 
     why: str
 
 
 def exactness(mechanism: Mechanism) -> Exactness:
-    """Return whether a mechanism states how likely whole rewrites are, and why it does not."""
+    """Return whether a mechanism states the probabilities of complete rewrites, and why it does not."""
     try:
         require_likelihood(mechanism)
     except NoDistribution as error:
@@ -74,7 +76,7 @@ def exactness(mechanism: Mechanism) -> Exactness:
 
 
 def points(question: BeliefQuestion, low: float, high: float) -> np.ndarray:
-    """Return the values of ε at which a belief is worked out, ascending, from ``low`` to ``high``."""
+    """Return the ε at which a belief is computed, ascending from ``low`` to ``high``."""
     chances = question.mechanism.likelihood
     slow = chances is not None and chances.states_pieces
     return np.geomspace(low, high, POINTS_SLOW if slow else POINTS)
@@ -83,19 +85,19 @@ def points(question: BeliefQuestion, low: float, high: float) -> np.ndarray:
 def belief_curve(
     question: BeliefQuestion, text: Prepared, stream: NoiseStream, epsilons: Sequence[float], task: Task = UNWATCHED
 ) -> dict[float, Belief]:
-    """Return the belief after the release of a text at each ε, all of them with the noise of one stream."""
-    found: dict[float, Belief] = {}
+    """Return the belief after the release of a text at each ε, all with the noise of one stream."""
+    beliefs: dict[float, Belief] = {}
     for k, epsilon in enumerate(epsilons):
         task.report(k, len(epsilons))
         release = question.mechanism.replace(epsilon=epsilon).rewrite(text, stream=stream, task=task.quiet)
-        found[epsilon] = question.answer(release, task=task.quiet)
-    return found
+        beliefs[epsilon] = question.answer(release, task=task.quiet)
+    return beliefs
 
 
 def belief_view(
     question: BeliefQuestion, curve: Mapping[float, Belief], tokens: Sequence[int], now: tuple[float, Belief]
 ) -> BeliefView:
-    """Return what the browser shows of a belief.
+    """Return the browser's data of a belief.
 
     Parameters
     ----------

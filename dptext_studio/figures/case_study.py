@@ -1,4 +1,4 @@
-"""DP-Rewrite's case study: our scores over ε beside the paper's (``dptext_lab.results.case_study``)."""
+"""DP-Rewrite's case study: our scores over ε next to the paper's (``dptext_lab.results.case_study``)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _HOLLOW = "hollow: the paper"
 
 
 def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 400) -> go.Figure:
-    """Draw macro F1 over ε for both rewritten sets, a line for each pre-training set, with deviations over seeds.
+    """Draw macro F1 over ε for both rewritten sets: a line for each pre-training set, with standard deviations over
+    seeds.
 
-    The paper's numbers are hollow marks on dotted lines. Levels across: unprotected texts, and no information.
+    The paper's numbers are hollow marks on dotted lines. Horizontal lines: unprotected texts, and no information.
     """
     extras.require("plotly")
 
@@ -50,7 +51,7 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
     figure.update_layout(
         margin_t=30, showlegend=True, legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0}
     )
-    # Plotly would take most of these names for numbers, and leave out the others.
+    # Plotly would read most of these names as numbers, and omit the others.
     figure.update_xaxes(
         type="category",
         title="ε of a sentence",
@@ -109,7 +110,7 @@ def _add_pretrained(
 def _add_levels(
     figure: go.Figure, levels: Sequence[tuple[str, float]], axis: list[str], colours: dict[str, str], col: int
 ) -> None:
-    """Draw levels across with their names."""
+    """Draw horizontal lines with their names."""
     for text, level in levels:
         figure.add_scatter(
             x=axis,

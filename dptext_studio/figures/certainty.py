@@ -1,4 +1,4 @@
-"""What is preserved over the certainty of the optimal reader, as curves."""
+"""A utility metric over the certainty of the optimal reader, as curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the width of a clipping range costs (``dptext_lab.results.clipping``)."""
+"""The cost of the width of a clipping range (``dptext_lab.results.clipping``)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def clipping(rows: Sequence[ClippingRow], *, dark: bool = False, height: int = 480) -> go.Figure:
-    """Draw cosine above and N_w below over the width of the clipping range, one line an ε
-    (``results.clipping``)."""
+    """Draw cosine above and N_w below over the width of the clipping range, one line for each ε (``results.clipping``).
+    """
     extras.require("plotly")
 
     import plotly.graph_objects as go

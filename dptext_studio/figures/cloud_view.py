@@ -1,4 +1,4 @@
-"""Noise around a word and where one draw landed, in two dimensions, as a figure."""
+"""The noise around a word and the result of one draw, in two dimensions, as a figure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _LEGEND = 24  # pixels below the plot
 
 @dataclass(frozen=True)
 class _Frame:
-    """The same scale on both axes. ``inner``: pixels inside. ``scale``: pixels a unit. ``middle``: in units."""
+    """The same scale on both axes. ``inner``: pixels inside the frame. ``scale``: pixels per unit. ``middle``: in
+    units.
+    """
 
     inner: NDArray[np.float64]
     scale: float
@@ -28,7 +30,7 @@ class _Frame:
 
     @classmethod
     def around(cls, points: NDArray[np.float64], width: int, height: int) -> _Frame:
-        """Return the frame that holds all points, with room for labels."""
+        """Return the frame that contains all points, with room for labels."""
         inner = np.array([width - 2 * PAD, height - 2 * PAD - _LEGEND], dtype=float)
         low, high = points.min(0), points.max(0)
         span = np.maximum(high - low, 1e-12)
@@ -103,7 +105,7 @@ def _add_noise(figure: Plot, view: CloudView, others: list[int], colours: dict[s
 
 
 def _add_draw(figure: Plot, view: CloudView, released: int, colours: dict[str, str]) -> None:
-    """Draw noisy vector of this draw, the original, and the word that was released."""
+    """Draw the noisy vector of this draw, the original, and the released word."""
     line = np.vstack([view.landed, view.xy[released]])
     figure.add_scatter(
         x=line[:, 0],
@@ -142,7 +144,7 @@ def _add_draw(figure: Plot, view: CloudView, released: int, colours: dict[str, s
 def _labels(
     view: CloudView, frame: _Frame, released: int, others: list[int], colours: dict[str, str]
 ) -> list[tuple[float, float, str, str, int, str]]:
-    """Return the labels that there is room for, the original and the released word first."""
+    """Return the labels that fit, the original and the released word first."""
     at = frame.pixels(view.xy)
     start, end = frame.pixels(np.vstack([view.landed, view.xy[released]]))
     steps = max(2, int(np.hypot(*(end - start)) / 5))

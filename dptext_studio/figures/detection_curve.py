@@ -1,4 +1,4 @@
-"""How often an optimal reader distinguishes two texts, as a curve over the rate of false alarms."""
+"""How often an optimal reader distinguishes two texts, as a curve over the false-alarm rate."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from dptext_core.privacy.numbers import percent
 
 from .theme import DARK, LIGHT, Plot, layout, with_hover
 
-#: Rates of false alarms that make a smooth curve, among them the one that sentences name.
+#: False-alarm rates for a smooth curve, including the one that sentences refer to.
 RATES = tuple(i / 200 for i in range(201))
 
 HOVER = "%{y:.1%} detected at %{x:.1%} false alarms<extra></extra>"
 
 
 def detected_at(curve: TradeOffCurve, rate: float = NAMED) -> tuple[str, str]:
-    """Return the detections at the nearest rate of false alarms, and what the guarantee allows there, for reading."""
+    """Return the detections at the nearest false-alarm rate, and the limit of the guarantee there, as text."""
     at = int(np.argmin(np.abs(curve.false_alarms - rate)))
     low, high, ceiling = (percent(float(values[at])) for values in (curve.lower, curve.upper, curve.ceiling))
     return (high if low == high else f"{low} to {high}"), ceiling if math.isfinite(curve.loss) else "no limit"
 
 
 def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 380) -> Plot:
-    """Draw the detections of the optimal reader, those of chance, and the most that the guarantee alone allows.
+    """Draw the detections of the optimal reader, those of guessing, and the most that the guarantee alone allows.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 3
 
 
 def _add_named_point(figure: Plot, curve: TradeOffCurve, colours: dict[str, str]) -> None:
-    """Mark the rate of false alarms that sentences name."""
+    """Mark the false-alarm rate that sentences refer to."""
     x = curve.false_alarms
     at = int(np.argmin(np.abs(x - NAMED)))
     figure.add_scatter(
@@ -88,7 +88,7 @@ def _add_named_point(figure: Plot, curve: TradeOffCurve, colours: dict[str, str]
         showlegend=False,
         hovertemplate=HOVER,
     )
-    figure.add_annotation(  # below the diagonal, where no curve comes
+    figure.add_annotation(  # below the diagonal, where there is no curve
         x=1,
         y=0.05,
         text=f"● At {percent(float(x[at]))} false alarms, {detected_at(curve)[0]} detected",

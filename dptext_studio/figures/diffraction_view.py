@@ -1,4 +1,4 @@
-"""How the noise moved a word along lists of one dimension, as a figure with a lane for each list.
+"""How the noise moved a word along one-dimensional lists, as a figure with a lane for each list.
 
 Coordinates are pixels at the narrowest width, upwards.
 """
@@ -19,15 +19,15 @@ from .view_captions import shift_text
 
 #: Pixels of a row of words, between lanes, and of the lowest and highest bars.
 _ROW, _GAP, _LOW_BARS, _HIGH_BARS = 16, 11, 18, 130
-#: Pixels from the end of a lane to the place of a candidate outside of the picture.
+#: Pixels from the end of a lane to a candidate outside the figure.
 _INSET = 18
 
 
 @dataclass(frozen=True)
 class _Geometry:
-    """Where the parts of the figure are.
+    """The geometry of the figure.
 
-    ``height``, ``right``: its size. ``levels``: rows of words of a lane. ``lane``: its height. ``bars``: the height of
+    ``height``, ``right``: its size. ``levels``: rows of words in a lane. ``lane``: its height. ``bars``: the height of
     the highest bar. ``chip``: widths of the boxes of the original and the released word. ``x0``, ``x1``: ends of the
     lanes. ``radius``: places on either side of the original. ``step``: pixels from one place to the next. ``middle``:
     the height of the boxes.
@@ -48,9 +48,9 @@ class _Geometry:
 
     @classmethod
     def of(cls, view: DiffractionView, ends: list[str], height: int, width: int) -> _Geometry:
-        """Return the geometry for a view whose boxes hold the words ``ends``."""
+        """Return the geometry for a view whose boxes contain the words ``ends``."""
         n = len(view.lists)
-        # Words stand below their bars and, where the lanes are few, above them too.
+        # Words are below their bars and, with few lanes, above them too.
         levels = 2 if n <= 6 else 1
         fixed = (1 + levels) * _ROW + _GAP
         height = max(height, 2 * PAD + n * (fixed + _LOW_BARS))
@@ -76,14 +76,16 @@ class _Geometry:
         return self.height - 2 * PAD - j * self.lane - (self.lane - fixed - self.bars) / 2
 
     def x(self, offset: int) -> float:
-        """Return the place of a word that is ``offset`` places from the original."""
+        """Return the position of a word that is ``offset`` places from the original."""
         return self.centre + offset * self.step
 
 
 @dataclass
 class _Parts:
-    """What all lanes add to the figure. ``labels``: x, y, text, colour, size, position. ``marks``: x, y, symbol, fill,
-    line, hover."""
+    """Elements that all lanes add to the figure.
+
+    ``labels``: x, y, text, colour, size, position. ``marks``: x, y, symbol, fill, line, hover.
+    """
 
     labels: list[tuple[float, float, str, str, int, str]] = field(default_factory=list)
     shapes: list[dict[str, Any]] = field(default_factory=list)
@@ -91,7 +93,7 @@ class _Parts:
 
 
 def diffraction_figure(view: DiffractionView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
-    """Draw one lane for each list, with the chances of the words near the original."""
+    """Draw one lane for each list, with the probabilities of the words near the original."""
     colours = DARK if dark else LIGHT
     ends = [shorten(w, 13) for w in (view.source, view.released)]
     g = _Geometry.of(view, ends, height, width)
@@ -126,7 +128,7 @@ def _add_bars(
     chosen: bool,
     colours: dict[str, str],
 ) -> None:
-    """Draw the chance of each word near the original."""
+    """Draw the probability of each word near the original."""
     x = [g.x(int(hood.offsets[i])) for i in shown]
     hover = [[escape(hood.words[i]), _distance(int(hood.offsets[i])), percent(hood.probs[i])] for i in shown]
     paint = [
@@ -137,7 +139,7 @@ def _add_bars(
         else colours["bar"]
         for i in shown
     ]
-    # An empty bar takes the pointer where the real one is too low to hit.
+    # An invisible bar catches the pointer if the real one is too low.
     figure.add_bar(
         x=x,
         y=[g.bars] * len(x),
@@ -161,14 +163,14 @@ def _add_bars(
 
 
 def _is_inside(hood: ListNeighbourhood, g: _Geometry) -> bool:
-    """Return whether the candidate of a list has a bar in the picture."""
+    """Return True if the candidate of a list has a bar in the figure."""
     return abs(hood.candidate_offset) <= g.radius and not hood.outside
 
 
 def _candidate(
     hood: ListNeighbourhood, g: _Geometry, base: float, chosen: bool, colours: dict[str, str]
 ) -> tuple[float, float, str, str, str, list[str]]:
-    """Return the mark of the word that was drawn on a list."""
+    """Return the mark of the word that was sampled on a list."""
     k = hood.candidate_offset
     inside = _is_inside(hood, g)
     at = g.x(k) if inside else g.x1 - 8 if k > 0 else g.x0 + 8
@@ -192,7 +194,7 @@ def _add_words(
     chosen: bool,
     colours: dict[str, str],
 ) -> None:
-    """Name the candidate, then the nearest words that there is room for. Of two rows each has every second word."""
+    """Name the candidate, then the nearest words that fit. With two rows, each has every second word."""
     k = hood.candidate_offset
     inside = _is_inside(hood, g)
     rows: tuple[list[tuple[float, float]], ...] = ([], [])
@@ -225,7 +227,7 @@ def _add_words(
 def _add_ways(
     parts: _Parts, g: _Geometry, base: float, at: float, chosen: bool, lanes: int, colours: dict[str, str]
 ) -> None:
-    """Draw the way from the original into a lane and out of it; ``at``: where the candidate is."""
+    """Draw the path from the original into a lane and out of it; ``at``: the position of the candidate."""
     pull = 0.6 * g.fan
     into, out = (g.chip[0] / 2, g.chip[0]), (g.right - g.chip[1], g.right - g.chip[1] / 2)
     parts.shapes.append(_curve(into, g.middle, g.x0, base, pull, colours["keep"], 1.5 if lanes > 1 else 2, 0.55))
@@ -238,7 +240,7 @@ def _add_ways(
 
 
 def _add_candidates(figure: Plot, parts: _Parts) -> None:
-    """Draw the marks of the words that were drawn."""
+    """Draw the marks of the sampled words."""
     x, y, symbols, fills, lines, hover = (list(column) for column in zip(*parts.marks, strict=True))
     figure.add_scatter(
         x=x,
@@ -298,7 +300,7 @@ def _line(x0: float, x1: float, y: float, colour: str, width: float) -> dict[str
 def _curve(
     start: tuple[float, float], y0: float, x1: float, y1: float, pull: float, colour: str, width: float, opacity: float
 ) -> dict[str, Any]:
-    """Draw a curve from under a word's box (``start``: within it, and its edge) to the end of a lane."""
+    """Draw a curve from under a word's box (``start``: a point in it, and its edge) to the end of a lane."""
     path = (
         f"M {start[0]:.2f},{y0:.2f} L {start[1]:.2f},{y0:.2f} "
         f"C {start[1] + pull:.2f},{y0:.2f} {x1 - pull:.2f},{y1:.2f} {x1:.2f},{y1:.2f}"

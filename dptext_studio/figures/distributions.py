@@ -22,7 +22,7 @@ def logit_histogram(
     """Draw the model's scores of all candidates at one mask, with the clipping range in use shaded.
 
     logits: raw, (V,). marks: word → its raw score, drawn as labelled lines (original in blue, released in vermillion).
-    others: name → other ranges, whose ends are drawn as grey lines with the name at the upper one.
+    others: name → other ranges, whose ends are grey lines, with the name at the upper one.
     """
     colours = DARK if dark else LIGHT
     others = dict(others or {})
@@ -74,7 +74,7 @@ def _add_ranges(
 
 
 def _add_words(figure: Plot, marks: Mapping[str, float], top: float, colours: dict[str, str]) -> None:
-    """Mark the scores of words by lines with their names."""
+    """Mark the scores of words with named lines."""
     for j, (word, x) in enumerate(marks.items()):
         colour = colours["keep"] if j == 0 else colours["new"]
         figure.add_vline(x=x, line={"color": colour, "width": 2})

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 N_W = "N_w: probability that a word is unchanged"
 S_W = "S_w: different words in 100 draws"
 
-#: Of one curve: ε (m,), its values (m,), and the ends of its interval (m,) or None for both.
+#: One curve: ε (m,), its values (m,), and the ends of its interval (m,) or None for both.
 Curve = tuple["ArrayLike", "ArrayLike", "ArrayLike | None", "ArrayLike | None"]
 
 
@@ -45,13 +45,13 @@ def curves(
     width: int = 450,
     styles: Mapping[str, Style] | None = None,
 ) -> Plot:
-    """Draw values over ε, one curve a label, with a shaded interval where its ends are given.
+    """Draw values over ε, one curve for each label, with a shaded interval if its ends are given.
 
-    ε is on a logarithmic axis. lines: label → (epsilons, mean, low, high), low and high both None or both given.
-    y_title: ``N_W`` or ``S_W``, or what else is shown. x_title: what ε is spent on. top: the upper end of the vertical
-    axis; 1 for ``N_W``, else that of the data. The legend comes below these ``height`` pixels, in as many columns as
-    ``width`` pixels have room for. styles: colour, dash and symbol of each label. Raises InputError where lengths
-    differ or an ε is not positive.
+    ε is on a logarithmic axis. lines: label → (epsilons, mean, low, high), with low and high both None or both given.
+    y_title: ``N_W``, ``S_W``, or any other title. x_title: what one ε covers. top: the upper end of the vertical axis;
+    1 for ``N_W``, otherwise that of the data. The legend is below these ``height`` pixels, in as many columns as fit
+    ``width`` pixels. styles: colour, dash and symbol of each label. Raises InputError if lengths differ or an ε is not
+    positive.
     """
     colours = DARK if dark else LIGHT
     figure = Plot()
@@ -74,7 +74,7 @@ def curves(
 def _checked(
     label: str, epsilons: ArrayLike, mean: ArrayLike, low: ArrayLike | None, high: ArrayLike | None
 ) -> tuple[NDArray, NDArray, NDArray | None]:
-    """Return ε, values and the ends of the interval of a curve as arrays. Raise InputError where they do not fit."""
+    """Return ε, values and the ends of the interval of a curve as arrays. Raise InputError if they do not match."""
     x, y = np.asarray(epsilons, dtype=np.float64), np.asarray(mean, dtype=np.float64)
     band = None if low is None or high is None else np.array([low, high], dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or not len(x) or (band is not None and band.shape != (2, len(x))):
@@ -125,10 +125,10 @@ def add_frame(
     height: int,
     width: int,
 ) -> None:
-    """Lay a figure out with a legend below the axes.
+    """Set up a figure with a legend below the axes.
 
     The height has room for as many columns as fit ``width`` pixels, the narrowest page. On wider pages the legend has
-    fewer lines, and the axes take the rest.
+    fewer lines, and the axes use the rest.
     """
     layout(figure, colours, height)
     entry = max(width_of(label, 12) for label in labels) + 52
@@ -143,7 +143,9 @@ def add_frame(
 
 
 def legend_below(entry: float, colours: dict[str, str]) -> dict[str, Any]:
-    """Return a legend at the bottom of a figure, for which plotly makes room below the axes. entry: pixels of one."""
+    """Return a legend at the bottom of a figure; plotly reserves space for it below the axes. entry: pixels of one
+    entry.
+    """
     return {
         "orientation": "h",
         "x": 0,

@@ -11,7 +11,7 @@ from .theme import escape
 
 
 def to_html(figure: Mapping[str, Any], title: str) -> str:
-    """Return a page that shows one figure and needs nothing from anywhere: the script that draws it is inside."""
+    """Return a self-contained page that shows one figure, with the script that draws it."""
     extras.require("plotly")
 
     import plotly.io

@@ -1,4 +1,4 @@
-"""What the symbols mean, in a sentence or two: the bubbles beside them. docs/glossary.md has the whole list."""
+"""Definitions of symbols in one or two sentences, for tooltips. docs/glossary.md has the whole list."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SAID = {
 }
 
 
-#: What stands in the place of a control of ε, of a mechanism that uses none.
+#: Replaces the control of ε for a mechanism that uses none.
 NO_EPSILON = "ε has no effect: this mechanism replaces flagged words and copies all others."
 
 
 def definition(name: str) -> str:
-    """Return what this symbol or figure means."""
+    """Return the definition of a symbol or measure."""
     return _SAID[name]
 
 

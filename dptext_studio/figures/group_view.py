@@ -10,12 +10,12 @@ from dptext_core.privacy.numbers import percent
 from .labelled_rows import add_heading, labelled_rows, row_bars
 from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of
 
-#: Rows of words; the others are one hatched bar.
+#: The number of rows of words; the others are one hatched bar.
 MAX_ROWS = 24
 
 
 def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
-    """Draw two columns of bars, the most similar word on top; words beyond 24 rows are one hatched bar."""
+    """Draw two columns of bars, with the most similar word on top; words beyond 24 rows are one hatched bar."""
     colours = DARK if dark else LIGHT
     shown, rest = _rows(view)
     paint, labels, hover = _labels(view, shown, colours)
@@ -63,14 +63,14 @@ def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: 
 
 
 def _rows(view: GroupView) -> tuple[list[int], list[int]]:
-    """Return the words with rows of their own, the most similar first, and the others."""
+    """Return the words with separate rows, most similar first, and the others."""
     order = np.argsort(-view.similarities, kind="stable")
     marked = [i for i in order if same_word(view.words[i], view.source) or same_word(view.words[i], view.released)]
     shown = [int(i) for i in order]
     if len(shown) <= MAX_ROWS:
         return shown, []
-    kept = set(marked) | set([i for i in shown if i not in marked][: MAX_ROWS - 1 - len(marked)])
-    return [i for i in shown if i in kept], [i for i in shown if i not in kept]
+    listed = set(marked) | set([i for i in shown if i not in marked][: MAX_ROWS - 1 - len(marked)])
+    return [i for i in shown if i in listed], [i for i in shown if i not in listed]
 
 
 def _labels(view: GroupView, shown: list[int], colours: dict[str, str]) -> tuple[list[str], list[str], list[str]]:
@@ -92,7 +92,7 @@ def _labels(view: GroupView, shown: list[int], colours: dict[str, str]) -> tuple
 
 
 def _add_others(figure: Plot, total: float, row: int, colours: dict[str, str]) -> None:
-    """Draw the words without rows of their own as one hatched bar."""
+    """Draw the words without separate rows as one hatched bar."""
     figure.add_bar(
         x=[total],
         y=[row],
@@ -114,7 +114,7 @@ def _add_others(figure: Plot, total: float, row: int, colours: dict[str, str]) -
 
 
 def _add_key(figure: Plot, view: GroupView, colours: dict[str, str]) -> None:
-    """Say below the bars what the dot means."""
+    """Explain the dot below the bars."""
     key = (
         "● unique: no other word has this output set"
         if view.alone

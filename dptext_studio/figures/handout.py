@@ -1,6 +1,6 @@
-"""Lessons as pages to print: a hand-out for the class, and a file with the solutions for its teacher.
+"""Lessons as pages to print: a hand-out for the class, and solutions for its teacher.
 
-No script, no address that a browser would load, and everything that is not markup of this file is escaped.
+The files have no script and load nothing, and everything except the markup of this module is escaped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..lessons.base import Facts, epsilon_text
 from ..lessons.beat_reader import limit_text
 from .lessons import STYLE, colours, draw, fragment
 
-#: What a class does in two halves: one rewrites, one attacks.
+#: The exercise for a class in two halves: one rewrites, one attacks.
 GROUP_EXERCISE = (
     "Divide the class into writers and readers. Everybody reads the four texts of a round of the game.",
     "The writers secretly choose one of the four texts and type it into Explore, with CusText and the ε of the round.",
@@ -29,10 +29,10 @@ _PAGE = (Path(__file__).parent / "handout.css").read_text(encoding="utf-8")
 
 
 def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str = "") -> str:
-    """Return the lessons for a class as one HTML document, without answers. May take seconds.
+    """Return the lessons for a class as one HTML document, without answers. This may take seconds.
 
-    Each lesson stands with its control where it begins. address: where the lessons can be opened, printed as text.
-    code: an SVG of it that this program made (a QR code); it stands there as it is.
+    Each lesson has its control at its initial value. address: the address of the lessons, printed as text. code: an SVG
+    of it that this program made (a QR code), which is inserted unchanged.
     """
     where = ""
     if address:
@@ -47,7 +47,7 @@ def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str
 
 
 def solutions(lessons: Sequence[Lesson] = LESSONS) -> str:
-    """Return the answers to :func:`handout` for the teacher, and the group exercise. May take seconds."""
+    """Return the answers to :func:`handout` for the teacher, and the group exercise. This may take seconds."""
     answers = "".join(_answer(k, lesson) for k, lesson in enumerate(lessons, 1))
     exercise = "".join(f"<li>{escape(step)}</li>" for step in GROUP_EXERCISE)
     return _document(
@@ -97,10 +97,10 @@ def _lesson(k: int, lesson: Lesson) -> str:
 
 def _answer(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
-    found, question = lesson.reveal(start), lesson.ask(start)
-    right = f"{chr(ord('A') + found.right)}. {question.answers[found.right]}"
-    lines = "".join(f"<p>{escape(line)}</p>" for line in (*found.found, *found.because, lesson.take_home))
+    answer, question = lesson.reveal(start), lesson.ask(start)
+    right = f"{chr(ord('A') + answer.right)}. {question.answers[answer.right]}"
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (*answer.found, *answer.because, lesson.take_home))
     return (
         f'<section><h2>{k}. {escape(lesson.title)}</h2><p class="right">{escape(right)}</p>{lines}'
-        f"{fragment(found.parts)}</section>"
+        f"{fragment(answer.parts)}</section>"
     )

@@ -8,7 +8,7 @@ from .theme import Plot, layout, with_hover
 
 
 def row_bars(rows: int, paint: list[str], hover: list[str]) -> dict[str, Any]:
-    """Return what both columns of bars have in common."""
+    """Return the properties that both columns of bars share."""
     return {
         "orientation": "h",
         "y": list(range(rows)),
@@ -22,7 +22,7 @@ def row_bars(rows: int, paint: list[str], hover: list[str]) -> dict[str, Any]:
 
 
 def add_heading(figure: Plot, text: str, axis: str, x: float, colours: dict[str, str]) -> None:
-    """Write the heading of a column above it."""
+    """Write the heading above a column."""
     figure.add_annotation(
         x=x,
         xref=axis,
@@ -39,7 +39,7 @@ def add_heading(figure: Plot, text: str, axis: str, x: float, colours: dict[str,
 def labelled_rows(
     figure: Plot, colours: dict[str, str], labels: list[str], height: int, margin: dict[str, float]
 ) -> Plot:
-    """Lay out horizontal bars, a row for each label from the top down, without axes."""
+    """Set up horizontal bars without axes, with a row for each label from the top down."""
     layout(figure, colours, height)
     figure.update_layout(margin=margin)
     figure.update_xaxes(visible=False, fixedrange=True)

@@ -1,4 +1,6 @@
-"""A leaderboard at equal measured privacy (``dptext_lab.results.leaderboard``): a dot with its interval a setting."""
+"""A leaderboard at equal measured privacy (``dptext_lab.results.leaderboard``): a dot with its interval for each
+setting.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,12 @@ LINE, AXIS = 30, 48
 
 
 def leaderboard(board: Board, *, dark: bool = False, narrow: int = 36) -> Plot:
-    """Draw the best at the top. In the colour of its mechanism: the first, and those without a significant difference
-    from it; grey: significantly less. Hollow: interpolated between two points. A dotted line: the original text.
-    narrow: characters of a name at most."""
+    """Draw settings with the best at the top.
+
+    The first, and settings without a significant difference from it, have the colour of their mechanism. Grey:
+    significantly less. Hollow: interpolated between two points. Dotted line: the original text. narrow: the largest
+    number of characters of a name.
+    """
     colours = DARK if dark else LIGHT
     entries = board.entries
     unit = 100 if measure(board.judge).unit == "share" else 1
@@ -25,7 +30,7 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 36) -> Plot:
     colour = [colours["bar"] if e.is_significant else mechanism_style(e.mechanism, dark)[0] for e in entries]
     up = [0.0 if e.high is None else unit * (e.high - e.value) for e in entries]
     down = [0.0 if e.low is None else unit * (e.value - e.low) for e in entries]
-    # A trace for each, since an interval has the colour of its trace.
+    # A trace for each, because an interval has the colour of its trace.
     for i, e in enumerate(entries):
         where = f"interpolated between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
         known = "significantly less than the first" if e.is_significant else "no significant difference from the first"

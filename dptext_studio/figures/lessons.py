@@ -1,7 +1,7 @@
-"""The parts of a lesson as a little HTML with inline SVG, for the page and for paper alike: no script, nothing from
-elsewhere, and every word escaped.
+"""The parts of a lesson as HTML with inline SVG, for screen and paper: no script, no external resource, and all text
+escaped.
 
-Colours are custom properties of CSS, so that one figure serves light and dark pages: :func:`colours` gives them.
+Colours are CSS custom properties, so that one figure serves light and dark pages: :func:`colours` returns them.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def _marked(part: Marked) -> str:
     return f'<figure class="part marked"><figcaption>{escape(part.title)}</figcaption><p>{message}</p>{legend}</figure>'
 
 
-#: Colours of lines and dots, one after the other.
+#: Colours of lines and dots, in order.
 _PAINT = ("var(--keep)", "var(--new)", "var(--ink)")
 _SIZE = 440.0, 250.0
 _LEFT, _RIGHT, _ABOVE, _BELOW = 46.0, 14.0, 14.0, 44.0
 
 
 class _Axes:
-    """Where a point of a curve stands in the drawing."""
+    """The axes of a drawing, which place the points of a curve."""
 
     def __init__(self, part: Curves):
         every = [x for xs, _ in (*part.lines.values(), *part.dots.values()) for x in xs]
@@ -127,7 +127,7 @@ def _curves(part: Curves) -> str:
 
 
 def _grid(axes: _Axes, x_title: str) -> list[str]:
-    """Return the lines of the values, and the labels of both axes."""
+    """Return the grid lines, and the labels of both axes."""
     width, height = _SIZE
     out = []
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -151,7 +151,7 @@ def _dot_look(k: int) -> str:
 
 
 def _legend(part: Curves) -> str:
-    """Return what the lines and dots mean; nothing for a single line, which the title names."""
+    """Return the legend of lines and dots; nothing for a single line, which the title names."""
     if len(part.lines) + len(part.dots) < 2:
         return ""
     marks = [(label, f'<path d="M1 6H29" {_line_look(k)}/>') for k, label in enumerate(part.lines)]

@@ -1,7 +1,7 @@
-"""How each piece of a rewrite was drawn, in a few steps with its own numbers: what the token view shows beside it.
+"""How each token of a rewrite was sampled, in a few steps with its own numbers, for the token view.
 
-The steps are sentences of the mechanism (``Mechanism.steps``); the numbers in them, and the scores before they are cut
-to a range, come from the rewrite. They tell of the original words: for the author's screen only.
+The steps are sentences of the mechanism (``Mechanism.steps``). Their numbers, and the scores before clipping, come from
+the rewrite. They reveal the original words, so they are for the author's screen only.
 """
 
 from __future__ import annotations
@@ -14,26 +14,32 @@ from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.result import RewriteResult
 from dptext_core.support.cache import cache_with
 
-#: Bars of the picture of all scores of one word.
+#: The number of bars in the figure of all scores of one word.
 BARS = 40
 #: The ends of scores s for which exp(ε·s) is ε-DP.
 SCORES = (0.0, 0.5)
 
 
 class ScoreSummary(TypedDict):
-    """Of one piece: ``bars``: how many candidates have a score in each of :data:`BARS` equal parts of the axis.
-    ``tied``: how many scores are at the upper end of the range or above it."""
+    """Scores of one token.
+
+    ``bars``: how many candidates have a score in each of :data:`BARS` equal parts of the axis. ``tied``: how many
+    scores are at or above the upper end of the range.
+    """
 
     bars: list[int]
     tied: int
 
 
 class MechanismSteps(TypedDict):
-    """``steps``: sentences with places for numbers. ``low``, ``high``: the range that scores are cut to. ``axis``: the
-    ends of the axis of scores before they are cut. ``scale``: how much of that axis noise of size 1 is. ``unit``: the
-    same where the cut scores are all that ``s`` of the tokens comes from; its end is ``high`` at ``s`` 0. ``scored``:
-    for each token; None where nothing was scored. ``range``: the ends of all scores whose noise has size 1/ε, where
-    the guarantee bounds them and they are no clipped scores of a model."""
+    """The steps of a rewrite.
+
+    ``steps``: sentences with places for numbers. ``low``, ``high``: the clipping range of scores. ``axis``: the ends of
+    the axis of scores before clipping. ``scale``: the length of noise of size 1 as a share of that axis. ``unit``: the
+    same if the clipped scores alone determine ``s`` of the tokens; its end is ``high`` at ``s`` 0. ``scored``: for each
+    token, None if nothing was scored. ``range``: the ends of all scores whose noise has size 1/ε, if the guarantee
+    bounds them and they are not clipped model scores.
+    """
 
     steps: list[str]
     low: NotRequired[float]
@@ -57,7 +63,7 @@ def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteRes
     made["scale"] = 2 * (high - low)
     if "sweep" not in result.can:
         return made | _scores(result, low, high)
-    # No score depends on what was drawn.
+    # No score depends on the sampled words.
     key = "steps", low, high, tuple(u.drawn for u in result.units)
     made |= cache_with(prepared, key, lambda: _scores(result, low, high))
     if "scored" in made:
@@ -66,7 +72,7 @@ def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteRes
 
 
 def _scores(result: RewriteResult, low: float, high: float) -> MechanismSteps:
-    """Return what the steps hold of the scores of a rewrite, {} where there are none."""
+    """Return the steps' data on the scores of a rewrite; {} if there are none."""
     logits = {k: x for k, u in enumerate(result.units) if u.drawn and (x := result.logits(k)) is not None}
     if not logits:
         return cast(MechanismSteps, {})

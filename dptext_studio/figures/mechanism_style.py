@@ -9,12 +9,12 @@ from dptext_core.mechanisms.registry import mechanism_class, mechanisms
 
 from .theme import DARK, DASHES, LIGHT, SYMBOLS, Style, line_style
 
-#: From a setting to the next, in dashes and symbols: no setting of the first seven mechanisms looks like another's.
+#: The step in dashes and symbols between settings, so that none of the first seven mechanisms looks like another's.
 _STEPS = (3, 4)
 
 
 def mechanism_style(name: str, dark: bool, variant: int = 0) -> Style:
-    """Return the style of a mechanism. The mechanisms that figures show most have different colours.
+    """Return the style of a mechanism. The mechanisms that figures show most often have different colours.
 
     variant: the number of a setting of the mechanism. Settings share its colour and differ in dash and symbol.
     """
@@ -32,12 +32,12 @@ def system_styles(systems: Mapping[str, str], dark: bool) -> dict[str, Style]:
 
     Several systems of one mechanism share its colour. Unprotected text, without a mechanism, is grey.
     """
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     styles = {}
     for system, mechanism in systems.items():
         if not mechanism:
             styles[system] = ((DARK if dark else LIGHT)["soft"], "dot", "circle")
             continue
-        styles[system] = mechanism_style(mechanism, dark, seen.get(mechanism, 0))
-        seen[mechanism] = seen.get(mechanism, 0) + 1
+        styles[system] = mechanism_style(mechanism, dark, counts.get(mechanism, 0))
+        counts[mechanism] = counts.get(mechanism, 0) + 1
     return styles

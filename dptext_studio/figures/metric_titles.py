@@ -1,10 +1,10 @@
-"""Titles of axes: what is preserved, and what an attacker recovers."""
+"""Titles of metrics for axes: utility, and what an attacker recovers."""
 
 from __future__ import annotations
 
 from dptext_core.measure.metrics.registry import measure
 
-#: In the words of the field, with the metric in brackets.
+#: Titles in standard terms, with the metric in brackets.
 TITLES = {
     "cosine": "Meaning preserved (cosine)",
     "bertscore": "Meaning preserved (BERTScore)",
@@ -31,5 +31,7 @@ TITLES = {
 
 
 def metric_title(name: str, otherwise: str = "") -> str:
-    """Return the title of a metric for an axis or a control; ``otherwise`` or its own title if it has none here."""
+    """Return the title of a metric for an axis or a control; ``otherwise`` or the metric's own title if there is none
+    here.
+    """
     return TITLES.get(name) or otherwise or measure(name).title

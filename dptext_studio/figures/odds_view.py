@@ -1,4 +1,4 @@
-"""What the browser needs to say a guarantee in odds at every ε, as plain JSON."""
+"""A guarantee in odds at every ε, as plain JSON for the browser."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dptext_core.privacy.kinds import Notion
 class OddsView(TypedDict):
     """A guarantee in odds.
 
-    ``notion``: that of the guarantee; "" for a demonstration, and where odds cannot be stated at every ε.
-    ``unit``: what one draw protects. ``draws``: how many there are. ``loss``: the log-ratio of one draw at ε = 1, per
-    unit of distance where the guarantee is a metric one.
+    ``notion``: of the guarantee; "" for a demonstration, and if odds cannot be stated at every ε. ``unit``: what one
+    draw protects. ``draws``: their number. ``loss``: the log-ratio of one draw at ε = 1, per unit of distance for
+    metric privacy.
     """
 
     notion: str
@@ -24,7 +24,7 @@ class OddsView(TypedDict):
 
 
 def odds_view(mechanism: Mechanism, prepared: Prepared, guarantee: Guarantee, low: float, high: float) -> OddsView:
-    """Return how to say the guarantee of a rewrite in odds, for ε from ``low`` to ``high``."""
+    """Return how to state the guarantee of a rewrite in odds, for ε from ``low`` to ``high``."""
     if guarantee.seeded:
         return {"notion": ""}
     epsilon = mechanism.config.epsilon

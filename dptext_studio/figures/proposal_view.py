@@ -1,4 +1,4 @@
-"""What is proposed from public information, and how far the private text moves it, as a figure."""
+"""The proposal from public information, and its shift by the private text, as a figure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of
 
 
 def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
-    """Draw what is proposed and how far the private text moves it; the likeliest word is on top."""
+    """Draw the proposal and its shift by the private text, with the most likely word on top."""
     colours = DARK if dark else LIGHT
     labels, paint, hover = [], [], []
     for word, p in zip(view.words, view.probs, strict=True):
         source, released = bool(view.source) and same_word(word, view.source), same_word(word, view.released)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
         text = escape(shorten(word, 16))
-        # A narrow blank keeps the words off the bars.
+        # A narrow space separates the words from the bars.
         labels.append((f"<b><span style='color:{colour}'>{text}</span></b>" if source or released else text) + "\u2009")
         paint.append(colour)
         hover.append(f"<b>{escape(word)}</b><br>probability {percent(p)}")

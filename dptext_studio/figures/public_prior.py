@@ -1,4 +1,4 @@
-"""What a public prior is worth (``dptext_lab.results.public_prior``)."""
+"""The effect of a public prior (``dptext_lab.results.public_prior``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dptext_lab.results.public_prior import PriorRow
 
-#: Shown of one data set: these systems, and these measures.
+#: The systems and measures that are shown for a data set.
 SYSTEMS = (
     "DP-MLM, tuned range",
     "DP-MLM, range by ε",
@@ -38,9 +38,10 @@ def public_prior(
     height: int = 720,
     logarithms: Sequence[str] = (),
 ) -> go.Figure:
-    """Draw cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
+    """Draw cosine, perplexity and the strongest attacker's success over ε, one line for each system, with 95% intervals
+    over texts.
 
-    logarithms: measures whose rows hold logarithms; those of ``results.public_prior`` where none are given.
+    logarithms: measures whose rows contain logarithms; by default those of ``results.public_prior``.
     """
     extras.require("plotly")
 

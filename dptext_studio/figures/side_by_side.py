@@ -1,6 +1,6 @@
-"""Rewrites of one text beside each other: what changed in each, what one word was drawn from in each, and figures.
+"""Rewrites of one text side by side: changes, the distributions of one word, and measures.
 
-For the owner's eyes: all of it tells the original words.
+All of it reveals the original words, so it is for their owner only.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from dptext_core.text.document import Document
 from dptext_core.text.language import Language
 from dptext_core.text.languages import ENGLISH
 
-#: Of a long text, N_w and S_w are means over so many of its drawn words.
+#: For a long text, N_w and S_w are means over this many of its sampled words.
 WORDS = 200
 
 
 @dataclass(frozen=True)
 class Piece(Private):
-    """A piece of a released text; all of them together are the text, with an empty one where a word was left out.
+    """A part of a released text; all parts together are the text, with an empty one for a deleted word.
 
-    changed: whether it differs from the original, capitals apart. original: the word of the original that it answers
-    to, where one is known. at: where that word begins in the original, None where nothing answers to a word. drawn:
-    whether it was drawn.
+    changed: whether it differs from the original, ignoring case. original: the original word that it replaces, if
+    known. at: the position of that word in the original, None if there is none. drawn: whether it was sampled.
     """
 
     text: str
@@ -45,46 +44,48 @@ class Piece(Private):
 
 
 def pieces(result: RewriteResult) -> list[Piece]:
-    """Return the released text as pieces, with what differs from the original: by alignment where there is one."""
+    """Return the released text as parts, marked where they differ from the original: by alignment if there is one."""
     if "alignment" not in result.can:
         return differences(result.original, result.text, result.language)
-    found: list[Piece] = []
+    out: list[Piece] = []
     at = 0
     for step in result.steps:
         begin, end = step.out
         if begin > at:
-            found.append(Piece(result.text[at:begin]))
+            out.append(Piece(result.text[at:begin]))
         source = None if step.action == "insert" else step.span[0]
         changed = step.action in ("insert", "delete") or step.changed
-        found.append(Piece(result.text[begin:end], changed, step.original, source, step.drawn))
+        out.append(Piece(result.text[begin:end], changed, step.original, source, step.drawn))
         at = max(at, end)
-    return [*found, Piece(result.text[at:])] if at < len(result.text) else found
+    return [*out, Piece(result.text[at:])] if at < len(result.text) else out
 
 
 def differences(original: str, rewrite: str, language: Language = ENGLISH) -> list[Piece]:
-    """Two texts of which nothing says what answers to what: by the longest runs of words that they have in common."""
+    """Return the differences of two texts without an alignment, from the longest sequences of words that they share."""
     before, after = Document.parse(original, language), Document.parse(rewrite, language)
     olds, news = ([t.text.casefold() for t in d.tokens] for d in (before, after))
     same: dict[int, int] = {}
     for block in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks():
         same |= {block.b + k: block.a + k for k in range(block.size)}
-    found, at = [], 0
+    out, at = [], 0
     for i, token in enumerate(after.tokens):
         if token.start > at:
-            found.append(Piece(rewrite[at : token.start]))
+            out.append(Piece(rewrite[at : token.start]))
         old = before.tokens[same[i]] if i in same else None
         source = (old.text, old.start) if old else ("", None)
-        found.append(Piece(rewrite[token.start : token.end], old is None, *source))
+        out.append(Piece(rewrite[token.start : token.end], old is None, *source))
         at = token.end
-    return [*found, Piece(rewrite[at:])] if at < len(rewrite) else found
+    return [*out, Piece(rewrite[at:])] if at < len(rewrite) else out
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is measured of one rewrite. n_w, s_w: means over its drawn words; None, and ``reason`` why, where it states
-    no chances for words. words: over how many of the drawn ones. draws: behind each estimate, None for exact. total:
-    the ε of the rewrite. left: of what may identify somebody how much still stands, and how much there was
-    (``leaks.left``)."""
+    """Measures of one rewrite.
+
+    n_w, s_w: means over its sampled words; None, with the ``reason``, if it states no probabilities for words. words:
+    how many sampled words they cover. draws: the number of draws behind an estimate, None if exact. total: the ε of the
+    rewrite. left: how many identifying words are still visible, and how many there were (``leaks.left``).
+    """
 
     n_w: float | None
     s_w: float | None
@@ -96,7 +97,7 @@ class Figures:
 
 
 def drawn_by_all(results: Sequence[RewriteResult]) -> frozenset[int]:
-    """Where the words begin in the original that all rewrites drew by looking at them, of those that drew any so."""
+    """Return the positions in the original of words that all rewrites with such draws sampled depending on them."""
     each = [frozenset(s.span[0] for s in r.steps if _looked_at(s)) for r in results if "alignment" in r.can]
     drawn = [starts for starts in each if starts]
     return frozenset.intersection(*drawn) if drawn else frozenset()
@@ -107,9 +108,9 @@ def _looked_at(unit: Unit) -> bool:
 
 
 def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
-    """N_w and S_w over the words that were drawn by looking at them, evenly chosen of very many.
+    """Return N_w and S_w over the words that were sampled depending on them; of very many, an even selection.
 
-    only: those that begin there in the original, where such are given.
+    only: the positions in the original to which the measures are limited, if given.
     """
     drawn = [
         i
@@ -139,9 +140,12 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
 
 @dataclass(frozen=True)
 class CandidateProbabilities(Private):
-    """One word under one rewrite. probabilities: of each of the shared words. possible: which of these are among what
-    the word can become at all. rest: of all others. released: what stands there. keep: the chance that it stays; known:
-    whether it can, which a word that the mechanism does not know cannot. reason: why there are no chances."""
+    """The probabilities of one word in one rewrite.
+
+    probabilities: of each of the shared words. possible: which of these are possible outputs. rest: the probability of
+    all others. released: the released word. keep: the probability that the word is unchanged. known: whether it can be
+    unchanged; a word unknown to the mechanism cannot. reason: why there are no probabilities.
+    """
 
     probabilities: tuple[float, ...] = ()
     possible: tuple[bool, ...] = ()
@@ -156,9 +160,9 @@ class CandidateProbabilities(Private):
 
 @dataclass(frozen=True)
 class WordComparison(Private):
-    """What a word of the original was drawn from under each of several rewrites: the same words in the same order.
+    """The distributions of an original word in several rewrites: the same words in the same order.
 
-    word: itself. words: the original first, then what is likely under any of them, the likeliest first.
+    word: the original word. words: the original first, then likely words of any rewrite, most likely first.
     """
 
     word: str
@@ -169,19 +173,18 @@ class WordComparison(Private):
 
 
 def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> WordComparison:
-    """Return the word that begins at ``at`` in the original, under every rewrite; None: there is no rewrite there.
+    """Return the word at position ``at`` of the original in every rewrite; None if there is no rewrite.
 
-    n: so many of the likeliest words of each are among those that are shown, as far as 2n have room, what was drawn
-    first.
+    n: how many of the most likely words of each are shown, up to 2n in total, sampled words first.
     """
-    found: list[tuple[TokenDistribution | None, str, str]] = []
+    columns: list[tuple[TokenDistribution | None, str, str]] = []
     word = ""
     for result in results:
         distribution, released, reason, known = _drawn_at(result, at)
         word = word or known
-        found.append((distribution, released, reason))
+        columns.append((distribution, released, reason))
     best: dict[str, float] = {}
-    for distribution, released, _ in found:
+    for distribution, released, _ in columns:
         if distribution is None:
             continue
         top = distribution.top(n)
@@ -189,12 +192,12 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
             best[w.lower()] = max(best.get(w.lower(), 0.0), p)
     best.pop(word.lower(), None)
     likely = sorted(best, key=lambda w: -best[w])
-    drawn = {released.lower() for distribution, released, _ in found if distribution is not None}
-    # What was drawn is among them however unlikely it was.
+    drawn = {released.lower() for distribution, released, _ in columns if distribution is not None}
+    # The sampled words are included, however unlikely.
     shown = set(sorted(likely, key=lambda w: w not in drawn)[: 2 * n - 1])
     words = ([word.lower()] if word else []) + [w for w in likely if w in shown]
     each = []
-    for distribution, released, reason in found:
+    for distribution, released, reason in columns:
         if distribution is None:
             each.append(CandidateProbabilities(released=released, reason=reason))
             continue
@@ -207,7 +210,7 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
 
 
 def _drawn_at(result: RewriteResult | None, at: int) -> tuple[TokenDistribution | None, str, str, str]:
-    """Distribution, released word, why there is no distribution, and the original word."""
+    """Return the distribution, the released word, why there is no distribution, and the original word."""
     if result is None:
         return None, "", "No rewrite.", ""
     if "alignment" not in result.can:
@@ -227,7 +230,7 @@ def _drawn_at(result: RewriteResult | None, at: int) -> tuple[TokenDistribution 
 
 
 def first_drawn(results: Sequence[RewriteResult | None]) -> int | None:
-    """Where the first word begins in the original that was drawn by looking at it in most of the rewrites."""
+    """Return the position in the original of the first word that most rewrites sampled depending on it."""
     times: dict[int, int] = {}
     for result in results:
         for s in result.steps if result is not None else ():

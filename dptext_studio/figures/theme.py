@@ -1,6 +1,6 @@
-"""What all figures share: colours for light and for dark pages, the layout, and labels that are placed beforehand.
+"""Colours, layout and pre-placed labels that all figures share, for light and dark pages.
 
-Colours are set explicitly, since plotly's own templates know nothing of the page around a figure.
+Colours are set explicitly, because plotly's own templates do not adapt to the page around a figure.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DARK = {
     "keep": "#8fc3f3",
     "new": "#ffb072",
 }
-#: Of curves, with a dash and a marker each: no two are told apart by colour alone.
+#: Colours of curves, each with a dash and a marker: no two are distinguished by colour alone.
 LINES_LIGHT = ("#0b62ad", "#b34700", "#00735a", "#86308c", "#7a5f00", "#1f2328", "#c0306a", "#2b7f9e", "#6a6f76")
 LINES_DARK = ("#8fc3f3", "#ffb072", "#5fd3ae", "#dba6ea", "#e5cf62", "#e8eaed", "#ff9dbf", "#7fd6ea", "#a4abb3")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -57,7 +57,7 @@ SYMBOLS = (
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 PAD = 8  # pixels around every figure
 
-#: Names with an underscore of their own: all others say with it what lies in what.
+#: Names that contain an underscore: in all others, it separates the levels of a path.
 _WHOLE = frozenset({"paper_bgcolor", "plot_bgcolor", "error_x", "error_y"})
 
 
@@ -66,13 +66,14 @@ Style = tuple[str, str, str]
 
 
 def line_style(index: int, dark: bool) -> Style:
-    """Return the colour, the dash and the symbol of the curve of this number."""
+    """Return the colour, the dash and the symbol of the curve with this number."""
     paint = LINES_DARK if dark else LINES_LIGHT
     return paint[index % len(paint)], DASHES[index % len(DASHES)], SYMBOLS[index % len(SYMBOLS)]
 
 
 def _put(into: dict[str, Any], values: dict[str, Any]) -> None:
-    """Set ``values``; what is in both is joined. Underscores in a name are its path, and arrays become lists."""
+    """Set ``values`` and merge those that exist in both. Underscores in a name are its path, and arrays become lists.
+    """
     for name, value in values.items():
         path = [name] if name in _WHOLE else name.split("_")
         *outer, last = path
@@ -88,8 +89,11 @@ def _put(into: dict[str, Any], values: dict[str, Any]) -> None:
 
 
 class Plot(dict):
-    """A plotly figure as the plain dictionary that the browser reads, with those methods of ``go.Figure`` that our
-    figures use: building and checking one figure as graph objects takes as long as all the rest of an answer."""
+    """A plotly figure as the plain dictionary that the browser reads, with the methods of ``go.Figure`` that our
+    figures use.
+
+    Building and checking one figure as graph objects takes as long as the rest of an answer.
+    """
 
     def __init__(self) -> None:
         super().__init__(data=[], layout={})
@@ -102,7 +106,7 @@ class Plot(dict):
         return plotly.io.to_json(self, validate=False)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """Return what a notebook draws."""
+        """Return the data that a notebook displays."""
         return {"application/vnd.plotly.v1+json": json.loads(self.to_json()), "text/plain": "A figure."}
 
     def _trace(self, kind: str, values: dict[str, Any]) -> Self:
@@ -154,12 +158,12 @@ class Plot(dict):
         return self._more("shapes", values)
 
     def add_vline(self, x: float, **values: Any) -> Self:
-        """Draw a line from the bottom to the top."""
+        """Draw a vertical line from the bottom to the top."""
         ends = {"type": "line", "x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
         return self._more("shapes", ends | values)
 
     def add_vrect(self, x0: float, x1: float, **values: Any) -> Self:
-        """Draw a band from the bottom to the top."""
+        """Draw a vertical band from the bottom to the top."""
         ends = {"type": "rect", "x0": x0, "x1": x1, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
         return self._more("shapes", ends | values)
 
@@ -199,7 +203,7 @@ def with_hover(figure: Figure, colours: dict[str, str]) -> Figure:
 
 
 def escape(text: str) -> str:
-    """Escape a text for plotly, which reads a little HTML in its labels."""
+    """Escape a text for plotly, which interprets some HTML in its labels."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -223,11 +227,11 @@ def add_labels(figure: Plot, labels: Sequence[tuple[float, float, str, str, int,
 
 
 def epsilon_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 of each power of ten between two ε; over more than three powers the powers alone."""
+    """Return 1, 2 and 5 times each power of ten between two ε; over more than three powers, only the powers."""
     powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 2)
     steps = (1, 2, 5) if high / low <= 1000 else (1,)
-    found = [s * 10.0**p for p in powers for s in steps]
-    return [v for v in found if low / 1.001 <= v <= high * 1.001] or [low]
+    ticks = [s * 10.0**p for p in powers for s in steps]
+    return [v for v in ticks if low / 1.001 <= v <= high * 1.001] or [low]
 
 
 def translucent(colour: str, alpha: float) -> str:
@@ -236,8 +240,9 @@ def translucent(colour: str, alpha: float) -> str:
 
 
 def width_of(text: str, size: float) -> float:
-    """Return pixels that a text takes at most, nearly: plotly measures only in the browser, and labels are placed
-    before."""
+    """Return an upper estimate of a text's width in pixels: plotly measures only in the browser, after labels are
+    placed.
+    """
     narrow, wide = set(" .,:;'’|!iljtfrI()[]-"), set("mwMW@%&—…")
     em = 0.0
     for c in text:
@@ -251,5 +256,5 @@ def width_of(text: str, size: float) -> float:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return at most that many characters; the hover has the whole word."""
+    """Return at most that many characters; the hover shows the whole word."""
     return text if len(text) <= most else text[: most - 1] + "…"

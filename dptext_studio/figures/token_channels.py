@@ -1,4 +1,4 @@
-"""Drawn tokens of the token view: their candidates, probabilities, and where along ε another one wins."""
+"""Sampled tokens of the token view: candidates, probabilities, and the ε at which another candidate wins."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from dptext_core.support.cache import weak_cache
 from .token_payload import DrawnToken, Flips, GridToken, PlacedToken, ScoredToken
 
 N_GRID = 40
-#: Of a score table: as many as are shown at once, since their order is the same at every ε.
+#: The number of candidates of a score table: all that are shown at once, as their order is the same at every ε.
 N_CANDIDATES = 9
-#: Of a channel that is no score table, or one with a proposal: points of ε; candidates, and those where more than
-#: LONG_TEXT words are drawn.
+#: For other channels, or one with a proposal: the number of points of ε, of candidates, and of candidates in a text
+#: with more than LONG_TEXT sampled words.
 N_CHANNEL_GRID = 40
 N_CHANNEL_CANDIDATES = 20
 N_CHANNEL_CANDIDATES_LONG = 12
 LONG_TEXT = 200
-#: ln p of what is impossible: JSON has no −inf.
+#: ln p of an impossible output: JSON has no −inf.
 FLOOR = -1e4
 
 
 def drawn_at_one_epsilon(
     placed: PlacedToken, result: RewriteResult, k: int, low: float, shown_at: float
 ) -> ScoredToken:
-    """Return a drawn unit at ``shown_at`` alone: there ε·s is log p, and ln Z is 0."""
+    """Return a sampled unit at ``shown_at`` alone: there ε·s is log p, and ln Z is 0."""
     word, d = result.units[k].text, result.distribution(k)
     known = result.candidate(k)
     at = d.index(word) if known is None else np.array([known])
-    if not len(at):  # pieces of words may be written without the blank that they begin with
+    if not len(at):  # parts of words may be written without their leading space
         at = np.flatnonzero([c.strip().casefold() == word.strip().casefold() for c in d.candidates])
     if not len(at):
         raise InputError(
@@ -58,7 +58,7 @@ def log_z(table: ScoreTable, low: float, high: float) -> list[float]:
 
 @weak_cache(1)
 def likeliest(table: ScoreTable) -> np.ndarray:
-    """Return the candidates with the highest scores, the best first."""
+    """Return the candidates with the highest scores, highest first."""
     scores = table.scores
     n = min(N_CANDIDATES, int(np.isfinite(scores).sum()))
     best = np.argpartition(-scores, n - 1)[:n]
@@ -68,7 +68,7 @@ def likeliest(table: ScoreTable) -> np.ndarray:
 def drawn_from_scores(
     placed: PlacedToken, result: RewriteResult, k: int, table: ScoreTable, flips: Flips, z: list[float]
 ) -> ScoredToken:
-    """Return a drawn unit whose channel is a score table without a proposal."""
+    """Return a sampled unit whose channel is a score table without a proposal."""
     scores = table.scores
     chosen = _choose(likeliest(table), table, flips)
     ranks = len(scores) - np.searchsorted(table.ascending, scores[chosen], side="right") + 1
@@ -89,8 +89,7 @@ def drawn_from_channel(
     low: float,
     high: float,
 ) -> Iterator[tuple[int, GridToken]]:
-    """Return the drawn units of one channel, with the flips of each: the channel is asked for its probabilities
-    once."""
+    """Return the sampled units of one channel, with the flips of each. The channel computes its probabilities once."""
     best = channel.shown(n, low, high)
     everywhere = set(_choose(best, channel, []))
     asked = np.array(_choose(best, channel, [f for flips in found.values() for f in flips]), np.int64)
@@ -121,8 +120,9 @@ def drawn_from_channel(
 
 
 def _choose(best: np.ndarray, channel: Channel, flips: Flips) -> list[int]:
-    """Return the best candidates, then those that are released somewhere and the original word where they are not
-    among."""
+    """Return the best candidates, then those that are released at some ε, and the original word if it is not among
+    them.
+    """
     return list(dict.fromkeys([*best.tolist(), *(int(w) for _, w in flips), *channel.source_index[:1].tolist()]))
 
 
@@ -142,12 +142,12 @@ def _drawn_token(
 
 
 def rounded_log(log_p: np.ndarray) -> list[float]:
-    """Return ln p with the digits that can be seen: p within 2e-4, and within 5e-4 of itself where it is above 1e-5."""
+    """Return ln p rounded to the visible digits: p within 2e-4, and within a relative 5e-4 if it is above 1e-5."""
     x = np.maximum(log_p, FLOOR)
     digits = np.select([x > -1, x > -12, x > -30], [np.round(x, 4), np.round(x, 3), np.round(x, 1)], np.round(x))
     return [int(v) if v.is_integer() else v for v in digits.tolist()]
 
 
 def display_case(word: str, result: RewriteResult) -> str:
-    """Return a candidate as the rewrite would write it."""
+    """Return a candidate in the form that the rewrite writes."""
     return cased(result.config, result.language, word, False)

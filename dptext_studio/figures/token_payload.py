@@ -14,14 +14,14 @@ Action = Literal["replace", "keep", "insert", "delete", "whole"]
 
 
 class PlacedToken(TypedDict):
-    """One token of the text, as far as every token has it; all that a token has where nothing was drawn.
+    """One token of the text, with the fields that every token has; a token that was not sampled has no others.
 
-    ``pre``: the released text between the token before and this one; "" for a deleted token. ``o``: the original word
-    where there is one, else what stands there. ``a``: what happened, as the action of a step; "whole" for a drawn piece
-    that has no chances of its own. ``why``: why it was kept, deleted, inserted or replaced in another way; "" where
-    there is nothing to say. ``t``: what was released, where its candidate is listed otherwise, or a copied word has
-    another form. ``forms``: of an article that agrees with the next token, which is drawn: what it is before most
-    words, and before the candidates that ``second`` of that token names.
+    ``pre``: the released text between the previous token and this one; "" for a deleted token. ``o``: the original word
+    if there is one, otherwise the released text. ``a``: the action of the step; "whole" for a sampled token without
+    separate probabilities. ``why``: why it was kept, deleted, inserted or replaced in another way; "" without a reason.
+    ``t``: the released text, if its candidate is listed differently, or a copied word has another form. ``forms``: for
+    an article that agrees with the next token, which is sampled: its form before most words, and before the candidates
+    that ``second`` of that token names.
     """
 
     pre: str
@@ -33,15 +33,15 @@ class PlacedToken(TypedDict):
 
 
 class DrawnToken(PlacedToken):
-    """A token that was drawn from a distribution, as far as all of them have it.
+    """A token that was sampled from a distribution, with the fields that all of them have.
 
-    ``cap``: 1 where the released word gets a capital by rule, else 0. ``c``: the candidates worth showing, as the
-    mechanism writes them. ``src``: the index of the original word among them, −1 where it cannot be drawn. ``flips``:
-    [ε, index in ``c``], ascending: from that ε on, this candidate is the released word. ``total``: how many candidates
-    there are in all, where that differs from the payload's ``total_candidates``. ``draws``: where chances are
-    estimated, from how many draws. ``bent``: where they bend along ε, so that between points they are known roughly:
-    the place of each of ``c`` among all candidates. ``second``: after an article that agrees, the indices in ``c`` of
-    the candidates that take its second form.
+    ``cap``: 1 if a rule gives the released word a capital, otherwise 0. ``c``: the candidates worth showing, as the
+    mechanism writes them. ``src``: the index of the original word among them, −1 if it cannot be sampled. ``flips``:
+    [ε, index in ``c``], ascending: from that ε on, this candidate is the released word. ``total``: the number of all
+    candidates, if it differs from the payload's ``total_candidates``. ``draws``: the number of draws, if probabilities
+    are estimated. ``bent``: if probabilities bend along ε, so that they are approximate between points: the place of
+    each of ``c`` among all candidates. ``second``: after an article that agrees, the indices in ``c`` of the candidates
+    that take its second form.
     """
 
     cap: int
@@ -55,9 +55,9 @@ class DrawnToken(PlacedToken):
 
 
 class ScoredToken(DrawnToken):
-    """A drawn token whose candidates have scores alone: the chance of candidate j at ε is exp(ε·s[j] − ln Z(ε)).
+    """A sampled token whose candidates have only scores: the probability of candidate j at ε is exp(ε·s[j] − ln Z(ε)).
 
-    ``s``: the scores. ``rank``: the place of each candidate among all, 1 for the best. ``z``: ln Z at the payload's
+    ``s``: the scores. ``rank``: the rank of each candidate among all, 1 for the best. ``z``: ln Z at the payload's
     ``n_grid`` points of ε.
     """
 
@@ -67,11 +67,11 @@ class ScoredToken(DrawnToken):
 
 
 class GridToken(DrawnToken):
-    """A drawn token whose chances are known at points of ε.
+    """A sampled token whose probabilities are known at points of ε.
 
-    ``lp``: for each candidate ln p at consecutive ones of the payload's ``lp_grid`` points of ε. ``off``: for each
-    candidate the point that its row begins with. A candidate that is there only because it is released somewhere has
-    the points around the ε at which it is; all others have all.
+    ``lp``: for each candidate, ln p at consecutive points of the payload's ``lp_grid``. ``off``: for each candidate,
+    the first point of its row. A candidate that is listed only because it is released at some ε has the points around
+    it; all others have every point.
     """
 
     lp: list[list[float]]
@@ -84,11 +84,10 @@ PayloadToken: TypeAlias = PlacedToken | DrawnToken | ScoredToken | GridToken
 class Identifier(TypedDict):
     """A name, number, date or place that rules found in the original. Equal ones of one kind are one.
 
-    ``kind``: one of :data:`dptext_core.detectors.rules.KINDS`. ``kinds``: the word for several. ``text``: as it
-    was read. ``at``: the indices of tokens that hold its words: it stands at an ε where one of them is released
-    unchanged. Where tokens answer to no words: the tokens in which it stands.
-    ``among``: where those are drawn at every ε, for
-    each of ``at`` the candidates in which it stands.
+    ``kind``: one of :data:`dptext_core.detectors.rules.KINDS`. ``kinds``: its plural. ``text``: as in the original.
+    ``at``: the indices of tokens that contain its words; it is visible at an ε at which one of them is released
+    unchanged. If tokens do not correspond to words: the tokens that contain it. ``among``: if those are sampled at
+    every ε, for each of ``at`` the candidates that contain it.
     """
 
     kind: str
@@ -99,13 +98,13 @@ class Identifier(TypedDict):
 
 
 class AttackMarks(TypedDict):
-    """How often the attacker's best guess names each word, before it is drawn (``dptext_core.attacks.risk``).
+    """How often the attacker's best guess recovers each word, before sampling (``dptext_core.attacks.risk``).
 
-    ``why``: why there is no figure, or none yet; the others are missing then. ``eps``: the ε that ``p`` belongs to.
-    ``p``: for each token the figure, None where no word was drawn in its place. ``along``: where it is known at every
-    ε, for each token what it comes from: the scores of the outputs, their bases, and for each output the points of ε
-    where the word begins and ceases to be the best guess; None where ``p`` holds at every ε. ``chance``, ``guess``: how
-    often one guess for all words is right without the output, and which.
+    ``why``: why there is no value, or none yet; the other fields are missing then. ``eps``: the ε of ``p``. ``p``: for
+    each token the value, None if no word was sampled in its place. ``along``: if it is known at every ε, its parts for
+    each token: the scores of the outputs, their bases, and for each output the range of ε in which the word is the best
+    guess; None if ``p`` is the same at every ε. ``chance``, ``guess``: how often a single guess for all words is right
+    without the output, and that guess.
     """
 
     why: NotRequired[str]
@@ -117,10 +116,12 @@ class AttackMarks(TypedDict):
 
 
 class AttackGuesses(TypedDict):
-    """What the strongest attacker guesses of a release. ``eps``: that of the release. ``why``: why there is nothing,
-    or nothing yet; the others are missing then. ``name``: the attacker. ``words``: its guess for each attacked token.
-    ``right``: those of them that are right. ``of``: how many words were attacked. ``pending``: whether others, which
-    take longer, still guess."""
+    """The strongest attacker's guesses about a release.
+
+    ``eps``: of the release. ``why``: why there is nothing, or nothing yet; the other fields are missing then. ``name``:
+    the attacker. ``words``: its guess for each attacked token. ``right``: the correct ones. ``of``: the number of
+    attacked words. ``pending``: whether slower attackers are still running.
+    """
 
     eps: float
     why: NotRequired[str]
@@ -139,9 +140,12 @@ class CosineAt(TypedDict):
 
 
 class Similarity(TypedDict):
-    """How much of the meaning is kept. ``at``: values of ε, ascending. ``cosine``: of the text that is released from
-    each on, with the original. ``all``: whether every text on the axis is among them. Both lists are empty where
-    nothing can measure it. ``now``: the cosine at the ε where the slider rests, where it is not among them."""
+    """How much meaning is preserved.
+
+    ``at``: values of ε, ascending. ``cosine``: of the text that is released from each on, with the original. ``all``:
+    whether they include every text on the axis. Both lists are empty if nothing can measure it. ``now``: the cosine at
+    the slider's resting ε, if it is not among them.
+    """
 
     at: list[float]
     cosine: list[float]
@@ -150,15 +154,16 @@ class Similarity(TypedDict):
 
 
 class ProbabilitiesAt(TypedDict):
-    """Chances at one ε of tokens whose chances bend along it. ``eps``: that ε. ``lp``: for the index of a token ln p
-    of each of its ``c``."""
+    """Probabilities at one ε of tokens whose probabilities bend along it. ``eps``: that ε. ``lp``: for the index of a
+    token, ln p of each of its ``c``.
+    """
 
     eps: float
     lp: dict[str, list[float]]
 
 
 class Command(TypedDict):
-    """What the page asks the browser to do once. ``n``: the number of the command. ``eps``: the ε to move to."""
+    """A command of the page that the browser runs once. ``n``: the number of the command. ``eps``: the ε to move to."""
 
     n: int
     eps: float
@@ -167,29 +172,29 @@ class Command(TypedDict):
 class Payload(TypedDict):
     """One rewrite for the browser. All values are plain JSON, and no number is NaN or infinite.
 
-    ``run``: grows with each new rewrite. ``draw``: names the noise, which several runs may share. ``key``: the name of
-    the view in the session, set where it is mounted. ``cmd``: a command of the page, where there is one.
+    ``run``: increases with each new rewrite. ``draw``: names the noise, which several runs may share. ``key``: the name
+    of the view in the session, set by the page. ``cmd``: a command of the page, if there is one.
 
-    ``eps``: the ε of the result. ``lo``, ``hi``: the ends of the axis of ε. ``n_grid``, ``lp_grid``: how many points,
-    log-spaced from ``lo`` to ``hi``, the ``z`` and the ``lp`` of tokens stand for. ``default_eps``: the ε to return to.
-    ``unit``: what one ε is spent on. ``spread``: why no ε can be dragged, in one sentence: each word has its own, or
-    the mechanism uses none. ``live``: whether the text at another ε needs no new pass; if not, all holds at ``eps``
-    only. ``seeded``: whether the result is a demonstration that is not private.
+    ``eps``: the ε of the result. ``lo``, ``hi``: the ends of the range of ε. ``n_grid``, ``lp_grid``: the number of
+    log-spaced points from ``lo`` to ``hi`` for the ``z`` and the ``lp`` of tokens. ``default_eps``: the ε to return to.
+    ``unit``: what one ε covers. ``spread``: why ε cannot be dragged, in one sentence: each word has a separate one, or
+    the mechanism uses none. ``live``: whether another ε needs no new pass; otherwise everything holds at ``eps`` only.
+    ``seeded``: whether the result is a demonstration that is not private.
 
-    ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
-    were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, of which the
-    browser can say at every ε what still stands. ``finder``: the spaCy pipeline that looked beside them. ``attack``:
-    set where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``:
-    the released text after the last.
-    ``pin``: the index of the token that is chosen until the user chooses, where there is one. ``here``: what is known
-    at ``eps`` beside the points, where no server tells it for the ε that is looked at.
+    ``total_candidates``: the number of candidates of a token. ``aligned``: whether tokens correspond to the original
+    words; otherwise ``original`` contains the text. ``telling``: identifiers that rules found in the original, which
+    the browser checks at every ε. ``finder``: the spaCy pipeline used in addition. ``attack``: set by the page if words
+    can be marked by an attacker's success. ``tokens``: in order. ``tail``: the released text after the last token.
 
-    Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
-    beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
-    what the tour shows. ``belief``: set where the page says what a reader believes: whether it can. ``odds``: how to
-    say the guarantee in odds. ``tools``: whether marks, originals and copying are offered beside the text; they are,
-    where it is missing. ``attackable``: whether an attacker's guesses can be laid over the text. ``mechanism``: its
-    name: after another one, the browser says that scales of ε differ.
+    ``pin``: the index of the token that is chosen until the user chooses, if there is one. ``here``: results at ``eps``
+    besides the points, if no server sends them for the current ε.
+
+    Set by the page: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges next to
+    the slider. ``how``: those steps. ``meaning``: for a gauge; missing until computed. ``tour``: the content of the
+    tour. ``belief``: set if the page shows a reader's belief: whether it can. ``odds``: how to state the guarantee in
+    odds. ``tools``: whether to offer marks, originals and copying next to the text; missing means yes. ``attackable``:
+    whether an attacker's guesses can be shown over the text. ``mechanism``: its name; after a change of mechanism, the
+    browser says that scales of ε differ.
     """
 
     run: int

@@ -1,8 +1,8 @@
-"""The data of the token view, made from a rewrite: what the browser needs to show it at every ε.
+"""The data of the token view for a rewrite: what the browser needs to show it at every ε.
 
-``token_payload.Payload`` and the tokens in it are the one definition of that data. For each drawn token there are the
-candidates worth showing, what their probabilities are computed from, and the points where the released word flips under
-the locked noise. It holds the original words and the winners of the noise: it is for the author's screen, never for a
+``token_payload.Payload`` and its tokens are the only definition of that data. Each sampled token has the candidates
+worth showing, the parts of their probabilities, and the points at which the released word changes under locked noise.
+The data contain the original words and the winners of the noise, so they are for the author's screen and never for a
 release.
 """
 
@@ -66,10 +66,10 @@ def payload(
     prepared: Prepared | None = None,
     task: Task = UNWATCHED,
 ) -> Payload:
-    """Return the data of the token view of a rewrite, over the ε from ``low`` to ``high``.
+    """Return the data of the token view of a rewrite, for ε from ``low`` to ``high``.
 
-    pin: the word to look at first. prepared: the text that was rewritten, which keeps the identifiers that were found
-    in it. task: is told the tokens that are done, and all of them.
+    pin: the word to show first. prepared: the original text, which stores the identifiers found in it. task: receives
+    the number of finished tokens and of all tokens.
     """
     epsilon = result.config.epsilon
     shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
@@ -103,7 +103,7 @@ def payload(
     if not aligned:
         made["original"] = result.original
     elif pin and (at := [k for k, t in enumerate(placed) if t["o"].casefold() == pin.casefold()]):
-        # A drawn one first: a mechanism that replaces flagged words alone draws none of them.
+        # Prefer a sampled word: a mechanism that replaces only flagged words samples none.
         made["pin"] = min([k for k in at if k in drawn] or at)
     among = live and not aligned
     made["telling"] = _identifiers_among(result, drawn) if among else _identifiers(result, aligned, prepared)
@@ -117,9 +117,9 @@ def payload(
 def _place_units(
     result: RewriteResult, live: bool, aligned: bool, task: Task
 ) -> tuple[list[PlacedToken], dict[str, list[int]], int]:
-    """Return all units as placed tokens, the drawn ones by their word, and where the last one ends in the text.
+    """Return all units as tokens, the sampled ones by their word, and the end of the last one in the text.
 
-    Equal words are together, as they may share one channel.
+    Equal words are together, because they may share one channel.
     """
     placed: list[PlacedToken] = []
     places: dict[str, list[int]] = {}
@@ -129,7 +129,7 @@ def _place_units(
         chances = unit.drawn and "distribution" in result.can
         before = result.text[end : unit.out[0]]
         if live and not aligned and k and not (unit.text and unit.out[0]):
-            before = " "  # where at another ε something stands in it, or before it
+            before = " "  # if at another ε it or the space before it is not empty
         placed.append(_placed_token(unit, before, aligned, chances))
         if unit.action != "delete":
             end = unit.out[1]
@@ -141,7 +141,7 @@ def _place_units(
 def _agree_articles(
     result: RewriteResult, placed: Sequence[PlacedToken], drawn: Mapping[int, ScoredToken | GridToken]
 ) -> None:
-    """Add what a copied article becomes as the word behind it changes, where the mechanism lets it agree."""
+    """Add the forms of a copied article as the next word changes, if the mechanism adapts it."""
     articles, steps = result.language.articles, result.steps
     if articles is None or capitals(result.config) != "public":
         return
@@ -165,7 +165,7 @@ def _draw_units(
     shown_at: float,
     task: Task,
 ) -> dict[int, ScoredToken | GridToken]:
-    """Return the drawn tokens by their place; report each to ``task``."""
+    """Return the sampled tokens by their place; report each to ``task``."""
     to_draw = sum(map(len, places.values()))
     n = N_CHANNEL_CANDIDATES if to_draw <= LONG_TEXT else N_CHANNEL_CANDIDATES_LONG
     drawn: dict[int, ScoredToken | GridToken] = {}
@@ -193,29 +193,32 @@ def _draw_units(
                 count(1)
             else:
                 channels.setdefault(id(channel), (channel, {}))[1][k] = flips
-        for channel, found in channels.values():
+        for channel, units_of_channel in channels.values():
             task.check()
-            drawn.update(drawn_from_channel(placed, result, channel, found, n, low, high))
-            count(len(found))
+            drawn.update(drawn_from_channel(placed, result, channel, units_of_channel, n, low, high))
+            count(len(units_of_channel))
     return drawn
 
 
 def probabilities_at(
     result: RewriteResult, shown: Payload, tokens: Iterable[int] | None = None
 ) -> ProbabilitiesAt | None:
-    """Return the chances at the ε of a rewrite of those ``tokens`` (None: all) that have none between points; None
-    where there are no such tokens. shown: the view, at whatever ε it was made."""
-    found = {}
+    """Return the probabilities of ``tokens`` (None: all) at the ε of a rewrite, for those that have none between
+    points.
+
+    None if there are no such tokens. shown: the view, made at any ε.
+    """
+    logs = {}
     for k in range(len(shown["tokens"])) if tokens is None else tokens:
         if bent := cast(DrawnToken, shown["tokens"][k]).get("bent"):
-            found[str(k)] = np.maximum(result.distribution(k).log_probs[bent], FLOOR).round(8).tolist()
-    return {"eps": float(result.config.epsilon), "lp": found} if found else None
+            logs[str(k)] = np.maximum(result.distribution(k).log_probs[bent], FLOOR).round(8).tolist()
+    return {"eps": float(result.config.epsilon), "lp": logs} if logs else None
 
 
 def attack_marks(result: RewriteResult, found: WordSuccess) -> AttackMarks:
-    """Return what the browser needs to mark the words of a rewrite by what an attacker would get."""
+    """Return what the browser needs to mark the words of a rewrite by an attacker's success."""
     drawn = {k: step.index for k, step in enumerate(result.steps) if step.action == "replace"}
-    # A word that is drawn without being looked at is in no vocabulary: nobody guesses it.
+    # A word whose sampling ignores it is in no vocabulary, so no attacker guesses it.
     marks: AttackMarks = {
         "eps": found.epsilon,
         "p": [found.success.get(drawn[k], 0.0) if k in drawn else None for k in range(len(result.steps))],
@@ -260,7 +263,7 @@ def _identifiers(result: RewriteResult, aligned: bool, prepared: Prepared | None
 
 
 def _identifiers_among(result: RewriteResult, drawn: Mapping[int, DrawnToken]) -> list[Identifier]:
-    """Return identifiers among the candidates that are released at some ε, for pieces that answer to no words."""
+    """Return the identifiers in candidates that are released at some ε, for tokens that do not correspond to words."""
     places = [(k, j) for k, token in sorted(drawn.items()) for j in sorted({int(j) for _, j in token["flips"]})]
     tellings: dict[tuple[str, str], Identifier] = {}
     for t, numbers in standing_among(result, [drawn[k]["c"][j] for k, j in places]):
@@ -285,7 +288,7 @@ def _placed_token(unit: Unit, before: str, aligned: bool, chances: bool) -> Plac
 
 
 def _spread_text(result: RewriteResult) -> str:
-    """Return what is spent where each word has an ε of its own."""
+    """Return how the budget is spent if each word has a separate ε."""
     each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
     low, high = bound(min(each)), bound(max(each))
     message = f"Every word has ε = {low}" if low == high else f"Each word has a separate ε, from {low} to {high}"
@@ -294,7 +297,7 @@ def _spread_text(result: RewriteResult) -> str:
 
 
 def _unit(config) -> str:
-    """Return what one ε is spent on, as the mechanism's option says it."""
+    """Return what one ε covers, from the mechanism's option."""
     for option in dataclasses.fields(config):
         if option.name == "epsilon":
             return option_meta(option).unit or "per word"

@@ -1,4 +1,4 @@
-"""What a total ε of a text buys, as curves."""
+"""Utility and privacy over the total ε of a text, as curves."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .epsilon_curves import Curve, curves
 from .mechanism_style import system_styles
 from .theme import Plot, escape
 
-#: The upper end of the vertical axis, where the data do not set it.
+#: The upper end of the vertical axis, unless the data determine it.
 _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
 
 
 def total_budget(
     rows: Sequence[BudgetRow], measure: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 760
 ) -> Plot:
-    """Draw what is measured over the total ε of a text, a curve with its 95% interval for each system.
+    """Draw a measure over the total ε of a text, a curve with its 95% interval for each system.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def total_budget(
     styles = system_styles({r.system: r.mechanism for r in rows if r.total}, dark)
     lines: dict[str, Curve] = {}
     for system in systems:
-        own = sorted((r for r in rows if r.system == system and r.total), key=lambda r: r.total)
-        low, high = ([r.value + side * (r.half or 0.0) for r in own] for side in (-1, 1))
-        lines[system] = ([r.total for r in own], [r.value for r in own], low, high)
+        points = sorted((r for r in rows if r.system == system and r.total), key=lambda r: r.total)
+        low, high = ([r.value + side * (r.half or 0.0) for r in points] for side in (-1, 1))
+        lines[system] = ([r.total for r in points], [r.value for r in points], low, high)
     figure = curves(
         lines,
         MEASURES[measure],

@@ -1,6 +1,6 @@
-"""What the browser needs for the tour of the first screen, as plain JSON, computed for a bundled example.
+"""The data of the first screen's tour, as plain JSON, computed for a bundled example.
 
-It states the example's fact, and draws with noise that nothing else uses. It is only made for a public text.
+They contain the example's fact, and use noise that nothing else uses. They are only made for a public text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import UNWATCHED, Task
 
-#: ε of the draws, and how many a visitor can look at.
+#: ε of the draws, and their number.
 EPSILON, DRAWS = 1.0, 5
-#: What gives the patient of the first example away: by the kinds of the rules, and by words that no rule finds.
+#: What identifies the patient of the first example: kinds of the rules, and words that no rule finds.
 GROUPS = {
     "Her name and her doctor’s": ("name",),
     "Where she lives": ("place",),
@@ -27,12 +27,13 @@ GROUPS = {
     "When things happened": ("date",),
 }
 FACTS = "Her family and her illness", ("brother", "heart", "daughter")
-#: Words from which a reader of the note without names still learns something. Each counts once, where it stands first.
+#: Words from which a reader of the note without names still learns something. Each counts once, at its first
+#: occurrence.
 CLUES = ("She", "chest", "pain", "same", "heart", "disease")
 
 
 class Card(TypedDict):
-    """A card of the last step. ``press``: the control of the page that it presses. ``on``: whether it is chosen."""
+    """A card of the last step. ``press``: the control of the page that it presses. ``on``: whether it is selected."""
 
     title: str
     does: str
@@ -41,12 +42,12 @@ class Card(TypedDict):
 
 
 class TourStory(TypedDict):
-    """What the tour shows that is known at once.
+    """The content of the tour that is known at once.
 
-    ``n``: grows each time that the tour is asked for; 0: never. ``cards``, ``doors``: those of the last step. Missing
-    for any text but the tour's: ``groups``: what gives somebody away, each with its tokens. ``crossed``: what redaction
-    replaces, as its placeholder and its tokens. ``clues``: tokens from which a reader still learns something.
-    ``fact``: the token of the fact.
+    ``n``: increases with each request for the tour; 0: none so far. ``cards``, ``doors``: those of the last step.
+    Missing for any text other than the tour's: ``groups``: what identifies the person, each with its tokens.
+    ``crossed``: what redaction replaces, as a placeholder and its tokens. ``clues``: tokens from which a reader still
+    learns something. ``fact``: the token of the fact.
     """
 
     n: int
@@ -59,8 +60,11 @@ class TourStory(TypedDict):
 
 
 class Redacted(TypedDict):
-    """The note after redaction. ``p``: a reader's belief in each of ``words``, before it ``prior``.
-    ``meaning``: the cosine to the original."""
+    """The note after redaction.
+
+    ``p``: a reader's belief in each of ``words``, and ``prior`` before reading. ``meaning``: the cosine to the
+    original.
+    """
 
     words: list[str]
     prior: list[float]
@@ -69,7 +73,7 @@ class Redacted(TypedDict):
 
 
 class DrawnOnce(TypedDict):
-    """The note with one word drawn. ``p``: the probability of that word under the note, and under the neighbour's."""
+    """The note with one sampled word. ``p``: the probability of that word for the note, and for the neighbour's."""
 
     word: str
     p: list[float]
@@ -77,8 +81,11 @@ class DrawnOnce(TypedDict):
 
 
 class TourNumbers(TypedDict):
-    """What the package computes for the tour. ``fact``, ``other``: the word, and that of the neighbour's note.
-    ``eps``, ``loss``: ε of the draws, and the log-ratio that the guarantee allows."""
+    """Numbers that the package computes for the tour.
+
+    ``fact``, ``other``: the word, and that of the neighbour's note. ``eps``, ``loss``: ε of the draws, and the
+    log-ratio that the guarantee allows.
+    """
 
     redacted: Redacted
     draws: list[DrawnOnce]
@@ -89,21 +96,23 @@ class TourNumbers(TypedDict):
 
 
 def redact(text: str) -> RewriteResult:
-    """Return a text as the mechanism ``redact`` releases it. It draws nothing."""
+    """Return a text as the mechanism ``redact`` releases it, without any draw."""
     return Redact.create().rewrite(text)
 
 
 def redaction_posterior(variants: Sequence[str], prior: np.ndarray) -> np.ndarray:
-    """Return what a reader believes of each variant of a text after the redaction of the first one: redaction is no
-    draw, so a variant is possible where it reads the same."""
-    seen = redact(variants[0]).text
-    possible = np.array([redact(text).text == seen for text in variants])
+    """Return a reader's belief in each variant of a text after the redaction of the first.
+
+    Redaction samples nothing, so a variant is possible if its redacted text is the same.
+    """
+    release = redact(variants[0]).text
+    possible = np.array([redact(text).text == release for text in variants])
     weights = prior * possible
     return weights / weights.sum()
 
 
 def tour_groups(result: RewriteResult, fact: int) -> TourStory:
-    """Return the story's parts that depend on the text, for a result whose steps stand for its words.
+    """Return the parts of the tour that depend on the text, for a result whose steps correspond to its words.
 
     fact: the token of the fact.
     """

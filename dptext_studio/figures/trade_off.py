@@ -1,4 +1,4 @@
-"""The trade-off of one text: what is kept over what is hidden, one line a setting, as plain plotly dictionaries."""
+"""The trade-off plot of one text: utility over privacy, one line for each setting, as plain plotly dictionaries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .mechanism_style import mechanism_style
 from .metric_titles import metric_title
 from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
 
-#: Names of the axes of what is hidden, rising with what is hidden but for those of :data:`RISKS`.
+#: Titles of the privacy axes, on which more is more private, except for those of :data:`RISKS`.
 AXES = {
     "certainty": "Certainty of the optimal reader",
     "best": "Words hidden from the strongest attacker",
@@ -28,7 +28,7 @@ AXES = {
     "unchanged": "Share of words changed",
     "epsilon": "ε (units differ between mechanisms)",
 }
-#: Axes that rise with what is given away: less is better.
+#: Axes on which less is more private.
 RISKS = ("certainty", "epsilon")
 _WIDTH, _SIZE = 700, 12
 
@@ -44,14 +44,14 @@ def trade_off(
     dark: bool = False,
     height: int = 420,
 ) -> dict[str, Any]:
-    """Draw points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of
-    the draws; across: the 95% interval of what is hidden, where it is estimated. A dashed line: how often a reader
-    is right who guesses the fact unread.
+    """Draw points that have both measures, filled on the front and hollow elsewhere.
 
-    chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line; points whose
-    interval it cuts are pale, since they may not hide enough. A mark's ``customdata`` begins with its setting and its
-    ε. Without a point, the axes are empty, and they stay as points come in. Raises InputError where ε alone is hidden
-    and there is no point: the axis has no ends.
+    Vertical bars: one standard deviation of the draws. Horizontal bars: the 95% interval of privacy, if estimated.
+    Dashed line: the success of a reader who guesses without reading. chosen, best: setting and ε of a point to circle
+    and to name. limit: the allowed disclosure, as a line; points whose interval crosses it are pale, because they may
+    not hide enough. A mark's ``customdata`` starts with its setting and its ε. Without points, the axes are empty, and
+    they do not change as points arrive. Raises InputError if the horizontal axis is ε alone and there is no point: the
+    axis then has no ends.
     """
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
     if not shown and hidden == "epsilon":
@@ -62,7 +62,7 @@ def trade_off(
     traces = [_front(best_ones, at, colours)] if len(best_ones) > 1 else []
     lines: list[tuple[str, str, list[tuple[float, float]]]] = []
     settings = {p.setting: p.mechanism.name for p in shown}
-    repeated = len(set(settings.values())) < len(settings)  # a mechanism's colour would not tell its settings apart
+    repeated = len(set(settings.values())) < len(settings)  # a mechanism's colour would not distinguish its settings
     for j in sorted({p.setting for p in shown}):
         mine = sorted((p for p in shown if p.setting == j), key=lambda p: p.epsilon)
         colour, dash, symbol = line_style(j, dark) if repeated else mechanism_style(mine[0].mechanism.name, dark)
@@ -96,7 +96,7 @@ def trade_off(
 def _axes(
     hidden: str, kept: str, xs: Sequence[float], ends: list[float], y_ends: list[float], colours: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the axes: utility upwards, what is hidden or ε across."""
+    """Return the axes: utility upwards, privacy or ε horizontally."""
     axis = {"linecolor": colours["line"], "gridcolor": colours["line"], "zeroline": False, "automargin": True}
     titled = {"font": {"color": colours["soft"], "size": 13}}
     x_axis: dict[str, Any] = axis | {"range": ends, "title": titled | {"text": AXES[hidden]}}
@@ -110,7 +110,7 @@ def _axes(
 
 
 def _layout(height: int, colours: dict[str, str]) -> dict[str, Any]:
-    """Return the frame without its axes."""
+    """Return the layout without its axes."""
     font = {"color": colours["ink"], "size": 13, "family": FONT}
     return {
         "height": height,
@@ -131,7 +131,7 @@ def _layout(height: int, colours: dict[str, str]) -> dict[str, Any]:
 
 
 def _limit(limit: float, hidden: str, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a line across the limit, and its note on the side that hides enough."""
+    """Return a line at the limit, and its note on the side that is private enough."""
     rises = hidden in RISKS
     at = limit if rises else 1 - limit
     label = "← private enough" if rises else "private enough →"
@@ -139,7 +139,7 @@ def _limit(limit: float, hidden: str, colours: dict[str, str]) -> tuple[dict[str
 
 
 def _guessing(chance: float, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a line where a reader merely guesses, and its note."""
+    """Return a line at the success of a guessing reader, and its note."""
     note = _foot(chance, f"guessing: {percent(chance)}", True, colours)
     return _upright(chance, "dash", colours), note | {"y": 1, "yanchor": "bottom", "xshift": 0, "xanchor": "left"}
 
@@ -158,7 +158,7 @@ def _upright(x: float, dash: str, colours: dict[str, str]) -> dict[str, Any]:
 
 
 def _foot(x: float, text: str, right: bool, colours: dict[str, str]) -> dict[str, Any]:
-    """Return a note at the foot of a line, to its right or left."""
+    """Return a note at the bottom of a line, to its right or left."""
     return {
         "x": x,
         "y": 0,
@@ -185,7 +185,7 @@ def _ends(epsilons: Sequence[float]) -> list[float]:
 
 
 def _heights(points: Sequence[TradeOffPoint], kept: str) -> tuple[float, float]:
-    """Return the ends of the axis of what is kept: those of the metric, so that they stay as points come in.
+    """Return the ends of the utility axis: those of the metric, so that they do not change as points arrive.
 
     A metric without ends has those of the points. Scores below 0 are rare, and lower the axis.
     """
@@ -294,9 +294,10 @@ def _labels(
     colours: dict[str, str],
     here: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
-    """Return each line's name beside one of its marks, where it covers least of the lines and no other name.
+    """Return each line's name next to one of its marks, where it covers as little of the lines as possible, and no
+    other name.
 
-    here: a note that is there already.
+    here: an existing note.
     """
 
     def pixels(x: float, y: float) -> tuple[float, float]:
@@ -354,7 +355,7 @@ def _best_place(
     drawn: Sequence[tuple[float, float]],
     placed: Sequence[tuple[float, float, float, float]],
 ) -> tuple[int, int, int, tuple[float, float, float, float]]:
-    """Return the mark and the side of it where a name covers least, and the box of the name."""
+    """Return the mark and its side where a name covers least, and the box of the name."""
     tries = []
     for k, (px, py) in enumerate(spots):
         for right, up in ((1, 1), (-1, -1), (-1, 1), (1, -1)):
@@ -371,7 +372,7 @@ def _best_place(
 def _start(
     at: tuple[float, float], ends: Sequence[float], y_ends: tuple[float, float], log: bool, colours: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the note “start here” with an arrow to a mark, on the side where there is room for it."""
+    """Return the note “start here” with an arrow to a mark, on the side where it fits."""
     x, y = math.log10(at[0]) if log else at[0], at[1]
     right = (x - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
     up = (y - y_ends[0]) / ((y_ends[1] - y_ends[0]) or 1) < 0.8

@@ -1,4 +1,4 @@
-"""Titles and captions of the views of a drawn word, in plain text: callers escape it."""
+"""Titles and captions of the views of a sampled word, in plain text that callers escape."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dptext_core.explain import CloudView, DiffractionView, GroupView, ProposalV
 from dptext_core.privacy.numbers import odds_text, percent
 from dptext_core.support.checks import pluralize
 
-#: Words that a caption names before it says "…".
+#: The number of words that a caption names before "…".
 NAMED = 5
 TITLES: dict[type, str] = {
     DiffractionView: "Lists",
@@ -67,9 +67,9 @@ def _group_caption(view: GroupView) -> str:
 @caption.register(CloudView)
 def _cloud_caption(view: CloudView) -> str:
     many = "many" if view.dims is None else f"{view.dims:,}"
-    kept = "" if view.share is None else f" (this plane preserves {percent(view.share)} of their squares)"
+    share = "" if view.share is None else f" (this plane preserves {percent(view.share)} of their squares)"
     return (
-        f"A projection of {many} dimensions to 2, so distances are approximate{kept}. The noise moved “{view.source}” "
+        f"A projection of {many} dimensions to 2, so distances are approximate{share}. The noise moved “{view.source}” "
         f"to the ×; in all dimensions, the nearest word is “{view.released}”."
     )
 
@@ -88,7 +88,7 @@ def _proposal_caption(view: ProposalView) -> str:
 
 
 def _factor(nats: float) -> str:
-    """Write e^nats for reading."""
+    """Write e^nats for people."""
     return odds_text(nats).replace(" times", "") + " times"
 
 

@@ -1,4 +1,5 @@
-"""What one word was drawn from under one of several rewrites: the same words for all. Plain plotly dictionaries."""
+"""The distribution of one word in one of several rewrites, with the same candidates in each. Plain plotly dictionaries.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ OTHERS = "all others"
 
 
 def word_bars(word: WordComparison, which: int, *, dark: bool = False) -> dict[str, Any]:
-    """Draw the chances of the shared words under rewrite number ``which``, on an axis that all of them share.
+    """Draw the probabilities of the shared candidates in rewrite number ``which``, on an axis that all rewrites share.
 
-    The original word is striped, and the one that was drawn is named at its bar.
+    The original word is striped, and the sampled one is named at its bar.
     """
     colours = DARK if dark else LIGHT
     mine = word.each[which]
@@ -30,7 +31,7 @@ def word_bars(word: WordComparison, which: int, *, dark: bool = False) -> dict[s
     most = max(max((*c.probabilities, c.rest)) for c in word.each if c.probabilities)
     fill = [colours["keep"] if n.casefold() == yours else colours["new"] for n in names[:-1]] + [colours["bar"]]
     labels = [f"{shorten(n, 16)} (yours)" if n.casefold() == yours else shorten(n, 18) for n in names]
-    # Two long words may begin alike: places keep them apart, and their names stand beside these.
+    # Two shortened words may be equal: positions distinguish them, with their names as tick labels.
     places = list(range(len(names)))
     return {
         "data": [
@@ -61,7 +62,7 @@ def word_bars(word: WordComparison, which: int, *, dark: bool = False) -> dict[s
 
 
 def _layout(labels: list[str], places: list[int], most: float, colours: dict[str, str]) -> dict[str, Any]:
-    """Return the layout of a row for each label; ``most``: the longest bar of all rewrites."""
+    """Return the layout with a row for each label; ``most``: the longest bar of all rewrites."""
     return {
         "height": 26 * len(labels) + 12,
         "margin": {"l": 0, "r": 4, "t": 4, "b": 4},

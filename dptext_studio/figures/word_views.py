@@ -1,4 +1,4 @@
-"""How a drawn word came about (``dptext_core.explain``) as figures: which figure each view has."""
+"""Views of how a word was sampled (``dptext_core.explain``), each with its figure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["caption", "draw_view", "title"]
 
 
 def draw_view(view: View, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
-    """Draw a view of one drawn word for a light or a dark page.
+    """Draw a view of one sampled word for a light or a dark page.
 
-    height: pixels; a figure grows where its rows need more. width: pixels of the narrowest column it will stand in:
-    labels are placed so that they do not overlap from this width on. The figure takes the width of its column.
+    height: pixels; a figure grows if its rows need more. width: pixels of the narrowest column: labels do not overlap
+    from this width on. The figure takes the width of its column.
     """
     if type(view) not in _FIGURES:
         raise unknown_view(view)

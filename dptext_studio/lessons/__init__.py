@@ -1,12 +1,12 @@
-"""Lessons of a few minutes, each with a question that is answered by what the mechanisms do.
+"""Short lessons, each with a question whose answer the mechanisms compute.
 
     from dptext_studio import lessons
 
     lesson = lessons.lesson("one-word")
     lesson.ask(20.0).text, lesson.reveal(20.0).right
 
-A lesson is data and small functions, one for each file; ``base`` says what it is made of. ``figures.lessons`` draws its
-parts, ``figures.handout`` makes pages to print of them.
+A lesson is data and small functions, one lesson in each file; ``base`` defines its structure. ``figures.lessons`` draws
+its parts, and ``figures.handout`` makes pages to print.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ from .vectors import Vectors
 
 @dataclass(frozen=True)
 class CoursePart:
-    """Lessons that answer one question. class_minutes: their share of a class of 90 minutes. exercise: what the class
-    does together in that time."""
+    """A group of lessons that answer one question.
+
+    class_minutes: their share of a class of 90 minutes. exercise: what the class does together in that time.
+    """
 
     title: str
     lessons: tuple[Lesson, ...]
@@ -46,7 +48,7 @@ class CoursePart:
     exercise: str
 
 
-#: The course, in the order in which it is taught.
+#: The course, in teaching order.
 COURSE: tuple[CoursePart, ...] = (
     CoursePart(
         "Why",
@@ -94,8 +96,8 @@ __all__ = [
 
 
 def lesson(name: str) -> Lesson:
-    """Return the lesson of this name. Raise InputError for one that there is not."""
-    found = next((one for one in LESSONS if one.name == name), None)
-    if found is None:
+    """Return the lesson with this name. Raise InputError if there is none."""
+    match = next((one for one in LESSONS if one.name == name), None)
+    if match is None:
         raise InputError(f"There is no such lesson. There are: {', '.join(one.name for one in LESSONS)}.")
-    return found
+    return match

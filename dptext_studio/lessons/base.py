@@ -1,7 +1,7 @@
-"""What a lesson is: a few sentences, one thing to move, a question, and what the mechanisms answer to it.
+"""The structure of a lesson: a few sentences, one control, a question, and the mechanisms' answer.
 
-No answer stands in a lesson: which one is right is worked out when it is asked for, from the same chances and promises
-that a rewrite has. What a lesson shows is plain data (the parts below); ``figures.lessons`` draws them.
+No lesson stores an answer: the right one is computed on request, from the same probabilities and guarantees that a
+rewrite has. Figures are plain data (the parts below), which ``figures.lessons`` draws.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.numbers import percent
 
-#: Longest word that can be typed into a lesson.
+#: The longest word that a user can type into a lesson.
 LONGEST_WORD = 40
 
 
 @dataclass(frozen=True)
 class Row:
-    """A bar. said: its value as it is printed. mark: "original", "released", or nothing."""
+    """A bar. said: its value as text. mark: "original", "released", or ""."""
 
     label: str
     value: float
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Bars:
-    """Values side by side. top: the value of a full bar; the largest one without it."""
+    """Values as bars. top: the value of a full bar; by default the largest value."""
 
     title: str
     rows: tuple[Row, ...]
@@ -44,10 +44,10 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curves:
-    """Values over ε, or over what x_title names, on a logarithmic axis.
+    """Values over ε, or over the quantity named by x_title, on a logarithmic axis.
 
-    at: ε where a line is drawn, with what it says. dots: single points by their label, the first kind filled and the
-    others hollow. With several lines or with dots a legend names them.
+    at: ε at which a line is drawn, with its label. dots: single points by label, the first kind filled and the others
+    hollow. With several lines or with dots, a legend names them.
     """
 
     title: str
@@ -61,8 +61,8 @@ class Curves:
 
 @dataclass(frozen=True)
 class Marked:
-    """A text in pieces, each with a mark: "" (what stands between words), "kept", "same", "changed" or "secret" (the
-    word to guess)."""
+    """A text in parts, each with a mark: "" (between words), "kept", "same", "changed" or "secret" (the word to guess).
+    """
 
     title: str
     pieces: tuple[tuple[str, str], ...]
@@ -71,7 +71,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class Facts:
-    """Rows of a small table. head: what its columns are called."""
+    """Rows of a small table. head: the titles of its columns."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -82,8 +82,9 @@ Part: TypeAlias = Bars | Curves | Marked | Facts
 
 @dataclass(frozen=True)
 class Control:
-    """The one thing that is moved. values: what it can be at; none where a word is typed. start: where it begins.
-    said: a value for reading."""
+    """The one control of a lesson. values: the possible values; empty if a word is typed. start: the initial value.
+    said: a function that writes a value for people.
+    """
 
     label: str
     values: tuple[Any, ...]
@@ -94,7 +95,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked before the reveal, with two to four answers."""
+    """The question before the reveal, with two to four answers."""
 
     text: str
     answers: tuple[str, ...]
@@ -102,8 +103,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Reveal:
-    """What is found. right: the number of the right answer. found: what was measured, in sentences; because: what that
-    means. replies: for each answer, what somebody who chose it by mistake misses."""
+    """The answer. right: the number of the right answer. found: measurements in sentences; because: their meaning.
+    replies: for each answer, what a person who wrongly chose it missed.
+    """
 
     right: int
     found: tuple[str, ...]
@@ -113,11 +115,13 @@ class Reveal:
 
 
 class Lesson(ABC):
-    """One lesson. goal: what one learns, for a list. minutes: how long it takes. said: two or three short sentences.
-    beside: how many of the last ones belong beside what is shown. task: what to move and to watch; left out where
-    nothing moves. take_home: the sentence to remember. door: what Explore opens with. across: whether its
-    figures are too high for one column of a slide. Then type is smaller, and those of the answer stand side by side
-    below what is said."""
+    """One lesson.
+
+    goal: the learning goal, for a list. minutes: its duration. said: two or three short sentences. beside: how many of
+    the last ones belong next to the figure. task: what to move and to watch; empty if nothing moves. take_home: the
+    sentence to remember. door: the initial setting of Explore. across: whether its figures are too tall for one column
+    of a slide. Then the type is smaller, and the answer's figures are side by side below the text.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -133,8 +137,9 @@ class Lesson(ABC):
 
     @abstractmethod
     def show(self, value: Any) -> tuple[Part, ...]:
-        """Return what stands there before the question, with the control at ``value``. Raise InputError for a typed
-        one."""
+        """Return the parts before the question, with the control at ``value``. Raise InputError for an invalid typed
+        one.
+        """
 
     @abstractmethod
     def ask(self, value: Any) -> Question:
@@ -142,14 +147,14 @@ class Lesson(ABC):
 
     @abstractmethod
     def reveal(self, value: Any) -> Reveal:
-        """Return the answer, worked out."""
+        """Compute and return the answer."""
 
     def setting(self, value: Any) -> Setting:
-        """Return what Explore opens with, with the control at ``value``."""
+        """Return the initial setting of Explore, with the control at ``value``."""
         return self.door
 
     def checked(self, value: Any) -> Any:
-        """Return a value of the control. Raise InputError for one that it does not have."""
+        """Return a valid value of the control. Raise InputError for any other."""
         if self.control.values:
             if value not in self.control.values:
                 raise InputError(
@@ -163,7 +168,7 @@ class Lesson(ABC):
 
 
 def likely(d: TokenDistribution, n: int = 8, released: str = "") -> tuple[Row, ...]:
-    """Return the likeliest words as bars, the original among them in any case, and all the others as one."""
+    """Return the most likely words as bars, always including the original, and all others as one bar."""
     top = [(w, p) for w, p in d.top(n) if p > 0]
     if d.source and not any(same_word(w, d.source) for w, _ in top) and d.p_keep() > 0:
         top[-1] = (d.source, d.p_keep())
@@ -178,7 +183,7 @@ def likely(d: TokenDistribution, n: int = 8, released: str = "") -> tuple[Row, .
 
 
 def bin_of(value: float, edges: Sequence[float]) -> int:
-    """Return between which of the ascending edges a value lies: 0 below the first."""
+    """Return the index of the interval between ascending edges that contains a value: 0 below the first edge."""
     return int(np.searchsorted(np.asarray(edges), value, side="right"))
 
 

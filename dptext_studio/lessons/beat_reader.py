@@ -1,7 +1,7 @@
-"""Beat the optimal reader: one round to look at, and the parts that the game shows.
+"""Beat the optimal reader: one example round, and the parts that the game shows.
 
-The page plays the game of ``reader_game`` in place of this lesson's question. On paper and on a static page the lesson
-is one round, drawn with a seed so that everybody sees the same.
+On the page, the game of ``reader_game`` replaces this lesson's question. On paper and on a static page, the lesson is
+one round, sampled with a seed so that everybody sees the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .reader_game import Round, Score
 SEED = 1
 #: Points of a curve over ε.
 POINTS = 41
-#: A ceiling from which on nobody notices that there is one.
+#: Above this, nobody notices a ceiling.
 CERTAIN = 0.9995
 #: What the marks of a release mean.
 MARKS = {"secret": "in the place of the secret word", "changed": "another replaced word"}
@@ -33,7 +33,7 @@ MARKS = {"secret": "in the place of the secret word", "changed": "another replac
 
 @lru_cache(maxsize=8)
 def example_round(epsilon: float) -> Round:
-    """Return the one round at this ε: each level has a line-up of its own."""
+    """Return the example round at this ε; each level has a separate line-up."""
     rules = reader_game.rules()
     at = rules.epsilons.index(epsilon)
     return Round.draw(rules.mechanism, rules.line_ups[at], epsilon, NoiseStream(SEED).at(at))
@@ -43,7 +43,7 @@ def example_round(epsilon: float) -> Round:
 
 
 def limit_text(limit: float) -> str:
-    """Return a ceiling for reading: near certainty with all the places that it needs to stay below 100%."""
+    """Return a ceiling as text, with all the digits that it needs to stay below 100%."""
     return percent(limit) if limit < 0.99 else f"{100 * limit:.5g}%"
 
 
@@ -86,12 +86,12 @@ def belief_parts(one: Round, votes: Sequence[int] = ()) -> tuple[Part, ...]:
 
 
 def reader_sentences(one: Round) -> tuple[str, ...]:
-    """Return what the optimal reader says, and why."""
+    """Return the sentences on what the optimal reader says, and why."""
     first, second = np.argsort(-one.posterior, kind="stable")[:2]
     p, q = (float(one.posterior[i]) for i in (first, second))
     facts, word = one.line_up.facts, one.word
-    kept = word.casefold() == facts[first].casefold()
-    cause = f"the mechanism keeps “{word}”" if kept else f"the mechanism turns “{facts[first]}” into “{word}”"
+    is_unchanged = word.casefold() == facts[first].casefold()
+    cause = f"the mechanism keeps “{word}”" if is_unchanged else f"the mechanism turns “{facts[first]}” into “{word}”"
     ratio = p / q if q > 0 else float("inf")
     limit = reader_game.ceiling(one.epsilon, len(facts))
     says = "is right" if one.is_right(int(first)) else "is wrong this time"
@@ -106,7 +106,8 @@ def reader_sentences(one: Round) -> tuple[str, ...]:
 
 
 def end_curve(played: Sequence[tuple[float, Score]], who: str) -> Curves:
-    """Return the ceiling and the optimal reader over ε, with a dot for each level played. who: "Your guesses"."""
+    """Return the ceiling and the optimal reader over ε, with a dot for each level played. who: such as "Your guesses".
+    """
     rules, levels = reader_game.rules(), reader_game.levels(played)
     xs = tuple(np.geomspace(min(rules.epsilons) / 2, max(rules.epsilons), POINTS).tolist())
     at = tuple(sorted(rules.epsilons))
@@ -132,7 +133,7 @@ def end_curve(played: Sequence[tuple[float, Score]], who: str) -> Curves:
 
 
 def scoreboard(played: Sequence[tuple[float, Score]], who: str) -> Bars:
-    """Return who guessed right how often, the best first. who: "You" or "The class"."""
+    """Return how often each player guessed right, best first. who: "You" or "The class"."""
     score = reader_game.total([s for _, s in played])
     shares = {who: score.players, "Optimal reader": score.reader, "Blind guessing": score.chance}
     rows = [(label, points / max(1, score.rounds)) for label, points in shares.items()]
@@ -147,7 +148,7 @@ def scoreboard(played: Sequence[tuple[float, Score]], who: str) -> Bars:
 
 
 def end_sentences(played: Sequence[tuple[float, Score]], who: str) -> tuple[str, ...]:
-    """Return what the scoreboard means. who: "You" or "The class"."""
+    """Return the meaning of the scoreboard in sentences. who: "You" or "The class"."""
     score = reader_game.total([s for _, s in played])
     if not score.rounds:
         return ("Nobody guessed, so there is no score.",)
@@ -176,7 +177,7 @@ class BeatReader(Lesson):
         "ε falls from round to round, so the rounds get harder.",
     )
     task = "Read the release and choose the text that it came from."
-    take_home = "However clever a reader is, the guarantee limits how sure they can be. ε is that limit."
+    take_home = "However clever a reader is, the guarantee limits how sure they can be. ε sets that limit."
     control = Control("Privacy budget for each word", reader_game.rules().epsilons, 4.0, epsilon_text)
     door: ClassVar[Setting] = Setting("custext", {}, 4.0)
 

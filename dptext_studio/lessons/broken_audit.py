@@ -1,4 +1,4 @@
-"""Audit a broken mechanism: faults that the page finds while you look for them."""
+"""Audit a broken mechanism: the page finds its fault while you look for it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SEED, RELEASES = 1, 4
 
 @lru_cache(maxsize=len(BROKEN))
 def report(name: str) -> AuditReport:
-    """Return what the audit finds, on a few words."""
+    """Return the report of an audit on a few words."""
     return audit(broken(name), WORDS, seed=SEED)
 
 
 def found_by(name: str) -> str:
-    """Return the check that found the violation; "" where none did."""
+    """Return the check that found the violation; "" if none did."""
     return next((c.name for c in report(name).checks if c.status == "refuted"), "")
 
 
@@ -41,7 +41,7 @@ class BrokenAudit(Lesson):
     across = True
     said = (
         "A mechanism can state a guarantee and break it: by a bug, or because its proof is wrong.",
-        "Here are three mechanisms, each with a fault that was put there on purpose.",
+        "Here are three deliberately broken mechanisms.",
     )
     task = "Choose a mechanism. Read what it releases and what it publishes, and look for the fault."
     take_home = "An audit can find a violation. It can never prove a guarantee."

@@ -14,32 +14,34 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin
 #: Faces of the die; people of the simulated class, and how many of them would say yes.
 FACES, CLASS, TRUE_YES = 6, 30, 12
 SEED = 1
-#: Between which of these the ratio of the two probabilities lies.
+#: Edges of the intervals for the ratio of the two probabilities.
 EDGES = (1.75, 4.0)
 
 
 def yes_probabilities(faces: int) -> tuple[float, float]:
-    """Return the probability of the answer "yes" from somebody for whom it is true, and from somebody for whom it is
-    not. faces: how many faces of the die mean the truth; on the others a coin answers."""
+    """Return the probability of "yes" from a person for whom it is true, and from one for whom it is not.
+
+    faces: how many faces of the die mean the truth; on the others a coin answers.
+    """
     random = (FACES - faces) / FACES / 2
     return faces / FACES + random, random
 
 
 def epsilon(faces: int) -> float:
-    """Return ε of one answer: ln of the ratio of the two."""
+    """Return ε of one answer: ln of the ratio of the two probabilities."""
     yes, no = yes_probabilities(faces)
     return math.log(yes / no)
 
 
 def survey(faces: int) -> int:
-    """Return how many of the simulated class answer yes."""
+    """Return how many people of the simulated class answer yes."""
     yes, no = yes_probabilities(faces)
     draws = NoiseStream(SEED).at("survey", faces).uniforms(CLASS)
     return int((draws < [yes] * TRUE_YES + [no] * (CLASS - TRUE_YES)).sum())
 
 
 def estimate(answers: float, faces: int) -> float:
-    """Return the share of people for whom it is true, estimated from the share of "yes". It can leave 0 to 1."""
+    """Return the share of people for whom it is true, estimated from the share of "yes". It can lie outside 0 to 1."""
     return (answers - yes_probabilities(faces)[1]) / (faces / FACES)
 
 

@@ -17,7 +17,7 @@ from dptext_core.privacy.sentences import NOTIONS
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
 
-#: Mechanisms whose words are drawn one by one, each with another kind of promise or distance.
+#: Mechanisms that sample word by word, each with a different type of guarantee or distance.
 NAMES = ("diffractor", "custext", "santext")
 WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "school", "teacher", "garden")
 TARGET = 0.5
@@ -41,7 +41,7 @@ def _unchanged() -> dict[str, tuple[Mechanism, tuple[Channel, ...]]]:
 
 
 def unchanged_at(epsilon: float) -> dict[str, float]:
-    """Return the mean chance that one of WORDS is unchanged, by the title of the mechanism."""
+    """Return the mean probability that one of WORDS is unchanged, by the title of the mechanism."""
     return {
         m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _unchanged().values()
     }

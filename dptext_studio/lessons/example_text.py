@@ -1,7 +1,7 @@
-"""The example that lessons read: the first bundled text, as DP-MLM rewrites it.
+"""The example that lessons use: the first bundled text, rewritten by DP-MLM.
 
-It is fictional and written for this project, so that the process may hold it and one draw of it. The draw has a seed:
-everybody in a room sees the same.
+It is fictitious and was written for this project, so the process may store it and one draw of it. The draw has a seed,
+so that everybody in a class sees the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .base import Marked
 
 MECHANISM = ORDER[0]
 SEED = 7
-#: The word that lessons look at, where the example has it.
+#: The word that lessons examine, if the example contains it.
 WORD = "heart"
 
 
@@ -42,29 +42,29 @@ def mechanism() -> Mechanism:
 
 
 def prepared() -> Prepared:
-    """Return the example with its scores: those that are bundled, so that no model is loaded where they are there."""
+    """Return the example with its scores. Bundled scores are used if available, so that no model is loaded."""
     return _read()[1]
 
 
 @lru_cache(maxsize=16)
 def rewrite_at(epsilon: float) -> RewriteResult:
-    """Return the one draw, at this ε."""
+    """Return the one draw at this ε."""
     return mechanism().replace(epsilon=float(epsilon)).rewrite(prepared(), seed=SEED)
 
 
 def drawn_words(result: RewriteResult) -> list[int]:
-    """Return the steps whose word was drawn by looking at it."""
+    """Return the steps whose word was sampled depending on the original."""
     return [i for i, s in enumerate(result.steps) if s.depends_on_original]
 
 
 def place(result: RewriteResult) -> int:
-    """Return the step of WORD, or the first that was drawn."""
+    """Return the step of WORD, or the first sampled step."""
     there = drawn_words(result)
     return next((i for i in there if result.steps[i].original.lower() == WORD), there[0])
 
 
 def sentence_with_word() -> Marked:
-    """Return the word of :func:`place` where it stands in the note."""
+    """Return the word of :func:`place` with its sentence in the note."""
     document, result = prepared().document, rewrite_at(float(mechanism().config.epsilon))
     word, text = result.steps[place(result)].original, document.text
     a, b = next((a, b) for a, b in document.sentences if word in text[a:b])
@@ -74,7 +74,7 @@ def sentence_with_word() -> Marked:
 
 
 def kept_shares(epsilons: Sequence[float]) -> np.ndarray:
-    """Return the mean chance at each ε that a drawn word is unchanged (N_w), float64."""
+    """Return the mean probability at each ε that a sampled word is unchanged (N_w), float64."""
     result = rewrite_at(float(mechanism().config.epsilon))
     channels = [result.locked(i)[0] for i in drawn_words(result)]
     return np.array([np.mean([c.at(e).p_keep() for c in channels]) for e in epsilons])

@@ -14,7 +14,7 @@ from dptext_core.words import WordSpace, word_space
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, bin_of, epsilon_text, likely
 
 WORD, EPSILON = "doctor", 4.0
-#: Words whose company is looked at beside WORD's.
+#: Words whose groups are compared with that of WORD.
 OTHERS = ("sister", "letter", "music", "winter", "money", "river", "garden")
 
 
@@ -28,8 +28,11 @@ def _result(k: int) -> Any:
 
 
 def own_sets(space: WordSpace, word: str, k: int) -> tuple[str, ...]:
-    """Return the words that would have the very same set of outputs, if every word got its own K nearest ones: the word
-    itself is one of them. Only words of its own set can be, since each word is the nearest to itself."""
+    """Return the words with exactly the same set of outputs if every word had its own K nearest ones, including the
+    word itself.
+
+    Only words of its own set qualify, because each word is the nearest to itself.
+    """
     row = space.index(word)
     assert row is not None
     mine = space.nearest([row], k, "cosine")[0][0]

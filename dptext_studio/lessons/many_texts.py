@@ -1,4 +1,4 @@
-"""One person, many texts: a guarantee for each text is not one for its author."""
+"""One author, many texts: a guarantee for each text is not one for its author."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import reader_game
 from .base import Bars, Control, Curves, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
 from .reader_game import LineUp
 
-#: ε of the word in each text, and how many texts an author has.
+#: ε of the word in each text, and the number of an author's texts.
 EPSILON = 2.0
 TEXTS = (2, 4, 8, 16)
 SEED = 3
@@ -34,27 +34,27 @@ def at(epsilon: float) -> Mechanism:
 
 @lru_cache(maxsize=8)
 def read_all(epsilon: float) -> tuple[SeveralReleases, tuple[str, ...]]:
-    """Return what the optimal reader makes of 1 to TEXTS[-1] releases, and the word of each in the fact's place.
+    """Return the optimal reader's beliefs after 1 to TEXTS[-1] releases, and the word of each in the place of the fact.
 
-    The mechanism samples each word from that word alone. So releases of texts that differ in other words say as much
+    The mechanism samples each word from that word alone. So releases of texts that differ in other words reveal as much
     about this one as releases of the same text.
     """
     question = reader_game.question_of(at(epsilon), line_up())
     stream = NoiseStream(SEED)
-    seen = [at(epsilon).rewrite(question.prepared[0], stream=stream.at(i)) for i in range(TEXTS[-1])]
-    found = several_releases(question, seen, (1, *TEXTS), draws=DRAWS, stream=stream.at("success"))
+    releases = [at(epsilon).rewrite(question.prepared[0], stream=stream.at(i)) for i in range(TEXTS[-1])]
+    results = several_releases(question, releases, (1, *TEXTS), draws=DRAWS, stream=stream.at("success"))
     fact = line_up().facts[0].casefold()
-    spans = [next(s.out for s in r.steps if s.original.casefold() == fact) for r in seen]
-    return found, tuple(r.text[slice(*span)] for r, span in zip(seen, spans, strict=True) if span is not None)
+    spans = [next(s.out for s in r.steps if s.original.casefold() == fact) for r in releases]
+    return results, tuple(r.text[slice(*span)] for r, span in zip(releases, spans, strict=True) if span is not None)
 
 
 def total(epsilon: float, texts: int) -> float:
-    """Return ε of one word that stands in so many texts."""
+    """Return ε of one word that occurs in so many texts."""
     return texts * at(epsilon).guarantee(line_up().facts[0]).epsilon
 
 
 def budgets(texts: int) -> tuple[float, ...]:
-    """Return what each text may spend by the answers of the question, the largest first."""
+    """Return the ε of each text for the answers of the question, largest first."""
     return EPSILON, EPSILON / math.sqrt(texts), EPSILON / texts
 
 
@@ -74,11 +74,11 @@ class ManyTexts(Lesson):
     door: ClassVar[Setting] = Setting("custext", {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        found, words = read_all(EPSILON)
-        row = found.posterior[found.releases.index(value)]
+        results, words = read_all(EPSILON)
+        row = results.posterior[results.releases.index(value)]
         rows = tuple(
             Row(fact, float(p), percent(float(p)), "" if j else "original")
-            for j, (fact, p) in enumerate(zip(found.alternatives, row, strict=True))
+            for j, (fact, p) in enumerate(zip(results.alternatives, row, strict=True))
         )
         return (
             Facts((), (("The word in each text", ", ".join(words[:value])),)),
@@ -97,10 +97,10 @@ class ManyTexts(Lesson):
     def reveal(self, value: Any) -> Reveal:
         k, offered = len(line_up().facts), budgets(value)
         allowed = [total(e, value) <= total(EPSILON, 1) * (1 + 1e-9) for e in offered]
-        found, _ = read_all(EPSILON)
-        success = dict(zip(found.releases, (e.value for e in found.expected), strict=True))
-        limits = {n: reader_game.ceiling(total(EPSILON, n), k) for n in found.releases}
-        xs = tuple(map(float, found.releases))
+        results, _ = read_all(EPSILON)
+        success = dict(zip(results.releases, (e.value for e in results.expected), strict=True))
+        limits = {n: reader_game.ceiling(total(EPSILON, n), k) for n in results.releases}
+        xs = tuple(map(float, results.releases))
         rows = tuple(
             (f"{number(e)}", bound(total(e, value)), percent(reader_game.ceiling(total(e, value), k))) for e in offered
         )
@@ -122,8 +122,8 @@ class ManyTexts(Lesson):
                     "The optimal reader, by the number of texts",
                     "share of right guesses",
                     {
-                        "optimal reader": (xs, tuple(success[n] for n in found.releases)),
-                        "limit of the guarantee": (xs, tuple(limits[n] for n in found.releases)),
+                        "optimal reader": (xs, tuple(success[n] for n in results.releases)),
+                        "limit of the guarantee": (xs, tuple(limits[n] for n in results.releases)),
                     },
                     x_title="texts",
                 ),

@@ -1,4 +1,4 @@
-"""A model that memorised."""
+"""A model that memorised its training sentences."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin
 
 @lru_cache(maxsize=4)
 def rewrites(pretrained: str) -> RewriteResult:
-    """Return the example of the case study, without noise, by the model that was pre-trained on that set."""
+    """Return the case study's example rewritten without noise by the model that was pre-trained on this set."""
     return case_study_demo.rewriter(pretrained, None).rewrite(case_study_demo.EXAMPLE)
 
 
 def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
-    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence
-    word for word."""
+    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that repeat a pre-training
+    sentence word for word.
+    """
     study = case_study.bundled()
     if not study:
         raise InputError("The measurements of the case study are missing. Restore the folder 'assets' from the "
@@ -70,12 +71,12 @@ class Memorisation(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        own, noisy = shares(None), shares(1000.0)
+        noiseless, noisy = shares(None), shares(1000.0)
         name = case_study.SETS[value]
-        share = own[value, value]
+        share = noiseless[value, value]
         rows = tuple(
             Row(f"{case_study.SETS[pre]} rewrites {case_study.SETS[data]}", p, percent(p), "original" * (pre == data))
-            for (pre, data), p in own.items()
+            for (pre, data), p in noiseless.items()
         )
         return Reveal(
             bin_of(share, (0.01, 0.1)),
@@ -84,8 +85,8 @@ class Memorisation(Lesson):
                 f"At ε = 1000 it is {percent(noisy[value, value])}. These are bundled measurements.",
             ),
             (
-                "A network repeats sentences that it knows. On other sentences it repeats almost none, but it answers "
-                "in the words and the style of its training set, which a reader can notice.",
+                "A network repeats sentences that it knows. It repeats almost no other sentence. But it answers in the "
+                "words and the style of its training set, which a reader can notice.",
                 "So ask two questions about such a mechanism. What does it guarantee to the writer? What does it "
                 "guarantee to the people whose texts it was trained on?",
             ),

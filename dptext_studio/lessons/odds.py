@@ -1,4 +1,4 @@
-"""ε as odds: how far a release can move what a reader believes."""
+"""ε as odds: how far a release can change a reader's belief."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dptext_core.privacy.numbers import number, percent
 
 from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, Row, epsilon_text
 
-#: What the reader believes before the release: in the figure, in the question, and of something rare.
+#: A reader's belief before the release: in the figure, in the question, and about a rare fact.
 EVEN, DOUBTFUL, RARE = 0.5, 0.1, 0.01
 POINTS = 31
 

@@ -15,7 +15,7 @@ from .base import Control, Facts, Lesson, Part, Question, Reveal
 
 #: Claims of papers, in the order of the control.
 CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "sixty_percent", "dp_mlm_speed")
-#: Sentences of measurements that are shown before the question, and after it.
+#: The number of measured sentences that are shown before the question, and after it.
 SHOWN, MORE = 1, 2
 MEANING = {
     REPLICATED: "Half of the comparisons or more significantly agree with the claim.",
@@ -34,15 +34,15 @@ REPLIES = {
 @lru_cache(maxsize=1)
 def findings() -> dict[str, ClaimFinding]:
     """Return the bundled findings by the name of their claim."""
-    found = {one.name: one for one in verdicts.bundled()}
-    if missing := [name for name in CLAIMS if name not in found]:
+    by_claim = {one.name: one for one in verdicts.bundled()}
+    if missing := [name for name in CLAIMS if name not in by_claim]:
         raise InputError(f"The bundled findings lack {', '.join(missing)}. Restore the folder 'assets' from the "
                          "repository.")
-    return found
+    return by_claim
 
 
 def number_of(name: str) -> str:
-    """Return what the control calls a claim."""
+    """Return the control's number of a claim."""
     return f"Claim {CLAIMS.index(name) + 1}" if name in CLAIMS else name
 
 
@@ -62,8 +62,8 @@ class PaperClaim(Lesson):
     door: ClassVar[Setting] = Setting("diffractor", {}, 1.0)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        found = findings()[value]
-        claim = found.of
+        finding = findings()[value]
+        claim = finding.of
         return (
             Facts(
                 (),
@@ -72,7 +72,7 @@ class PaperClaim(Lesson):
                     ("test", claim.test.quantity),
                     ("expected by the claim", claim.test.direction),
                     ("smallest effect that matters", claim.test.least),
-                    *(("measured here", line) for line in found.numbers[:SHOWN]),
+                    *(("measured here", line) for line in finding.numbers[:SHOWN]),
                 ),
             ),
         )
@@ -81,18 +81,18 @@ class PaperClaim(Lesson):
         return Question("Which verdict do these measurements support?", tuple(v[:1].upper() + v[1:] for v in VERDICTS))
 
     def reveal(self, value: Any) -> Reveal:
-        found = findings()[value]
-        if found.verdict not in VERDICTS:
+        finding = findings()[value]
+        if finding.verdict not in VERDICTS:
             raise InputError("This claim was not measured. Choose another one.")
-        rest = tuple(("measured here", line) for line in found.numbers[SHOWN : SHOWN + MORE])
-        because = tuple(filter(None, (found.reason, found.of.differences)))
+        rest = tuple(("measured here", line) for line in finding.numbers[SHOWN : SHOWN + MORE])
+        because = tuple(filter(None, (finding.reason, finding.of.differences)))
         return Reveal(
-            VERDICTS.index(found.verdict),
+            VERDICTS.index(finding.verdict),
             (
-                f"Verdict: {found.verdict}. Effect: {found.effect}.",
-                f"What would change the verdict: {found.of.turns}",
+                f"Verdict: {finding.verdict}. Effect: {finding.effect}.",
+                f"What would change the verdict: {finding.of.turns}",
             ),
-            because or (MEANING[found.verdict],),
+            because or (MEANING[finding.verdict],),
             (
                 Facts(("verdict", "meaning"), tuple(MEANING.items())),
                 *((Facts((), rest),) if rest else ()),

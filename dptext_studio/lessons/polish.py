@@ -1,4 +1,4 @@
-"""Post-processing is free, and a clean-up that looks at the original is not."""
+"""Post-processing is free; a clean-up that looks at the original is not."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dptext_core.privacy.numbers import odds_text, percent
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, epsilon_text, likely
 
 WORD, OTHER = "doctor", "nurse"
-#: Differences of a log-ratio that rounding makes.
+#: Differences of a log-ratio that are due to rounding.
 SAME = 1e-9
 
 
 @lru_cache(maxsize=1)
 def channels() -> tuple[Channel, Channel]:
-    """Return what the two words are drawn from."""
+    """Return the distributions of the two words."""
     by_word = recommended(Polish.door.mechanism).by_word
     assert by_word is not None
     words = [w.lower() for w in by_word.vocabulary.words]
@@ -34,8 +34,9 @@ def channels() -> tuple[Channel, Channel]:
 
 @lru_cache(maxsize=1)
 def singular_index() -> np.ndarray:
-    """Return for each candidate the one that the first clean-up writes: the same word without its last "s", where
-    that is a candidate too."""
+    """Return for each candidate the one that the first clean-up writes: the word without its final "s", if that is a
+    candidate.
+    """
     candidates = list(channels()[0].candidates)
     at = {w: i for i, w in enumerate(candidates)}
     return np.array([at.get(w[:-1], i) if w.endswith("s") else i for i, w in enumerate(candidates)])
@@ -47,13 +48,13 @@ def merge_plurals(probs: np.ndarray) -> np.ndarray:
 
 
 def ban_original(probs: np.ndarray, word: str) -> np.ndarray:
-    """Return the distribution after the second clean-up, which samples again where the original came out."""
-    own = np.array([same_word(w, word) for w in channels()[0].candidates])
-    out = np.where(own, 0.0, probs)
+    """Return the distribution after the second clean-up, which samples again if the original came out."""
+    is_original = np.array([same_word(w, word) for w in channels()[0].candidates])
+    out = np.where(is_original, 0.0, probs)
     return out / out.sum()
 
 
-#: From the distribution and the original to the distribution after a clean-up.
+#: A clean-up: from the distribution and the original to the new distribution.
 CLEAN_UPS: dict[str, Callable[[np.ndarray, str], np.ndarray]] = {
     "none": lambda probs, _: probs,
     "singular": lambda probs, _: merge_plurals(probs),
@@ -62,8 +63,9 @@ CLEAN_UPS: dict[str, Callable[[np.ndarray, str], np.ndarray]] = {
 
 
 def odds(epsilon: float, clean_up: str) -> tuple[float, float, float]:
-    """Return the probability that WORD is released for WORD and for OTHER, and the largest absolute log-ratio of the
-    two words over all outputs, after a clean-up."""
+    """Return the probability that WORD is released for WORD and for OTHER, and the largest absolute log-ratio over all
+    outputs.
+    """
     p, q = (CLEAN_UPS[clean_up](c.at(epsilon).probs, word) for c, word in zip(channels(), (WORD, OTHER), strict=True))
     at = np.array([same_word(w, WORD) for w in channels()[0].candidates])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -103,13 +105,13 @@ class Polish(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        found = {name: odds(value, name) for name in CLEAN_UPS}
-        plain, singular, banned = found.values()
+        results = {name: odds(value, name) for name in CLEAN_UPS}
+        plain, singular, banned = results.values()
         weaker = [one[2] > plain[2] + SAME for one in (singular, banned)]
         rows = (
-            (f"“{WORD}” is released for “{WORD}”", *(percent(p) for p, _, _ in found.values())),
-            (f"“{WORD}” is released for “{OTHER}”", *(percent(q) for _, q, _ in found.values())),
-            ("largest ratio over all outputs", *(odds_name(loss) for _, _, loss in found.values())),
+            (f"“{WORD}” is released for “{WORD}”", *(percent(p) for p, _, _ in results.values())),
+            (f"“{WORD}” is released for “{OTHER}”", *(percent(q) for _, q, _ in results.values())),
+            ("largest ratio over all outputs", *(odds_name(loss) for _, _, loss in results.values())),
         )
         return Reveal(
             weaker[0] + 2 * weaker[1],
@@ -118,7 +120,7 @@ class Polish(Lesson):
                 f"without a clean-up, {odds_name(singular[2])} with clean-up 1, and {odds_name(banned[2])} "
                 "with clean-up 2.",
                 f"With clean-up 2, “{OTHER}” becomes “{WORD}” with probability {percent(banned[1])}, and “{WORD}” "
-                f"with {percent(banned[0])}. A reader who sees “{WORD}” can rule out that it was the original.",
+                f"does so with {percent(banned[0])}. A reader who sees “{WORD}” can rule out that it was the original.",
             ),
             (
                 "Clean-up 1 sees the release alone. It can merge outputs, and so it can hide more but never reveal "

@@ -9,7 +9,7 @@
 
 A line-up has k texts that differ in one fact. A round draws one of them, each with probability 1/k, and rewrites it.
 ε falls from round to round, so rounds get harder. Line-ups, ε and the mechanism's options are in ``reader_game.json``
-beside this module. All texts were written for this project, so the process may hold them.
+next to this module. All texts were written for this project, so the process may store them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.privacy.sampling import NoiseStream
 
 FILE = Path(__file__).with_name("reader_game.json")
-#: Where the text of a line-up has its fact.
+#: The place of the fact in the text of a line-up.
 GAP = "{}"
 
 
@@ -48,8 +48,9 @@ class LineUp:
 
 @dataclass(frozen=True)
 class Rules:
-    """What all games share. epsilons: one level each, from easy to hard. rounds_each: rounds of a level, played alone;
-    a class plays one."""
+    """Settings that all games share. epsilons: one for each level, from easy to hard. rounds_each: rounds of a level in
+    a game for one player; a class plays one.
+    """
 
     mechanism: Mechanism
     epsilons: tuple[float, ...]
@@ -63,7 +64,7 @@ class Rules:
 
 @lru_cache(maxsize=1)
 def rules() -> Rules:
-    """Return the rules that come with the app."""
+    """Return the bundled rules."""
     made = json.loads(FILE.read_text(encoding="utf-8"))
     epsilons = tuple(map(float, made["epsilons"]))
     return Rules(
@@ -75,21 +76,21 @@ def rules() -> Rules:
 
 
 def ceiling(epsilon: float, k: int) -> float:
-    """Return e^ε / (e^ε + k − 1): no reader with a uniform prior over k facts is surer, on any release."""
+    """Return e^ε / (e^ε + k − 1): no reader with a uniform prior over k facts is more certain, after any release."""
     return 1.0 / (1.0 + (k - 1) * float(np.exp(-epsilon)))
 
 
 @lru_cache(maxsize=64)
 def question_of(mechanism: Mechanism, line_up: LineUp) -> BeliefQuestion:
-    """Return the line-up, prepared: every ε and every release uses it."""
+    """Return the prepared line-up, which serves every ε and every release."""
     return BeliefQuestion.make(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:])
 
 
 @lru_cache(maxsize=64)
 def _expected_successes(mechanism: Mechanism, line_up: LineUp, epsilons: tuple[float, ...]) -> dict[float, float]:
-    found = belief(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons).expected
-    assert isinstance(found, tuple) and not any(e.draws for e in found)
-    return {epsilon: e.value for epsilon, e in zip(epsilons, found, strict=True)}
+    success = belief(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons).expected
+    assert isinstance(success, tuple) and not any(e.draws for e in success)
+    return {epsilon: e.value for epsilon, e in zip(epsilons, success, strict=True)}
 
 
 def expected_success(rules: Rules, line_up: LineUp, epsilon: float) -> float:
@@ -99,9 +100,9 @@ def expected_success(rules: Rules, line_up: LineUp, epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Round:
-    """One release. secret: which fact the text had. span: what stands in the release in the place of the fact.
-    replaced: the spans of all other words that differ from the original. belief: what the optimal reader makes of the
-    release."""
+    """One release. secret: the fact of the text. span: the place of the fact in the release. replaced: the spans of all
+    other words that differ from the original. belief: of the optimal reader after the release.
+    """
 
     line_up: LineUp
     epsilon: float
@@ -117,7 +118,7 @@ class Round:
         question = question_of(mechanism, line_up)
         secret = int(stream.at("secret").uniform() * len(line_up.facts))
         result = mechanism.replace(epsilon=epsilon).rewrite(question.prepared[secret], stream=stream.at("release"))
-        # The fact has the same place in every text: the reader's question was made with the first of them.
+        # The fact has the same place in every text, and the reader's question uses the first text.
         fact = line_up.facts[secret].casefold()
         span = next(s.out for s in result.steps if s.original.casefold() == fact)
         assert span is not None
@@ -144,14 +145,14 @@ class Round:
 
 @dataclass(frozen=True)
 class Game:
-    """Rounds in the order in which they are played."""
+    """Rounds in playing order."""
 
     rules: Rules
     rounds: tuple[Round, ...]
 
     @classmethod
     def draw(cls, rules: Rules, stream: NoiseStream, *, rounds_each: int | None = None) -> Game:
-        """Draw a game: no line-up comes twice before all have come once."""
+        """Draw a game: no line-up repeats before all have occurred once."""
         each = rules.rounds_each if rounds_each is None else rounds_each
         levels = [epsilon for epsilon in rules.epsilons for _ in range(each)]
         order = np.argsort(stream.at("line-ups").uniforms(len(rules.line_ups)))
@@ -173,10 +174,10 @@ class Game:
 class Score:
     """Points after some rounds: a right guess is one.
 
-    players: the share of right guesses, added up; one player's guesses are right or not. deserved: the probability that
-    the guesses were right, given the releases. It never exceeds ``certainty``, that of the optimal reader's guesses.
-    reader: the right guesses of the optimal reader. expected: its points in the long run. chance: points of blind
-    guessing.
+    players: the share of right guesses, summed; a single player's guesses are right or wrong. deserved: the probability
+    that the guesses were right, given the releases. It never exceeds ``certainty``, that of the optimal reader's
+    guesses. reader: the right guesses of the optimal reader. expected: its points in the long run. chance: points of
+    blind guessing.
     """
 
     rounds: int = 0
@@ -188,12 +189,12 @@ class Score:
     chance: float = 0.0
 
     def add(self, other: Score) -> Score:
-        """Return both together."""
+        """Return the sum of both."""
         return Score(*(getattr(self, f) + getattr(other, f) for f in self.__dataclass_fields__))
 
 
 def score_round(played: Round, expected: float, votes: Sequence[int]) -> Score:
-    """Return the score of one round. votes: how many chose each fact; without a vote the round does not count."""
+    """Return the score of one round. votes: how many players chose each fact; a round without votes does not count."""
     total = sum(votes)
     if not total:
         return Score()

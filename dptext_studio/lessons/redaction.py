@@ -1,4 +1,4 @@
-"""Crossing out names is not enough: whatever is not crossed out is copied."""
+"""Crossing out names is not enough: redaction copies everything else."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from dptext_core.privacy.numbers import percent
 from . import example_text
 from .base import Bars, Control, Lesson, Marked, Part, Question, Reveal, Row, bin_of, epsilon_text
 
-#: What the reader considers possible beside the word of the note.
+#: What the reader considers possible besides the word of the note.
 OTHERS = ("lung", "kidney", "liver")
 EPSILONS = (10.0, 20.0, 50.0)
 DRAWS = 32
 NOTHING, NAMES, EVERYTHING = "nothing", "names and places", "names, places, dates and numbers"
-#: What is replaced where only names and places are.
+#: The types that the option for names and places replaces.
 _NAMES = (PLACEHOLDERS["name"], PLACEHOLDERS["place"])
 
 
 def crossed_out(what: str) -> tuple[tuple[str, str], ...]:
-    """Return the note in pieces, with a marked placeholder for what redaction crosses out."""
+    """Return the note in parts, with a marked placeholder for each redacted part."""
     text, end = example_text.prepared().text, 0
     out: list[tuple[str, str]] = []
     for (start, stop), _, placeholder in redacted_spans(Redact.create().rewrite(text)) if what != NOTHING else ():
@@ -34,7 +34,7 @@ def crossed_out(what: str) -> tuple[tuple[str, str], ...]:
 
 
 def certainty_after_redaction(what: str) -> float:
-    """Return how sure the reader is of the word: redaction copies what it leaves, so either it is there or not."""
+    """Return how certain the reader is of the word: redaction either removes it or copies it."""
     there = any(example_text.WORD in piece for piece, mark in crossed_out(what) if not mark)
     return 1.0 if there else 1 / (1 + len(OTHERS))
 
@@ -42,7 +42,7 @@ def certainty_after_redaction(what: str) -> float:
 @lru_cache(maxsize=1)
 def success_rates() -> dict[float, float]:
     """Return how often the optimal reader is right after a rewrite at each ε, estimated from DRAWS rewrites."""
-    found = belief(
+    posterior = belief(
         example_text.mechanism(),
         example_text.prepared().text,
         example_text.WORD,
@@ -51,8 +51,8 @@ def success_rates() -> dict[float, float]:
         seed=example_text.SEED,
         draws=DRAWS,
     )
-    assert isinstance(found.expected, tuple)
-    return {epsilon: e.value for epsilon, e in zip(EPSILONS, found.expected, strict=True)}
+    assert isinstance(posterior.expected, tuple)
+    return {epsilon: e.value for epsilon, e in zip(EPSILONS, posterior.expected, strict=True)}
 
 
 class Redaction(Lesson):

@@ -1,4 +1,4 @@
-"""What still leaks."""
+"""What still leaks from a rewrite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEGEND = {
 
 
 def marks(result: RewriteResult) -> list[tuple[str, str]]:
-    """Return the released text in pieces with what became of each: "" between words, else a key of LEGEND."""
+    """Return the released text in parts, each with a mark: "" between words, otherwise a key of LEGEND."""
     out, end = [], 0
     for step in result.steps:
         if step.action == "delete":
@@ -28,19 +28,19 @@ def marks(result: RewriteResult) -> list[tuple[str, str]]:
         start, stop = step.out
         if start > end:
             out.append((result.text[end:start], ""))
-        kept = step.action == "keep"
-        out.append((result.text[start:stop], "changed" if step.changed else "kept" if kept else "same"))
+        is_kept = step.action == "keep"
+        out.append((result.text[start:stop], "changed" if step.changed else "kept" if is_kept else "same"))
         end = stop
     return [*out, *([(result.text[end:], "")] if end < len(result.text) else [])]
 
 
 def words(result: RewriteResult) -> dict[str, int]:
-    """Return how many words (no marks) have become what."""
-    found = dict.fromkeys(LEGEND, 0)
+    """Return the number of words (without punctuation) with each mark."""
+    counts = dict.fromkeys(LEGEND, 0)
     for text, mark in marks(result):
         if mark and any(c.isalnum() for c in text):
-            found[mark] += 1
-    return found
+            counts[mark] += 1
+    return counts
 
 
 class RemainingLeaks(Lesson):
@@ -49,7 +49,7 @@ class RemainingLeaks(Lesson):
     goal = "Read a rewritten note as a stranger would."
     said = (
         "A guarantee says what it covers. What it does not cover can be read in the release.",
-        "Here is the doctor's note as it would be released. It looks well shuffled.",
+        "Here is the doctor's note as it would be released. At first sight, it looks safe.",
     )
     task = "Choose an ε and read it as a stranger would: what do you learn?"
     take_home = "Kept words, length and punctuation are not protected, at any ε."
@@ -72,16 +72,16 @@ class RemainingLeaks(Lesson):
 
     def reveal(self, value: Any) -> Reveal:
         result = example_text.rewrite_at(value)
-        found = words(result)
-        every = sum(found.values())
-        there = found["kept"] + found["same"]
+        counts = words(result)
+        every = sum(counts.values())
+        there = counts["kept"] + counts["same"]
         entries = [entry for entry in result.guarantee.exposed if entry.kind is not NotProtectedKind.SEED]
         exposed = tuple((entry[:1].upper() + entry[1:],) for entry in entries)
         return Reveal(
             bin_of(there / every, (0.25, 0.5, 0.75)),
             (
-                f"{there} of {every} words ({percent(there / every)}) are unchanged: {found['kept']} were never "
-                f"sampled, and for {found['same']} the original was sampled again.",
+                f"{there} of {every} words ({percent(there / every)}) are unchanged: {counts['kept']} were never "
+                f"sampled, and for {counts['same']} the original was sampled again.",
             ),
             (
                 "Kept words reveal more than you may expect: “she”, “her”, “not” and their order tell a story. The "

@@ -19,10 +19,10 @@ from dptext_core.result import RewriteResult
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of
 
 WORD, EPSILON = "doctor", 0.5
-#: How many answers an attacker may see: the control, the figure and the table have the same numbers.
+#: The number of answers that an attacker sees; the control, the figure and the table share these values.
 COUNTS = (1, 2, 5, 10)
 MANY = COUNTS[-1]
-#: Behind the figure of the reveal: in so many rooms for each of these words MANY answers are given.
+#: The number of simulations for each of these words, each with MANY answers, behind the figure of the reveal.
 ROOMS = 4
 WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "school", "teacher", "garden")
 
@@ -33,13 +33,13 @@ def mechanism() -> Mechanism:
 
 @lru_cache(maxsize=1)
 def answers() -> tuple[RewriteResult, ...]:
-    """Return fresh answers for the one word, as many as the control goes to; drawn once, so that everybody sees the
-    same."""
+    """Return fresh answers for the one word, up to the control's maximum, drawn once so that everybody sees the same.
+    """
     return tuple(mechanism().rewrites(WORD, MANY))
 
 
 def total_spent(n: int) -> float:
-    """Return what releasing n of them adds up to, by the ledger."""
+    """Return the total ε of n releases, from the ledger."""
     book = Ledger()
     for result in answers()[:n]:
         book.record(result, released=True)
@@ -48,7 +48,8 @@ def total_spent(n: int) -> float:
 
 @lru_cache(maxsize=1)
 def guess_rates() -> np.ndarray:
-    """Return in how many rooms the best guess is right after 1, 2, … MANY answers, as shares, float64 (MANY,)."""
+    """Return the share of simulations in which the optimal guess is right after 1, 2, … MANY answers, float64 (MANY,).
+    """
     m = mechanism()
     right = np.zeros(MANY)
     for word in WORDS:
@@ -68,7 +69,7 @@ class RepeatedAnswers(Lesson):
         "Somebody who sees several answers to the same text asks: which word makes all of them likely?",
     )
     task = (
-        f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen."
+        f"“{WORD}” was rewritten many times with ε = {EPSILON:g}. Choose how many answers the attacker has seen."
     )
     take_home = "Budgets add up: rewrite a text once, and give that one answer to everybody."
     control = Control("Answers seen", COUNTS, 1, lambda n: f"{n} answer{'s' * (n != 1)}")
@@ -89,7 +90,8 @@ class RepeatedAnswers(Lesson):
     def ask(self, value: Any) -> Question:
         return Question(
             f"Over {len(WORDS)} everyday words, the Bayes-optimal guess after one answer is right "
-            f"{percent(float(guess_rates()[0]))} of the time. How often after {MANY} answers, each with fresh noise?",
+            f"{percent(float(guess_rates()[0]))} of the time. How often is it "
+            f"right after {MANY} answers, each with fresh noise?",
             (
                 "Not much more often: each answer keeps its guarantee.",
                 "More often, but in less than three of four cases.",

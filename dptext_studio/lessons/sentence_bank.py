@@ -1,4 +1,4 @@
-"""Replacing a whole sentence, compared with words sampled one by one that spend as much together."""
+"""Replacing a whole sentence, compared with sampling its words one by one at the same total ε."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, eps
 TOTALS = (10.0, 20.0, 50.0, 100.0, 200.0, 400.0)
 #: Rewrites of each kind, and how many of them are shown.
 DRAWS, SHOWN = 10, 3
-#: Cosines that are as good as the same.
+#: Cosines that differ by less count as equal.
 SAME = 0.02
 REPLIES = (
     "With this much ε for each word, many words come back unchanged.",
@@ -29,7 +29,7 @@ REPLIES = (
 
 @lru_cache(maxsize=1)
 def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
-    """Return the mechanism, and the sentence of the example with note.WORD in it, or its first."""
+    """Return the mechanism, and the example's sentence that contains note.WORD, or its first sentence."""
     document = example_text.prepared().document
     every = [document.text[a:b] for a, b in document.sentences]
     sentence = next((s for s in every if example_text.WORD in s), every[0])
@@ -39,7 +39,7 @@ def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
 
 @lru_cache(maxsize=1)
 def _word_mechanism() -> tuple[Prepared, int]:
-    """Return the same sentence for what draws its words, and how many are drawn."""
+    """Return the same sentence for the word mechanism, and the number of sampled words."""
     m = example_text.mechanism()
     prepared = m.prepare(_sentence_mechanism()[1].text)
     return prepared, m.guarantee(prepared).draws
@@ -47,8 +47,8 @@ def _word_mechanism() -> tuple[Prepared, int]:
 
 @lru_cache(maxsize=len(TOTALS))
 def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    """Return rewrites that spend ``total`` each, by a whole draw and word by word, and how near each comes to the
-    sentence."""
+    """Return rewrites that spend ``total`` each, as a whole and word by word, and the cosine of each to the sentence.
+    """
     mechanism, prepared = _sentence_mechanism()
     ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=example_text.SEED)]
     words, n = _word_mechanism()
@@ -105,8 +105,9 @@ class SentenceBank(Lesson):
         return Reveal(
             right,
             (
-                f"At {epsilon_text(value)} in total, the mean cosine to the sentence is {whole.mean():.2f} if it is "
-                f"sampled whole, and {words.mean():.2f} if {n} words are sampled with ε = {value / n:.3g} each.",
+                f"Both ways spend {epsilon_text(value)} in total. If the sentence is sampled whole, the mean cosine to "
+                f"it is {whole.mean():.2f}. If {n} words are sampled with ε = {value / n:.3g} each, it is "
+                f"{words.mean():.2f}.",
             ),
             (
                 "A sentence sampled whole spends all its ε on its topic. It preserves no facts: names and dates "

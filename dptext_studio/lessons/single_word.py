@@ -1,4 +1,4 @@
-"""What ε does to one word."""
+"""The effect of ε on one word."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dptext_core.privacy.numbers import percent
 from . import example_text
 from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely
 
-#: The share at one of them is close to half, and at the others it is not.
+#: At one of these ε the share is close to half, and at the others it is not.
 OFFERED = (10.0, 20.0, 60.0, 500.0)
 POINTS = 9
 
@@ -50,17 +50,17 @@ class SingleWord(Lesson):
     def reveal(self, value: Any) -> Reveal:
         low, high, _ = type(example_text.mechanism()).epsilon_range({})
         at = np.unique([*np.geomspace(low, high, POINTS), *OFFERED])
-        kept = dict(zip(at.tolist(), example_text.kept_shares(at.tolist()).tolist(), strict=True))
-        right = min(range(len(OFFERED)), key=lambda i: abs(kept[OFFERED[i]] - 0.5))
-        each = "; ".join(f"{percent(kept[e])} at {epsilon_text(e)}" for e in OFFERED)
-        best = max(kept, key=lambda e: kept[e])
+        shares = dict(zip(at.tolist(), example_text.kept_shares(at.tolist()).tolist(), strict=True))
+        right = min(range(len(OFFERED)), key=lambda i: abs(shares[OFFERED[i]] - 0.5))
+        each = "; ".join(f"{percent(shares[e])} at {epsilon_text(e)}" for e in OFFERED)
+        best = max(shares, key=lambda e: shares[e])
         words = len(
             example_text.rewrite_at(OFFERED[0]).distribution(example_text.place(example_text.rewrite_at(OFFERED[0])))
         )
         curve = Curves(
             "All sampled words of the note",
             "share unchanged",
-            {"mean probability of being unchanged": (tuple(kept), tuple(kept.values()))},
+            {"mean probability of being unchanged": (tuple(shares), tuple(shares.values()))},
             at=(OFFERED[right], epsilon_text(OFFERED[right])),
         )
         return Reveal(
@@ -69,10 +69,10 @@ class SingleWord(Lesson):
             (
                 "ε is not a percentage. Below some value almost every word is replaced. Most changes happen within "
                 "a short range. Beyond it, a larger ε costs privacy and adds little meaning.",
-                f"Even at {epsilon_text(best)} only {percent(kept[best])} are unchanged. The model often prefers "
+                f"Even at {epsilon_text(best)} only {percent(shares[best])} are unchanged. The model often prefers "
                 "another form (“diseases” for “disease”), and rare words such as “Halvorsen” are not among the "
                 f"{words:,} that can be sampled.",
             ),
             (curve,),
-            tuple(f"At {epsilon_text(e)}, {percent(kept[e])} are unchanged." for e in OFFERED),
+            tuple(f"At {epsilon_text(e)}, {percent(shares[e])} are unchanged." for e in OFFERED),
         )

@@ -22,18 +22,21 @@ def width_name(width: float) -> str:
 
 
 def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
-    """Return what the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut
-    to the same range and divided by the temperature; and that temperature."""
+    """Return two distributions of the word for a range of that width, and the temperature.
+
+    The first is the mechanism's; the second is the softmax of the model's scores, clipped to the same range and divided
+    by the temperature.
+    """
     m, result = example_text.mechanism(), example_text.rewrite_at(EPSILON)
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
     there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)
     place = example_text.place(result)
-    own = there.rewrite(example_text.prepared(), seed=example_text.SEED).distribution(place)
+    sampled = there.rewrite(example_text.prepared(), seed=example_text.SEED).distribution(place)
     logits = result.logits(place)
     assert logits is not None
     temperature = 2 * (high - low) / EPSILON
     x = np.clip(logits.astype(np.float64), low, high) / temperature
-    return own, TokenDistribution(own.candidates, x - logsumexp(x), own.source, EPSILON), temperature
+    return sampled, TokenDistribution(sampled.candidates, x - logsumexp(x), sampled.source, EPSILON), temperature
 
 
 class Temperature(Lesson):
@@ -53,15 +56,15 @@ class Temperature(Lesson):
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        own, _, temperature = distribution_at(value)
-        title = f"What replaces “{own.source}”: range {width_name(value)}, temperature {temperature:.3g}"
-        return example_text.sentence_with_word(), Bars(title, likely(own), top=1.0)
+        sampled, _, temperature = distribution_at(value)
+        title = f"What replaces “{sampled.source}”: range {width_name(value)}, temperature {temperature:.3g}"
+        return example_text.sentence_with_word(), Bars(title, likely(sampled), top=1.0)
 
     def ask(self, value: Any) -> Question:
         source = distribution_at(1.0)[0].source
         return Question(
-            f"The range is made twice as wide, and ε stays {EPSILON:g}. How does the probability change that "
-            f"“{source}” is unchanged?",
+            f"The range is made twice as wide, and ε stays {EPSILON:g}. What happens to the probability "
+            f"that “{source}” is unchanged?",
             (
                 "It grows: fewer scores are clipped.",
                 "It falls: the temperature doubles.",
@@ -73,15 +76,15 @@ class Temperature(Lesson):
         found = {w: distribution_at(w) for w in WIDTHS}
         one, two = found[1.0][0].p_keep(), found[2.0][0].p_keep()
         right = 2 if abs(two - one) <= 0.01 * one else 0 if two > one else 1
-        apart = max(float(np.abs(own.probs - soft.probs).max()) for own, soft, _ in found.values())
+        apart = max(float(np.abs(sampled.probs - soft.probs).max()) for sampled, soft, _ in found.values())
         rows = tuple(Row(width_name(w), d.p_keep(), percent(d.p_keep()), "original") for w, (d, _, _) in found.items())
         return Reveal(
             right,
             (
                 f"“{found[1.0][0].source}” is unchanged with probability {percent(one)} at the range in use, and "
                 f"{percent(two)} at one twice as wide, both at {epsilon_text(EPSILON)}.",
-                f"The mechanism and a plain softmax at this temperature differ by at most {apart:.1g} in any "
-                f"probability, over all {len(found[1.0][0]):,} words: they are the same distribution.",
+                f"The mechanism and a plain softmax at this temperature are the same distribution: over all "
+                f"{len(found[1.0][0]):,} words, their probabilities differ by at most {apart:.1g}.",
             ),
             (
                 "All these ranges have the same guarantee. A wide range costs utility, because the same ε covers a "

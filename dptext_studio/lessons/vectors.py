@@ -17,9 +17,9 @@ from dptext_core.privacy.numbers import number, odds_text, percent
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
 
-#: An ε at which the limits are numbers to think about.
+#: An ε at which the limits have a convenient size.
 EPSILON = 10.0
-#: Nearest words that are shown, and words of other topics.
+#: The number of nearest words that are shown, and words of other topics.
 NEAREST = 3
 OTHERS = ("winter", "banana")
 
@@ -30,16 +30,16 @@ def mechanism() -> MVC:
 
 
 def distances(word: str) -> dict[str, float]:
-    """Return the distance to each of the nearest words and of OTHERS, by the mechanism's own metric, ascending."""
+    """Return the distances to the nearest words and to OTHERS in the mechanism's own metric, ascending."""
     near = [w for w, _ in mechanism().vocabulary.neighbours(word, NEAREST)]
     others = [w for w in OTHERS if w not in (word, *near)]
-    found = mechanism().audit_support.distances([word, *near, *others])[0, 1:]
-    return dict(sorted(zip((*near, *others), map(float, found), strict=True), key=lambda pair: pair[1]))
+    to_word = mechanism().audit_support.distances([word, *near, *others])[0, 1:]
+    return dict(sorted(zip((*near, *others), map(float, to_word), strict=True), key=lambda pair: pair[1]))
 
 
 @lru_cache(maxsize=16)
 def draws(word: str, epsilon: float) -> TokenDistribution:
-    """Return what the word becomes at this ε, estimated from draws."""
+    """Return the outputs of the word at this ε, estimated from draws."""
     m = mechanism()
     row = m.vocabulary.index(word)
     assert row is not None
@@ -67,8 +67,8 @@ class Vectors(Lesson):
         return word
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        found, epsilon = distances(value), self.usual_epsilon()
-        rows = tuple(Row(w, d, f"{d:.2f}") for w, d in found.items())
+        near, epsilon = distances(value), self.usual_epsilon()
+        rows = tuple(Row(w, d, f"{d:.2f}") for w, d in near.items())
         sampled = draws(value, epsilon)
         return (
             Bars(f"Distance from “{value}”", rows),
@@ -80,7 +80,7 @@ class Vectors(Lesson):
         )
 
     def usual_epsilon(self) -> float:
-        """Return the ε at which Explore opens."""
+        """Return the initial ε of Explore."""
         assert isinstance(self.door.epsilon, float | int)
         return float(self.door.epsilon)
 
@@ -113,7 +113,7 @@ class Vectors(Lesson):
             ),
             (
                 "The nearest word absorbs small noise: a point that moves a little returns to its own word. "
-                "Words are often unchanged only at an ε whose limit is huge, which provides no practical protection.",
+                "So most words change until ε is large, and then the limit gives no practical protection.",
                 "An ε per unit of distance depends on the scale of the vectors. Do not compare it with any other ε.",
             ),
             (Facts(("word", "distance d", f"limit at ε = {EPSILON:g}", f"limit at ε = {number(usual)}"), rows),),

@@ -1,1 +1,1 @@
-"""What runs beside the pages: sessions, jobs, the scheduler, uploads, and the changes to Streamlit."""
+"""Services behind the pages: sessions, jobs, the scheduler, uploads, and the changes to Streamlit."""

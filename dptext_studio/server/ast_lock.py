@@ -1,8 +1,8 @@
-"""Let one thread at a time build a syntax tree, where the interpreter cannot keep two apart.
+"""A lock that lets only one thread build a syntax tree, for interpreters that confuse concurrent ones.
 
-CPython before 3.11.8 and 3.12.2 counts the depth of a tree that it builds in one place for all threads (gh-106905). A
-thread that collects garbage meanwhile can let another one build a tree too, and then raises SystemError. NumPy reads
-the headers of its files so, traceback its marks, and torch its functions while it is imported: all in threads of ours.
+CPython before 3.11.8 and 3.12.2 counts the depth of a tree in one variable for all threads (gh-106905). Garbage
+collection in one thread can let another thread build a tree too, and then raises SystemError. NumPy builds trees when
+it reads file headers, traceback for its marks, and torch when it is imported: all in our threads.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _lock = threading.RLock()
 
 
 def install() -> None:
-    """Guard ``ast.parse``, by which nearly everything builds trees; once, and only where it is needed."""
+    """Guard ``ast.parse``, which builds nearly all trees; once, and only if needed."""
     if AFFECTED and not hasattr(ast.parse, "__wrapped__"):
-        own = ast.parse
+        original = ast.parse
 
-        @functools.wraps(own)
+        @functools.wraps(original)
         def parse(*args, **kwargs):
             with _lock:
-                return own(*args, **kwargs)
+                return original(*args, **kwargs)
 
         ast.parse = parse

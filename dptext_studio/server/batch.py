@@ -1,7 +1,7 @@
-"""A data set that somebody uploaded, in a folder of its own: a look at ten rows, all of them, and what they come to.
+"""An uploaded data set in a separate folder: a preview of ten rows, the rewrite of all rows, and the results.
 
-The folder holds the file as it was given, ``job.json`` and ``run``, which is the folder of a run as ``rewrite-data``
-makes it. So a run that was stopped goes on, and the command that :func:`command` writes does the same.
+The folder contains the uploaded file, ``job.json`` and ``run``, the folder of a run as ``rewrite-data`` makes it. So a
+stopped run can resume, and the command that :func:`command` writes gives the same result.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from dptext_core.text.document import has_more, too_long
 
 from .forecast import NAMED, DatasetForecast, forecast
 
-#: Rows of the first look; rows that measures look at; errors that are shown.
+#: Rows of the preview; rows that measures use; errors that are shown.
 FIRST, MEASURED, ERRORS = 10, 2000, 500
-#: Rows that are searched for names and the like, and those of them that are shown.
+#: Rows that are searched for identifiers, and how many of them are shown.
 LOOKED, SHOWN = 500, 20
 _RUN, _NAME = "run", "noise-id.txt"
 _naming = threading.Lock()
@@ -56,9 +56,11 @@ _NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
 
 @dataclass(frozen=True)
 class BatchRequest(SettingFields, Private):
-    """What is to be done with a file. file: its name; header: whether the first row of a table names the columns;
-    column: the one that is rewritten; keep: those that go out as they are; setting: what rewrites it;
-    polish: whether each rewrite is written out as it is read."""
+    """Settings of a job.
+
+    file: its name. header: whether the first row of a table names the columns. column: the one to rewrite. keep: the
+    columns to copy. setting: the mechanism. polish: whether to clean up each rewrite.
+    """
 
     file: str
     column: str
@@ -101,7 +103,7 @@ class BatchRequest(SettingFields, Private):
 
 @dataclass(frozen=True)
 class Pair(Private):
-    """A row for its owner's eyes: its number from 1, original and rewrite, or why there is none."""
+    """A row for its owner: its number from 1, original and rewrite, or why there is none."""
 
     row: int
     original: str
@@ -113,8 +115,9 @@ class Pair(Private):
 
 @dataclass(frozen=True)
 class FilePreview(Private):
-    """What is in a file: its columns, how many rows, how many of them cannot be read, the first ones, and what was left
-    out."""
+    """The content of a file: its columns, the number of rows and of unreadable rows, the first rows, and what was left
+    out.
+    """
 
     columns: tuple[str, ...]
     count: int
@@ -125,7 +128,7 @@ class FilePreview(Private):
     _shown: ClassVar[tuple[str, ...]] = ("count", "unread")
 
     def longest(self) -> str:
-        """Return the column that is most likely the text: the one named so, else the one with the longest cells."""
+        """Return the column that is most likely the text: by its name, otherwise the one with the longest cells."""
         named = [c for c in self.columns if c.strip().lower() in ("text", "texts", "message", "sentence", "review")]
 
         def size(column: str) -> int:
@@ -136,10 +139,12 @@ class FilePreview(Private):
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why),
-    the first of them; measures: of the rewrites against their originals; left: what of names, dates and places still
-    stands; polish: what the polish changed, empty where there was none; untouched: the numbers from 1 of the first rows
-    that came out as they went in."""
+    """Results of the rows written so far.
+
+    promise: as in result.json, with its sentences. errors: the first (row, reason) pairs. measures: of the rewrites
+    against their originals. left: identifiers that are still visible. polish: the effect of the clean-up, empty without
+    one. untouched: the numbers from 1 of the first rows that are unchanged.
+    """
 
     rows: int
     promise: dict[str, Any]
@@ -152,9 +157,11 @@ class BatchSummary:
 
 @dataclass(frozen=True)
 class PiiSurvivors(Private):
-    """Names, numbers, dates and places of originals that still stand in their rewrites, by simple rules. looked: how
-    many rows were looked at. rows: in how many of them something stands; first: (row, (kind, text) of each that stands
-    there), the first of them."""
+    """Names, numbers, dates and places of originals that are still visible in their rewrites, found by simple rules.
+
+    looked: the number of rows searched. rows: how many of them contain any. first: the first such rows, each as (row,
+    (kind, text) of each).
+    """
 
     looked: int
     rows: int
@@ -164,7 +171,7 @@ class PiiSurvivors(Private):
 
 
 def file_name(given: str) -> str:
-    """Return a name of somebody's file as one of a file here. Raises InputError where its kind is not known."""
+    """Return a safe file name for a user's file name. Raises InputError for an unknown kind."""
     name = _NOT_IN_NAMES.sub("_", given.replace("\\", "/").rpartition("/")[2]).lstrip(". ")[-80:]
     if Path(name).suffix.lower() not in tables.KINDS:
         raise InputError(
@@ -174,7 +181,7 @@ def file_name(given: str) -> str:
 
 
 def example() -> bytes:
-    """Return a small table of invented texts, as a CSV file."""
+    """Return a small table of fictitious texts as a CSV file."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["source", "text"])
@@ -192,7 +199,7 @@ def look(
     wide: int | None = None,
     task: Task = UNWATCHED,
 ) -> FilePreview:
-    """Read all of a file once. most, wide: rows and columns that are taken. Raises InputError, Cancelled."""
+    """Read a complete file once. most, wide: the largest number of rows and columns. Raises InputError, Cancelled."""
     columns = tables.heading(path, header, task)
     if not columns:
         raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
@@ -206,8 +213,9 @@ def look(
 
 
 class Batch(Private):
-    """A file in its folder, and what is asked of it. words: the words and marks of a row that is rewritten at most; one
-    that has more comes out as an error."""
+    """A file in its folder, with the settings of its job. words: the largest number of words and punctuation marks in a
+    row; a longer row becomes an error.
+    """
 
     def __init__(self, folder: Path, asked: BatchRequest, words: int | None = None):
         self.folder, self.asked, self.words = folder, asked, words
@@ -222,7 +230,7 @@ class Batch(Private):
 
     @property
     def stem(self) -> str:
-        """The name of its file without the ending."""
+        """Return the name of its file without the extension."""
         return Path(self.asked.file).stem
 
     @cached_property
@@ -230,7 +238,7 @@ class Batch(Private):
         return self.asked.setting.make()
 
     def data(self, task: Task = UNWATCHED) -> Source:
-        """Return the rows, whose file is read through the first time. Raises InputError, Cancelled."""
+        """Return the rows. The first call reads the complete file. Raises InputError, Cancelled."""
         a = self.asked
         with self._guard:
             if self._data is None:
@@ -252,7 +260,7 @@ class Batch(Private):
             yield UnreadableRow(row, why) if why else row
 
     def first(self, n: int = FIRST, task: Task = UNWATCHED) -> list[Pair]:
-        """Return the first rows rewritten, for a look: drawn for themselves, and written nowhere."""
+        """Return the first rows rewritten as a preview with separate noise, without writing them to disk."""
         column = self.asked.column
         rows = list(itertools.islice(self.data(task).rows(), n))
         records = rewrite_records(rows, self.mechanism, column, polish=self.asked.polish, task=task)
@@ -262,11 +270,11 @@ class Batch(Private):
         ]
 
     def forecast(self, task: Task = UNWATCHED) -> DatasetForecast | None:
-        """Return what a rewrite of all rows will guarantee; None where only the run shows it."""
+        """Return the guarantee of a rewrite of all rows; None if only the run can determine it."""
         return forecast(self.data(task).rows(), self.mechanism, self.asked.column, task)
 
     def rewrite(self, task: Task = UNWATCHED) -> BatchSummary:
-        """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
+        """Rewrite all rows, or resume a stopped run. Raises Cancelled with all finished rows in the folder."""
         a = self.asked
         rewrite_data(
             self.data(task), self.mechanism, self.run, column=a.column, keep=a.keep, polish=a.polish, task=task
@@ -285,8 +293,8 @@ class Batch(Private):
         return BatchSummary(whole.rows, whole.to_dict(), tuple(errors), measures, left, polish, untouched)
 
     def left(self, task: Task = UNWATCHED) -> PiiSurvivors:
-        """Return the names, numbers, dates and places that survive, in about :data:`LOOKED` evenly spaced rows at
-        most."""
+        """Return the names, numbers, dates and places that survive, in at most about :data:`LOOKED` evenly spaced rows.
+        """
         step = max(1, self.written // LOOKED)
         column, looked, rows = self.asked.column, 0, 0
         first: list[tuple[int, tuple[tuple[str, str], ...]]] = []
@@ -297,32 +305,31 @@ class Batch(Private):
             if not isinstance(original := row[column], str) or not isinstance(text := line.get(column), str):
                 continue
             looked += 1
-            if found := pii_survival.find_survivors(original, text, self.mechanism.language, names.finder(), aligned):
+            if survivors := pii_survival.find_survivors(original, text, self.mechanism.language, names.finder(), aligned):
                 rows += 1
                 if len(first) < SHOWN:
-                    each = {(t.kind, t.text.casefold()): (t.kind, t.text) for t in reversed(found)}
+                    each = {(t.kind, t.text.casefold()): (t.kind, t.text) for t in reversed(survivors)}
                     first.append((line[OWN]["row"] + 1, tuple(reversed(each.values()))))
         return PiiSurvivors(looked, rows, tuple(first))
 
     def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:
-        """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
+        """Return metrics over at most about :data:`MEASURED` evenly spaced rows."""
         step = max(1, self.written // MEASURED)
         return score_run(self.data(task), self.run, self.asked.column, names, task, step)
 
     @property
     def noise_id(self) -> str:
-        """A name of this run, by which a ledger knows what it has rewritten again. Raises InputError."""
+        """Return the identity of this run, by which a ledger recognises repeated rewrites. Raises InputError."""
         try:
             with _naming, contextlib.suppress(FileExistsError), (self.run / _NAME).open("x", encoding="ascii") as file:
                 file.write(secrets.token_hex(8))
-            with _naming:  # so that nobody reads one that is half written
+            with _naming:  # so that nobody reads an incomplete one
                 return (self.run / _NAME).read_text(encoding="ascii")
         except OSError as error:
             raise InputError(f"The job folder cannot be used: {error.strerror}. Start it again.") from error
 
     def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
-        """Yield the texts of the rows that are written, each with the promise of its rewrite; None where it has
-        none."""
+        """Yield the texts of the finished rows, each with the guarantee of its rewrite; None if it has none."""
         column = self.asked.column
         for row, line in zip(self.data().rows(), read_lines(self.run), strict=False):
             g = guarantee_of(line[OWN])
@@ -330,7 +337,7 @@ class Batch(Private):
 
     @property
     def written(self) -> int:
-        """Return how many rows are done."""
+        """Return the number of finished rows."""
         try:
             with (self.run / tables.ROWS).open("rb") as file:
                 return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
@@ -367,7 +374,7 @@ class Batch(Private):
         )
 
     def first_promise(self) -> str:
-        """Return the promise of the first row with a text, in plain words; empty where it is that of all rows."""
+        """Return the guarantee of the first row with a text, in plain words; empty if it is the same for all rows."""
         column = self.asked.column
         if self.mechanism.shares_draws:
             return ""
@@ -384,11 +391,11 @@ class Batch(Private):
         return next((dict(m) for m in meanings if m is not None), {})
 
     def forget_run(self) -> None:
-        """Take away what was rewritten, to begin anew."""
+        """Delete the rewrites, to start from scratch."""
         shutil.rmtree(self.run, ignore_errors=True)
 
     def page(self, start: int, n: int) -> list[Pair]:
-        """So many rows from one on (from 0), as far as they are written."""
+        """Return this many rows from an index (from 0) on, as far as they are finished."""
         column = self.asked.column
         rows = itertools.islice(self.data().rows(), start, start + n)
         return [
@@ -413,7 +420,8 @@ class Batch(Private):
         return read_json(self.run / RESULT)
 
     def guarantee_file(self, found: BatchSummary) -> dict[str, Any]:
-        """Return the guarantee as it goes out beside a release: with what made it, and no private option value."""
+        """Return the public guarantee file of a release, with the mechanism that made it, and no private option value.
+        """
         config, result = self.asked.setting.make().config, found.promise
         return {
             "software": f"DP-Text Studio {__version__}",
@@ -460,7 +468,7 @@ def command(asked: BatchRequest, release: str = ".csv") -> str:
 
 
 def snippet(asked: BatchRequest) -> str:
-    """Python that does the same with the same file."""
+    """Return the Python code that does the same with the same file."""
     header = "" if (flag := _header(asked)) is None else f", header={flag}"
     polish = ", polish=True" if asked.polish else ""
     return (
@@ -482,7 +490,7 @@ def _header(asked: BatchRequest) -> bool | None:
 
 
 def _given(flag: str, value: str) -> Iterator[str]:
-    """Return a flag with its value, in one word where the value looks like a flag."""
+    """Return a flag with its value, as one argument if the value looks like a flag."""
     return iter([f"{flag}={value}"] if value.startswith("-") else [flag, value])
 
 

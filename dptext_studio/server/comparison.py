@@ -1,4 +1,4 @@
-"""Settings beside each other on one text: what is asked for, and what it gives."""
+"""Several settings side by side on one text: the request and its results."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..figures import side_by_side
 from .rewrite_cache import Draw, RewriteCache, ViewedRewrite
 from .runs import Run
 
-#: How far from the wanted N_w a search may end: less than anybody sees.
+#: A search ends this close to the requested N_w: closer than anyone can see.
 NEAR = 0.002
 
 
 @dataclass(frozen=True)
 class Column(SettingFields):
-    """One setting on the page, without ε where that follows from what is equal."""
+    """One setting on the page, without ε if the shared target determines it."""
 
     id: int
     setting: dpt.Setting
@@ -36,7 +36,7 @@ class Column(SettingFields):
 
 @dataclass(frozen=True)
 class ComparisonRequest(Private):
-    """What the columns show. target: what is equal, and how much of it. draw: how often it was drawn again."""
+    """The settings to compare. target: what is equal for all, and its value. draw: the number of redraws."""
 
     text: str
     columns: tuple[Column, ...]
@@ -48,8 +48,8 @@ class ComparisonRequest(Private):
 
 @dataclass(frozen=True)
 class ColumnOutcome(Private):
-    """What became of a column. figures: over the words that all columns draw. error: why there is no rewrite, where
-    there is none."""
+    """The result of a column. figures: over the words that all columns sample. error: why there is no rewrite, if so.
+    """
 
     epsilon: float | None = None
     looked: ViewedRewrite | None = None
@@ -62,8 +62,11 @@ class ColumnOutcome(Private):
 def rewrites(
     asked: ComparisonRequest, kept: RewriteCache, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
 ) -> list[ColumnOutcome]:
-    """Return what becomes of each column. What is kept, and what Explore's run has, is used again. edited: the text
-    that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
+    """Return the result of each column.
+
+    It reuses kept draws and those of Explore's run. edited: the previous version of an edited text, whose noise is kept
+    unless the ledger records it as released.
+    """
     of = len(asked.columns)
     begun, known = time.monotonic(), any(text == asked.text for text, *_ in kept.draws)
     ready = all(map(_ready, asked.columns))
@@ -91,10 +94,10 @@ def rewrites(
 
 
 def _ready(column: Column) -> bool:
-    """Return whether no model is loaded for it."""
+    """Return True if it needs no model to be loaded."""
     try:
         return column.setting.make().model_ready
-    except dpt.DPTextError:  # said where its rewrite would stand
+    except dpt.DPTextError:  # shown in place of its rewrite
         return True
 
 
@@ -129,7 +132,7 @@ def _epsilons(asked: ComparisonRequest, draws: Sequence[Draw | str], task: dpt.T
         )
     except dpt.Cancelled:
         raise
-    except dpt.DPTextError as error:  # such as: no word that all of them draw
+    except dpt.DPTextError as error:  # for example if they share no sampled word
         return [str(error)] * len(draws)
     of: list[float | str] = [c.reason if c.epsilon is None else c.epsilon for c in points]
     return ["" if isinstance(d, str) else of.pop(0) for d in draws]

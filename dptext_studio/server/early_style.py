@@ -1,4 +1,4 @@
-"""The app's style in the first page that a browser gets, so that nothing moves once Streamlit has loaded."""
+"""The app's style in the first response to a browser, so that nothing moves once Streamlit has loaded."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from . import streamlit_patches
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-#: Of a request for a page: with them, the answer would be compressed, or none at all.
+#: Request headers of a page that would make the answer compressed or empty.
 _LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
 _PAGE = b"text/html"
 
 
 class EarlyStyle:
-    """Write a style sheet into each HTML page that the server sends.
+    """Insert a style sheet into each HTML page that the server sends.
 
-    Streamlit sends styles with a page's elements, and shows them when the code for HTML has loaded: what was drawn
-    before moves. The sheet comes before the elements in the body, so that it wins over Streamlit's own styles in the
-    head, and styles of pages win over it.
+    Streamlit sends styles with a page's elements, and applies them when its code for HTML has loaded, which moves
+    existing elements. The sheet is in the body before the elements, so it overrides Streamlit's own styles in the head,
+    and styles of pages override it.
     """
 
     def __init__(self, app: Callable[[Message, Receive, Send], Awaitable[None]], css: str):
@@ -40,7 +40,7 @@ class EarlyStyle:
         body = bytearray()
 
         async def hold(message: Message) -> None:
-            """Hold a page until it is complete; pass on everything else."""
+            """Hold back a page until it is complete, and pass on everything else."""
             if message["type"] == "http.response.start":
                 start.update(message)
             if not any(k.lower() == b"content-type" and v.startswith(_PAGE) for k, v in start.get("headers", ())):
@@ -54,11 +54,11 @@ class EarlyStyle:
                     await send(start)
                     await send({"type": "http.response.body", "body": page})
 
-        kept = [(k, v) for k, v in scope["headers"] if k not in _LEFT_OUT]
-        await self.app({**scope, "headers": kept}, receive, hold)
+        headers = [(k, v) for k, v in scope["headers"] if k not in _LEFT_OUT]
+        await self.app({**scope, "headers": headers}, receive, hold)
 
     def styled(self, page: bytes) -> bytes:
-        """Return a page with the style."""
+        """Return a page with the style inserted."""
         page = page.replace(b"</head>", self.head.encode() + b"</head>", 1)
         return page.replace(b"<body>", b"<body>" + self.body.encode(), 1)
 

@@ -1,4 +1,4 @@
-"""The guarantee of a data set before it is rewritten: from its texts and a setting, with nothing sampled."""
+"""The guarantee of a data set before its rewrite: from its texts and a setting, without sampling."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from dptext_core.privacy.guarantee import Guarantee, Notion
 from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
-#: Rows that are named by their numbers, at most.
+#: The largest number of rows that are listed by number.
 NAMED = 20
 
 
 @dataclass(eq=False)
 class DatasetForecast(Private):
-    """What a rewrite of a data set will guarantee.
+    """The guarantee of a rewrite of a data set.
 
-    guarantee: of the rows in which a draw spends ε. uncovered: how many rows have no such draw, so that the guarantee
-    protects nothing in them; named: the numbers from 1 of the first of these. failing: how many rows cannot be
-    rewritten.
+    guarantee: of the rows in which a draw spends ε. uncovered: the number of rows without such a draw, in which the
+    guarantee protects nothing; named: the numbers from 1 of the first of these. failing: the number of rows that cannot
+    be rewritten.
     """
 
     guarantee: DatasetGuarantee
@@ -34,7 +34,7 @@ class DatasetForecast(Private):
     _shown = ("uncovered", "failing")
 
     def add(self, number: int, g: Guarantee | None) -> None:
-        """Count the row with this number from 1; without a guarantee it cannot be rewritten."""
+        """Count the row with this number from 1; a row without a guarantee cannot be rewritten."""
         if g is None:
             self.failing += 1
         elif g.draws == 0 and g.notion is not Notion.NONE:
@@ -45,7 +45,7 @@ class DatasetForecast(Private):
 
 
 def forecast(rows: Iterable[Any], m: Mechanism, column: str = "text", task: Task = UNWATCHED) -> DatasetForecast | None:
-    """Return what a rewrite of these rows will guarantee; None where only the run shows it.
+    """Return the guarantee of a rewrite of these rows; None if only the run can determine it.
 
     Raises ConfigError, ModelUnavailable, Cancelled.
     """
@@ -55,7 +55,7 @@ def forecast(rows: Iterable[Any], m: Mechanism, column: str = "text", task: Task
             return None
         rows = list(rows)
         draws = len(shared_draws(rows, m, column, task) or ())
-    found, given, at = DatasetForecast(DatasetGuarantee(m.shares_draws)), iter(rows), 1
+    summary, given, at = DatasetForecast(DatasetGuarantee(m.shares_draws)), iter(rows), 1
     while block := list(itertools.islice(given, BATCH)):
         task.check()
         texts, _, _ = texts_of(block, column)
@@ -63,13 +63,13 @@ def forecast(rows: Iterable[Any], m: Mechanism, column: str = "text", task: Task
             g = _guarantee(m, texts[i]) if i in texts else None
             if g is not None and g.draws and draws is not None and m.in_parts is not None:
                 g = m.in_parts.with_draws(g, draws)
-            found.add(at + i, g)
+            summary.add(at + i, g)
         at += len(block)
-    return found
+    return summary
 
 
 def _guarantee(m: Mechanism, text: str) -> Guarantee | None:
-    """Return the guarantee of a text; None where it cannot be rewritten."""
+    """Return the guarantee of a text; None if it cannot be rewritten."""
     try:
         return m.guarantee(text)
     except FATAL:

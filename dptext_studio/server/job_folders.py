@@ -1,11 +1,12 @@
-"""Folders on the server for data that somebody uploaded, and when they die.
+"""Folders on the server for uploaded data, and their deletion.
 
-A session's folder lives as long as its owner says, and never longer than its process: what a killed one left is taken
-away at the next start. A kept folder outlives the session, because its owner asked for it: it is named by a hash of a
-code that only the owner has, and is deleted after :data:`HOURS`, at the next start where they are over, or when asked.
-All lie below the folder that the environment variable DPTEXT_JOBS names, else ``dptext/jobs`` in the user's cache
-folder, and only the user who runs the server can read them. That folder has nothing else in it: one that has is refused
-before anything is changed or deleted there.
+A session's folder lives until its owner deletes it, and at most as long as its process: the next start removes what a
+killed process left. A kept folder outlives the session, at its owner's request. It is named by the hash of a code that
+only the owner has, and is deleted after :data:`HOURS`, at the first start after that, or on request.
+
+All folders are in the folder that the environment variable DPTEXT_JOBS names, otherwise in ``dptext/jobs`` in the
+user's cache folder, and only the user who runs the server can read them. That folder must contain nothing else:
+otherwise it is refused before anything in it is changed or deleted.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from dptext_core.support import folder_lock
 from dptext_core.support.checks import pluralize, usable_path
 
 VARIABLE = "DPTEXT_JOBS"
-#: Hours that a kept folder lives, and how many there can be at a time.
+#: Hours that a kept folder lives, and the largest number of kept folders.
 HOURS, MOST = 24, 100
-#: What a kept folder says of itself: when it ends, and what was asked.
+#: The file in a kept folder that states its expiry and the request.
 ABOUT = "job.json"
 _SESSION, _KEPT = "session-", "kept-"
 _OURS = re.compile(rf"{_SESSION}[0-9a-f]{{24}}|{_KEPT}[0-9a-f]{{64}}")
@@ -40,8 +41,10 @@ _guard, _keeping = threading.Lock(), threading.Lock()
 
 
 def base() -> Path:
-    """Return the folder of all, made where it is missing. Raises InputError where it cannot be, or has other files in
-    it."""
+    """Return the folder of all jobs, and create it if needed.
+
+    Raises InputError if that fails, or if it contains other files.
+    """
     if named := os.environ.get(VARIABLE, "").strip():
         path = usable_path(named, ConfigError).absolute()
     else:
@@ -66,7 +69,7 @@ def base() -> Path:
 
 
 def session_folder() -> Path:
-    """Return a new folder that ends with this process at the latest."""
+    """Return a new folder that is deleted with this process at the latest."""
     path, lock = folder_lock.make_and_hold(_made)
     with _guard:
         _held[path] = lock
@@ -80,8 +83,10 @@ def _made() -> Path:
 
 
 def keep(folder: Path, about: dict[str, Any], now: float | None = None) -> tuple[str, Path]:
-    """Make a session's folder one that outlives it; the code, which is written down nowhere, and the new folder.
-    Raises InputError where too many are kept."""
+    """Make a session's folder outlive it. Return the code, which is stored nowhere, and the new folder.
+
+    Raises InputError if there are too many kept folders.
+    """
     now = time.time() if now is None else now
     code = secrets.token_urlsafe(18)
     there = _of(code)
@@ -99,14 +104,14 @@ def keep(folder: Path, about: dict[str, Any], now: float | None = None) -> tuple
 
 
 def write(folder: Path, about: dict[str, Any]) -> None:
-    """Say in the folder what was asked."""
+    """Write the request into the folder."""
     beside = folder / f".{ABOUT}.tmp"
     beside.write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
     beside.replace(folder / ABOUT)
 
 
 def find(code: str, now: float | None = None) -> tuple[Path, dict[str, Any]]:
-    """Return the folder of a code and what it says of itself. Raises InputError where there is none."""
+    """Return the folder of a code and its description. Raises InputError if there is none."""
     folder = _of(code.strip())
     about = _about(folder)
     if about is None or about["expires"] <= (time.time() if now is None else now):
@@ -118,16 +123,16 @@ def find(code: str, now: float | None = None) -> tuple[Path, dict[str, Any]]:
 
 
 def delete(folder: Path) -> None:
-    """Take a folder away with all that is in it, whatever still writes into it."""
+    """Delete a folder with all its content, even if something still writes into it."""
     _release(folder)
     with contextlib.suppress(OSError):
-        # Under another name nobody finds it. What a kill leaves of it is swept with sessions' folders.
+        # Nobody finds it under another name. The next sweep deletes what a killed process leaves.
         folder = folder.rename(folder.with_name(f"{_SESSION}{secrets.token_hex(12)}"))
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep(now: float | None = None) -> list[Path]:
-    """Delete kept folders whose time is over, and sessions' folders whose process has ended; which they were."""
+    """Delete expired kept folders, and sessions' folders whose process has ended. Return them."""
     now = time.time() if now is None else now
     over = []
     for path in list(base().iterdir()):

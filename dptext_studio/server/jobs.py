@@ -1,4 +1,4 @@
-"""Long work beside the page: a thread with progress that can be stopped."""
+"""Long tasks next to the page: a thread with progress that can be stopped."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from . import sessions
 from .public_hosting import limits
 from .scheduler import Turn, all_turns
 
-#: Seconds that a run of a page waits for work before it shows progress and a way to stop.
+#: Seconds that a run of a page waits for a task before it shows progress and a button to stop.
 PATIENCE = 0.8
-#: Seconds that the rest must take for it to be told.
+#: The remaining time is shown only if it is longer than this many seconds.
 TELL = 10.0
-#: Seconds after which a waiting run of a page looks whether another one is wanted.
+#: Seconds after which a waiting run of a page checks if another one is needed.
 POLL_SECONDS = 0.05
-#: Seconds after which work that is yet to ask for its turn looks whether it is still wanted.
+#: Seconds after which a task that has not queued yet checks if it is still needed.
 DELAY_SECONDS = 0.5
-GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get the result."
+GONE = "The connection to this page was lost for some seconds, so the task was stopped. Start it again for the result."
 
 
 MANY = (
@@ -40,11 +40,11 @@ LONG = "This took longer than the server's limit of {:g} minutes per task. Reque
 
 
 class _Abandoned(Cancelled):
-    """Stopped because the visitor had gone, or its time was over."""
+    """The job was stopped because the visitor left or its time was over."""
 
 
 class _TimedTask(Task):
-    """Cancelled by itself when the time is over. seconds: None for no end."""
+    """A task that cancels itself after some seconds. seconds: None for no limit."""
 
     def __init__(self, listener: Listener, seconds: float | None) -> None:
         super().__init__(listener)
@@ -60,10 +60,10 @@ class _TimedTask(Task):
 
 
 class Job:
-    """Runs ``work(task)`` in a thread. Holds its result for the session that started it.
+    """Run ``work(task)`` in a thread and store its result for the session that started it.
 
-    It stops when the visitor of that session has gone, unless it ``stays``, as the visitor asked for. after: seconds
-    until it asks for its turn. last: whether it goes after all that others wait for.
+    The job stops when the visitor of that session leaves, unless it ``stays`` at the visitor's request. after: seconds
+    before it queues for its turn. last: whether it runs only after everything that others wait for.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Job:
         self._first: tuple[float, int] | None = None
         self._left = self._forgotten = False
         self._ended = threading.Event()
-        #: The fragment of a page that waits for its end, and is told of it; and how often that asks until then.
+        #: The fragment of a page that waits for its end and is notified, and the seconds between its checks until then.
         self.awaited: str | None = None
         self.every = _interval()
         self._visitor = sessions.visitor()
@@ -111,18 +111,18 @@ class Job:
                 sessions.wake(self._visitor, fragment, lambda: self.awaited == fragment)
 
     def give_up(self) -> None:
-        """Stop, and leave the queue at once: something newer is wanted in its place."""
+        """Stop, and leave the queue at once, because a newer request replaces this one."""
         self.awaited = None
         all_turns.give_up(self._turn)
 
     def leave(self) -> None:
-        """Stop, because nobody is there."""
+        """Stop, because the visitor has left."""
         if not self._ended.is_set() and not self.task.cancelled:
             self._left = True
             self.task.cancel()
 
     def forget(self) -> None:
-        """Hold nothing any more."""
+        """Release all stored data."""
         self.leave()
         self._forgotten = True
         self.result = self.error = None
@@ -135,17 +135,17 @@ class Job:
 
     @property
     def share(self) -> float:
-        """How much is done, 0 to 1."""
+        """Return the finished share, 0 to 1."""
         return min(1.0, self._done / self._of) if self._of else 0.0
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many are done, and of how many."""
+        """Return the number of finished steps and of all steps."""
         return self._done, self._of
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds that the rest takes at the speed so far; None before that is known."""
+        """Return the estimated seconds that remain; None before an estimate is possible."""
         if self._first is None:
             return None
         begun, before = self._first
@@ -154,16 +154,16 @@ class Job:
 
     @property
     def age(self) -> float:
-        """Seconds since it was started."""
+        """Return the seconds since the start."""
         return time.monotonic() - self._started
 
     def wait(self, seconds: float) -> bool:
-        """Return whether it is finished, after waiting at most so long."""
+        """Return True if it is finished, after waiting at most this long."""
         return self._ended.wait(seconds)
 
     @property
     def jobs_ahead(self) -> int:
-        """How much other work is to be done before it goes on."""
+        """Return the number of other tasks that run before it."""
         return all_turns.before(self._turn)
 
 
@@ -180,8 +180,9 @@ atexit.register(_cancel_all)
 
 @dataclass(eq=False)
 class Work:
-    """One place of a page where long work runs. asked: what the newest is an answer to. result: of finished work.
-    error: why it has none."""
+    """The long task of one place on a page. asked: the request of the newest task. result: of a finished task. error:
+    why there is none.
+    """
 
     asked: Any = None
     job: Job | None = None
@@ -191,8 +192,11 @@ class Work:
     def start(
         self, asked: Any, work: Callable[[Task], Any], label: str, after: float = 0.0, last: bool = False
     ) -> None:
-        """Begin after so many seconds, in the place of what runs there; or say in ``error`` that the visitor has too
-        much under way. last: where nobody waits for anything else."""
+        """Start a task after this many seconds and replace the running one, or set ``error`` if the visitor has too
+        many tasks.
+
+        last: whether it runs only if nobody waits for anything else.
+        """
         self.stop()
         under_way = [w for w in sessions.own_work() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
         if (most := limits().pieces) <= len(under_way):
@@ -201,31 +205,33 @@ class Work:
         self.attach(asked, Job(work, label, after=after, last=last))
 
     def attach(self, asked: Any, job: Job) -> None:
-        """Wait for a job that was begun elsewhere, in the place of what runs here."""
+        """Wait for a job that was started elsewhere, instead of the running one."""
         self.stop()
         self.asked, self.result, self.error = asked, None, None
         self.job = job
 
     def stop(self) -> None:
-        """Stop what runs, and want its result no more."""
+        """Stop the running task and discard its result."""
         if self.job is not None:
             self.job.give_up()
             self.job = None
 
     def drop(self) -> None:
-        """Stop what runs where nobody looks at its answer any more, so that the page does not wait for it."""
+        """Stop a running task whose result is no longer needed, so that the page does not wait for it."""
         if self.job is not None:
             self.stop()
             self.asked = None
 
     def wait(self, seconds: float) -> None:
-        """Wait until it is finished, at most so long."""
+        """Wait until it is finished, at most this long."""
         if self.job is not None:
             self.job.wait(seconds)
 
     def is_running(self, patience: float = PATIENCE) -> bool:
-        """Return whether it still runs, after waiting until it is so many seconds old. Take what is finished: its
-        result or its error. What is no error of ours is raised."""
+        """Return True if it is still running, after waiting until it is this many seconds old.
+
+        Store the result or the error of a finished task. Errors of other packages are raised.
+        """
         job = self.job
         if job is None:
             return False
@@ -242,61 +248,65 @@ class Work:
 
     def take_result(self) -> Any:
         """Return the result, once."""
-        found, self.result = self.result, None
-        return found
+        result, self.result = self.result, None
+        return result
 
     def failure_text(self, stopped: str) -> str:
-        """Return why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user
-        stopped."""
+        """Return why there is no result, in plain words; empty without a failure. stopped: the message for a task that
+        the user stopped.
+        """
         if isinstance(self.error, Cancelled) and not isinstance(self.error, _Abandoned):
             return stopped
         return "" if self.error is None else str(self.error)
 
     def show_progress(self, key: str, text: Callable[[], str] | None = None) -> None:
-        """Show progress and a way to stop, where it runs."""
+        """Show progress and a button to stop, if it is running."""
         if self.job is not None:
             self.job.every = _interval()
             st.fragment(_progress_bar, run_every=self.job.every)(self.job, key, text)
 
     def follow(self) -> None:
-        """Have the page run again when it has ended, and show nothing meanwhile."""
+        """Rerun the page when it has ended, and show nothing until then."""
         if self.job is not None:
             self.job.every = _interval()
             st.fragment(_refresh, run_every=self.job.every)(self.job)
 
 
 def _ends(job: Job, seconds: float) -> bool:
-    """Return whether it is finished, after waiting at most so long. A run of the page that is to make way for another
-    one ends here: what was typed meanwhile does not wait for the answer to what was typed before."""
+    """Return True if it is finished, after waiting at most this long.
+
+    A run of the page that must give way to another one ends here, so that newer input does not wait for the result of
+    older input.
+    """
     end = time.monotonic() + seconds
     while not job.wait(max(0.0, min(POLL_SECONDS, end - time.monotonic()))):
         if time.monotonic() >= end:
             return False
-        st.session_state.get("session")  # where Streamlit looks whether another run is wanted
+        st.session_state.get("session")  # lets Streamlit check if another run is needed
     return True
 
 
 def duration_text(seconds: float) -> str:
-    """Return a time in the unit in which one would say it."""
+    """Return a duration in the unit that people would use."""
     if seconds < 90:
         return f"{max(1, math.ceil(seconds))} s"
     return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def progress_text(job: Job) -> str:
-    """Return what it does, and how long that takes where it is worth telling."""
+    """Return what it does, and the remaining time if it is long enough to mention."""
     left = job.seconds_left
     return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {duration_text(left)} left")
 
 
 def _interval(age: float = 0.0) -> float:
-    """Return seconds from one look at work to the next: each look of so many pages costs the work a little, and what
-    has taken long changes slowly."""
+    """Return the seconds between two checks: checks of many pages slow the task slightly, and long tasks change slowly.
+    """
     return max(1.0, all_turns.waiting / 2, age / 10)
 
 
 def _refresh(job: Job) -> None:
-    """Have the page rerun when the work has ended, and now and then before."""
+    """Rerun the page when the task has ended, and regularly before."""
     job.awaited = me = sessions.fragment()
     if job.wait(0):
         job.awaited = None
@@ -307,7 +317,7 @@ def _refresh(job: Job) -> None:
 
 
 def _progress_bar(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
-    """Show progress and a way to stop."""
+    """Show progress and a button to stop."""
     _refresh(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     message = f"Waiting for {pluralize(others, 'earlier task')} …" if (others := job.jobs_ahead) else ""

@@ -1,4 +1,4 @@
-"""The bundled model behind the pages: loaded in the background once the first page is painted."""
+"""The bundled model of the pages, loaded in the background after the first page is drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dptext_core.support.exit_threads import join_at_exit
 
 from . import heap, streamlit_patches
 
-#: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
+#: Mechanisms whose vocabularies are loaded after the model, so that a first rewrite with them does not wait.
 SOON = recommended.ORDER[1:4]
 #: Seconds after which gauges of a first visit are loaded too.
 SETTLE = 5.0
@@ -26,7 +26,7 @@ atexit.register(_ending.set)
 
 
 def warm() -> Engine:
-    """Return the engine of the bundled model, loading if it is not loaded yet. Returns at once."""
+    """Return the engine of the bundled model and start loading it if needed. Returns at once."""
     engine = models.engine("bundled")
     if not _done["words"]:
         _done["words"] = True
@@ -46,23 +46,23 @@ def _begin(work: Callable[..., object], *given: Any) -> None:
 
 
 def _read_vocabularies(engine: Engine) -> None:
-    """Rewrite an example with each of them, once nothing else is being loaded."""
+    """Rewrite an example with each mechanism, once nothing else is being loaded."""
     while not engine.ready and engine.error is None:
         if _ending.wait(0.2):
             return
     for name in SOON:
-        if _ending.wait(0.5):  # who is at work comes first
+        if _ending.wait(0.5):  # running tasks come first
             return
         with suppress(DPTextError):
             recommended.recommended(name).rewrite(examples()[0].text)
     if _ending.wait(SETTLE):
         return
-    heap.settle()  # all that a first visit loads is loaded
+    heap.settle()  # everything for a first visit is loaded
     heap.give_back()
 
 
 def where(engine: Engine) -> str:
-    """Return what the engine runs on, in a few words."""
+    """Return where the engine runs, in a few words."""
     if engine.error is not None:
         return f"not available: {engine.error}"
     if not engine.ready:

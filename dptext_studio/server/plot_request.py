@@ -1,4 +1,4 @@
-"""What the points of a trade-off are measured for."""
+"""The request behind the points of a trade-off plot."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from dptext_core.support.private import Private
 
 @dataclass(frozen=True)
 class PlotRequest(Private):
-    """What the points are measured for. draw: how often it was drawn again. fact: the word that a reader wants to know,
-    empty for the rarest content word. alternatives: what else may stand there; None: public ones."""
+    """A request for points. draw: the number of redraws. fact: the word that a reader guesses, empty for the rarest
+    content word. alternatives: other possible words; None: public ones.
+    """
 
     text: str
     settings: tuple[dpt.Setting, ...]

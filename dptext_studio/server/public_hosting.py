@@ -1,4 +1,4 @@
-"""Limits on what a visitor may ask for, on your own machine and in public (``dptext_core.support.hosting``)."""
+"""Limits for visitors, on your own machine and on a public server (``dptext_core.support.hosting``)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ NO_HOST = (
 
 @dataclass(frozen=True)
 class Limits:
-    """words: and marks, of a text that a page rewrites at once. upload, rows, columns: MB, rows and columns of a table,
-    whose kind is one of kinds; row: words and marks of one of its rows. pieces: of work that one session may have under
-    way; minutes: that one of them may take. sessions: at a time. lists: of words that are never released, of which each
-    holds a copy of a word space. keeps: whether a job may outlive its session. chooses: whether a visitor may name what
-    this machine has beside the bundled models and word spaces, or type a name at all. None: no limit."""
+    """Limits for visitors. None: no limit.
+
+    words: words and punctuation marks of a text that a page rewrites at once. upload, rows, columns: MB, rows and
+    columns of a table, whose kind must be in kinds. row: words and punctuation marks of one of its rows. pieces:
+    running tasks of one session. minutes: duration of a task. sessions: at a time. lists: blocklists, each of which
+    keeps a copy of a word space. keeps: whether a job may outlive its session. chooses: whether a visitor may use more
+    than the bundled models and word spaces of this machine, or type a name.
+    """
 
     words: int
     upload: int
@@ -58,7 +61,7 @@ OWN = Limits(
     keeps=True,
     chooses=True,
 )
-# Nothing in a Parquet file says safely how large it is once it is unfolded.
+# A Parquet file gives no reliable size of its decompressed content.
 PUBLIC = Limits(
     500,
     2,
@@ -86,7 +89,7 @@ def enter() -> None:
     mine = limits()
     if mine.lists is not None:
         smaller_spaces.hold_at_most(mine.lists)
-    if streamlit_patches.option("server.maxUploadSize") > mine.upload:  # what is sent past the page
+    if streamlit_patches.option("server.maxUploadSize") > mine.upload:  # data sent without the page
         streamlit_patches.set_option("server.maxUploadSize", mine.upload)
     if (
         hosting.is_public_host()
@@ -101,7 +104,7 @@ def enter() -> None:
 
 
 def offered_values(meta: OptionMeta, default: Any) -> list[str] | None:
-    """Return what a page offers of an option whose value is a name; None where it names none."""
+    """Return the values that a page offers for an option with named values; None if it offers none."""
     if meta.offered_names:
         return list(meta.offered_names)
     if meta.word_spaces:
@@ -113,7 +116,7 @@ def offered_values(meta: OptionMeta, default: Any) -> list[str] | None:
 
 
 def is_offered(meta: OptionMeta) -> bool:
-    """Return whether a page has a control for an option."""
+    """Return True if a page has a control for an option."""
     if not meta.on_pages:
         return False
     known = bool(meta.offered_names) or meta.word_spaces or meta.names_model or meta.word_lists

@@ -1,5 +1,8 @@
-"""What a session keeps of the settings that it looked at: the scores of a text, one draw of each setting, and what that
-gives at every ε that was looked at. Going back to a setting costs nothing and draws nothing."""
+"""A session's cache of viewed settings: the scores of a text, one draw of each setting, and its results at each viewed
+ε.
+
+Returning to a setting costs no time and spends no ε.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,10 @@ from dptext_core.support.task import UNWATCHED, Task
 from .. import precomputed
 from .runs import Run
 
-#: Settings, texts with scores, and ε of one setting that are kept; what was not looked at for longest goes first.
+#: The number of settings, texts with scores, and ε of one setting that are kept; the least recently viewed are
+#: discarded first.
 SETTINGS, TEXTS, EPSILONS = 12, 12, 24
-#: Facts, each with the passes of a setting.
+#: The number of facts, each with the model passes of a setting.
 QUESTIONS = 8
 
 K = TypeVar("K")
@@ -29,7 +33,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class ViewedRewrite(Private):
-    """One setting at one ε. number: names it in messages from the browser."""
+    """One setting at one ε. number: its identity in messages from the browser."""
 
     number: int
     result: dpt.RewriteResult
@@ -39,7 +43,7 @@ class ViewedRewrite(Private):
 
 @dataclass(eq=False)
 class Draw(Private):
-    """One draw of a setting: the same noise at every ε."""
+    """One draw of a setting, with the same noise at every ε."""
 
     mechanism: dpt.Mechanism
     prepared: dpt.Prepared
@@ -49,14 +53,15 @@ class Draw(Private):
     _shown: ClassVar[tuple[str, ...]] = ("mechanism", "at")
 
     def free(self, text: str, ledger: Ledger) -> bool:
-        """Return whether this text may be released with its noise: no other one was."""
+        """Return True if this text may be released with its noise, because no other one was."""
         return not ledger.spent(noise_of(self.stream), text)
 
 
 @dataclass(eq=False)
 class RewriteCache(Private):
-    """Of one session. Jobs beside the page use it too, so it asks for nothing of Streamlit's. seconds: that the
-    settings of Compare took on the newest text."""
+    """The cache of one session. Jobs use it too, so it does not access Streamlit. seconds: the time that the settings
+    of Compare took for the newest text.
+    """
 
     draws: dict[tuple[str, dpt.Setting], Draw] = field(default_factory=dict)
     scores: dict[tuple[str, tuple], dpt.Prepared] = field(default_factory=dict)
@@ -76,17 +81,17 @@ class RewriteCache(Private):
         run: Run | None = None,
         task: Task = UNWATCHED,
     ) -> dpt.Prepared:
-        """Return the text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
+        """Return the text with its scores, from this cache, Explore's run, the bundled assets, or a new computation."""
         key = (text, mechanism.key)
-        found = self.scores.get(key)
-        if found is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
-            found = run.prepared
-        if found is None:
-            found = precomputed.load(text, mechanism.setting)
-        if found is None:
-            found = mechanism.prepare(text, task=task.quiet)
+        scores = self.scores.get(key)
+        if scores is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
+            scores = run.prepared
+        if scores is None:
+            scores = precomputed.load(text, mechanism.setting)
+        if scores is None:
+            scores = mechanism.prepare(text, task=task.quiet)
         with self.lock:
-            return _store_newest(self.scores, key, found, TEXTS)
+            return _store_newest(self.scores, key, scores, TEXTS)
 
     def draw(
         self,
@@ -98,39 +103,42 @@ class RewriteCache(Private):
         ledger: Ledger,
         edited: str | None = None,
     ) -> Draw:
-        """Return the draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
-        it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
-        own, unless that was released by the ``ledger``."""
+        """Return the draw of a setting, or make one.
+
+        It reuses Explore's run if that has the same setting. Otherwise it has the noise of this setting on the text
+        from which this one was ``edited``, so that each place keeps its noise, unless the ``ledger`` records that as
+        released.
+        """
         setting = setting.at(None)
         key = (text, setting)
-        if (found := self.draws.get(key)) is None or not found.free(text, ledger):
+        if (new := self.draws.get(key)) is None or not new.free(text, ledger):
             mechanism = setting.at(1.0).make()
             prepared = self.prepared(text, mechanism, run, task)
             same = run is not None and (run.inputs.text, run.inputs.setting) == key
             streams = [run.stream] if run is not None and same and run.inputs.seed is None else []
             streams += [d.stream for d in [self.draws.get((edited or "", setting))] if d is not None]
             stream = next((s for s in streams if not ledger.spent(noise_of(s), text)), None)
-            found = Draw(mechanism, prepared, stream or dpt.NoiseStream())
+            new = Draw(mechanism, prepared, stream or dpt.NoiseStream())
         with self.lock:
-            return _store_newest(self.draws, key, found, SETTINGS)
+            return _store_newest(self.draws, key, new, SETTINGS)
 
     def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> ViewedRewrite:
-        """Return what a draw is at an ε."""
-        found = draw.at.get(epsilon)
-        if found is None:
+        """Return a draw at an ε."""
+        view = draw.at.get(epsilon)
+        if view is None:
             mechanism = draw.mechanism.replace(epsilon=epsilon)
             result = mechanism.rewrite(draw.prepared, stream=draw.stream, task=task.quiet)
             with self.lock:
                 self.number += 1
                 number = self.number
-            found = ViewedRewrite(number, result)
+            view = ViewedRewrite(number, result)
         with self.lock:
-            # A copy may be told after something else is shown.
-            _store_newest(self.shown, found.number, found.result, SETTINGS * 4)
-            return _store_newest(draw.at, epsilon, found, EPSILONS)
+            # A copy may be reported after another rewrite is shown.
+            _store_newest(self.shown, view.number, view.result, SETTINGS * 4)
+            return _store_newest(draw.at, epsilon, view, EPSILONS)
 
     def like(self, original: str, rewrites: list[str], task: Task = UNWATCHED) -> list[float]:
-        """Return the cosine of each with the original."""
+        """Return the cosine of each text with the original."""
         task.check()
         missing = [r for r in dict.fromkeys(rewrites) if (original, r) not in self.likeness]
         for r, value in zip(missing, metrics.score("cosine", [original] * len(missing), missing), strict=True):
@@ -146,26 +154,26 @@ class RewriteCache(Private):
         alternatives: Sequence[str] | None = None,
         task: Task = UNWATCHED,
     ) -> list[dpt.Belief | str]:
-        """Return what an optimal reader of each result believes about one fact, or why that is not known.
+        """Return what an optimal reader of each result believes about one fact, or why that is unknown.
 
-        word: the fact; empty for the rarest content word. alternatives: what else may stand there; None: public ones.
+        word: the fact; empty for the rarest content word. alternatives: other possible words; None: public ones.
         """
         reader = FactReader(mechanisms, word, self.questions, alternatives=alternatives)
-        found: list[dpt.Belief | str] = []
+        out: list[dpt.Belief | str] = []
         for i, (result, mechanism) in enumerate(zip(results, mechanisms, strict=True)):
             task.report(i, len(results))
             try:
-                found.append(reader.belief(mechanism, result, task))
+                out.append(reader.belief(mechanism, result, task))
             except dpt.Cancelled:
                 raise
             except dpt.DPTextError as error:
-                found.append(str(error))
+                out.append(str(error))
         for old in list(self.questions)[:-QUESTIONS]:
             del self.questions[old]
-        return found
+        return out
 
     def forget_draws(self, text: str) -> None:
-        """Draw again: the next look at a setting of this text has noise of its own. Its scores stay."""
+        """Discard all draws but keep the scores: the next view of a setting has fresh noise."""
         with self.lock:
             for key, old in list(self.draws.items()):
                 if key[0] == text:
@@ -173,12 +181,12 @@ class RewriteCache(Private):
 
 
 def noise_of(stream: dpt.NoiseStream) -> str:
-    """Return by what name the ledger knows the noise of one text under this stream."""
+    """Return the ledger's identity of the noise of one text with this stream."""
     return stream.at(0).noise_id
 
 
 def _store_newest(held: dict[K, V], key: K, value: V, most: int) -> V:
-    """Hold it as what was looked at last, and forget what is too many."""
+    """Store the newest entry and discard the oldest beyond the limit."""
     held.pop(key, None)
     held[key] = value
     for old in list(held)[:-most]:

@@ -1,4 +1,4 @@
-"""One rewrite on the page: what it was made from, its stream, and what the browser shows of it."""
+"""One rewrite on the page: its inputs, its stream, and its data for the browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..figures.token_view import payload
 
 @dataclass(frozen=True)
 class Inputs(SettingFields, Private):
-    """What a rewrite is made from; setting: without ε where one slider sets it. Equal inputs need no new run."""
+    """The inputs of a rewrite. setting: without ε if one slider sets it. Equal inputs need no new run."""
 
     text: str
     setting: dpt.Setting
@@ -34,14 +34,15 @@ class Inputs(SettingFields, Private):
 
 @dataclass(frozen=True)
 class Run(Private):
-    """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text.
-    edited: the text that this one was edited from, where it was. seconds: that it took; None where its scores were
-    there already, or a model was loaded for them.
+    """A finished rewrite, stored in the session that requested it.
 
-    plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior. meaning:
-    how much of it was kept, by the config it was asked for with. secret: the word that gives an example away. bundled:
-    whether the scores of ``prepared`` came with the program, rounded. beliefs: about a fact, by that fact and the
-    config; rest: the newest one about the release on the page.
+    number: increases with each run. note: what to know about such a text. edited: the previous version of an edited
+    text, if there is one. seconds: its duration; None if its scores already existed, or a model was loaded for them.
+
+    plain: the mechanism without its public prior, and the text prepared for it; None without a prior. meaning: the
+    meaning preserved, by config. secret: the word that reveals the fact of an example. bundled: whether the scores of
+    ``prepared`` came with the program, rounded. beliefs: about a fact, by that fact and the config. rest: the newest
+    belief about the displayed release.
     """
 
     number: int
@@ -67,7 +68,7 @@ class Run(Private):
 
     @property
     def spread(self) -> bool:
-        """Whether no slider moves ε: each word has its own, or the mechanism uses none."""
+        """Return True if no slider moves ε: each word has a separate one, or the mechanism uses none."""
         return not self.mechanism.uses_epsilon or isinstance(self.mechanism.config.epsilon, tuple)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
@@ -81,7 +82,7 @@ class Run(Private):
         return self._at[epsilon]
 
     def without_prior(self, epsilon: float) -> dpt.RewriteResult | None:
-        """Return what the mechanism writes at this ε without its public prior, with noise of its own."""
+        """Return a rewrite at this ε without the public prior, with separate noise."""
         if self.plain is None:
             return None
         mechanism, prepared = self.plain
@@ -105,11 +106,13 @@ def make_run(
     pin: str = "",
     task: Task = UNWATCHED,
 ) -> Run:
-    """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, where the text is the same or
-    was edited, unless ``redraw``. So a place of the text keeps its noise as long as it is the same place, counted from
-    the beginning: what stands before an edit is drawn with the noise that it had.
+    """Rewrite a text.
 
-    given: the text with scores that are bundled, so that no model is loaded. pin: the word to look at first.
+    Scores of ``before`` are reused if they still apply. Its stream is reused too if the text is the same or was edited,
+    unless ``redraw``. So a place of the text keeps its noise as long as its position from the beginning is the same:
+    the part before an edit keeps its draws.
+
+    given: the text with bundled scores, so that no model is loaded. pin: the word to show first.
     """
     mechanism = inputs.setting.at(epsilon if inputs.epsilon is None else inputs.epsilon).make()
     same_text = before is not None and before.inputs.text == inputs.text
@@ -133,7 +136,7 @@ def make_run(
         shown["spread"] = NO_EPSILON
     shown["odds"] = odds_view(mechanism, prepared, result.guarantee, low, high)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
-        # Another slider: the browser moves to its default instead of clamping where the last one stood.
+        # Another slider: the browser moves to its default instead of clamping the previous value.
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
     plain = _plain(mechanism, prepared, task)
@@ -145,8 +148,11 @@ def make_run(
 
 
 def is_edit(before: str, after: str) -> bool:
-    """Return whether a text is another one that was edited: it continues it or is its beginning, or at the beginning
-    and the end together at least half of the words of the shorter one are the same."""
+    """Return True if a text is an edited version of another.
+
+    One continues the other, or they share at least half of the shorter one's words, counted from the beginning and the
+    end.
+    """
     if before == after or not (before.strip() and after.strip()):
         return False
     if before.startswith(after) or after.startswith(before):
@@ -159,8 +165,11 @@ def is_edit(before: str, after: str) -> bool:
 
 
 def differs_by_prior(run: Run, inputs: Inputs) -> bool:
-    """Return whether the run and what is asked for are one mechanism with and without its public prior, whatever the
-    text: who types meanwhile keeps ε too."""
+    """Return True if the run and the request use one mechanism, once with and once without its public prior, for any
+    text.
+
+    A user who types meanwhile keeps ε too.
+    """
     if run.inputs.mechanism == inputs.mechanism:
         return False
     if run.plain is not None:
@@ -171,13 +180,12 @@ def differs_by_prior(run: Run, inputs: Inputs) -> bool:
 
 
 def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
-    """Return the mechanism without its public prior, and the same text for it, with the scores that are there
-    already."""
+    """Return the mechanism without its public prior, and the same text prepared for it, reusing existing scores."""
     start = mechanism.public_prior
     if start is None or (plain := start.without_prior()) is None:
         return None
-    held, there = mechanism.kept_scores, plain.kept_scores
+    support, there = mechanism.kept_scores, plain.kept_scores
     again = None
-    if held is not None and there is not None and "sweep" in mechanism.can:
-        again = there.put(prepared.document, held.of(prepared))
+    if support is not None and there is not None and "sweep" in mechanism.can:
+        again = there.put(prepared.document, support.of(prepared))
     return plain, again or plain.prepare(prepared.text, task=task.quiet)

@@ -1,8 +1,8 @@
-"""Decide which visitor's long work runs next, up to the machine's capacity.
+"""Scheduler that decides which visitor's long task runs next, up to the machine's capacity.
 
-Threads that take the interpreter from each other at every step do less together than one after the other. The visitor
-with the fewest turns goes first, then the one who came first. Work that reports progress gives way now and then, so
-that minutes of work do not hold up a moment's work.
+Threads that alternate at every step achieve less than threads that run one after the other. The visitor with the fewest
+turns goes first, then the one who came first. A task that reports progress gives way regularly, so that long tasks do
+not delay short ones.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from dataclasses import dataclass, field
 
 from dptext_core import Task
 
-#: Pieces of work that run at once. Those that wait for the language model leave the processor to others, and share its
-#: passes.
+#: The number of tasks that run at once. Tasks that wait for the language model leave the processor to others, and share
+#: its passes.
 PLACES = (os.cpu_count() or 1) + 2
-#: Seconds after which work gives way to others.
+#: Seconds after which a task gives way to others.
 SLICE = 0.3
 _POLL = 0.2
 
 
 @dataclass(eq=False)
 class Turn:
-    """One piece of work in the queue. whose: the visitor's. since: when its turn began, by the monotonic clock. last:
-    whether it runs only where nobody waits for anything else, and one at a time."""
+    """One task in the queue. whose: its visitor. since: when its turn began, by the monotonic clock. last: whether it
+    runs only if nobody waits for anything else, and one at a time.
+    """
 
     whose: Hashable
     task: Task
@@ -37,7 +38,7 @@ class Turn:
 
 @dataclass(eq=False)
 class Scheduler:
-    """A queue with so many places."""
+    """A queue with a fixed number of places."""
 
     places: int = PLACES
     _waiting: list[Turn] = field(default_factory=list)
@@ -46,7 +47,7 @@ class Scheduler:
 
     @contextmanager
     def take(self, turn: Turn) -> Iterator[None]:
-        """Wait for a place, and have it. Raises Cancelled once the turn's task is cancelled."""
+        """Wait for a place and take it. Raises Cancelled once the turn's task is cancelled."""
         self._enter(turn)
         try:
             yield
@@ -54,7 +55,7 @@ class Scheduler:
             self._leave(turn)
 
     def give_way(self, turn: Turn) -> None:
-        """Let others go first, if some wait and it had its turn for a while. Raises Cancelled."""
+        """Let others go first if some are waiting and its turn has lasted a while. Raises Cancelled."""
         if self._waiting and turn.since and time.monotonic() - turn.since > SLICE:
             self._leave(turn)
             self._enter(turn)
@@ -66,14 +67,14 @@ class Scheduler:
             self._changed.notify_all()
 
     def before(self, turn: Turn) -> int:
-        """Return how many wait before it; 0 for what runs, or is next."""
+        """Return the number of turns that wait before it; 0 if it is running or next."""
         with self._changed:
             wanted = self._wanted()
             return wanted.index(turn) if turn in wanted else 0
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Return the number of waiting turns."""
         return len(self._waiting)
 
     def _enter(self, turn: Turn) -> None:
@@ -101,13 +102,13 @@ class Scheduler:
         if turn.last and any(t.last for t in self._running):
             return False
         busy = [t.whose for t in self._running]
-        # The first of those who have the fewest turns, as the queue is in the order in which they came.
+        # The first with the fewest turns, because the queue is in order of arrival.
         return min(self._wanted(), key=lambda t: (t.last, busy.count(t.whose)), default=None) is turn
 
     def _wanted(self) -> list[Turn]:
-        """Return those that wait, without those that were given up."""
+        """Return the waiting turns, without those that were given up."""
         return [t for t in self._waiting if not t.task.cancelled]
 
 
-#: Of all visitors of this server.
+#: The scheduler of all visitors of this server.
 all_turns = Scheduler()

@@ -1,4 +1,4 @@
-"""Everything that one visitor's session holds besides the values of its controls, as one typed object."""
+"""All data of a visitor's session except the values of its controls, as one typed object."""
 
 from __future__ import annotations
 
@@ -20,33 +20,36 @@ from .rewrite_cache import RewriteCache
 from .runs import Run
 from .uploads import Upload
 
-#: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
+#: The number of runs whose copies can still be reported: a message from the browser may be about an earlier run.
 RECENT = 3
-#: Settings that Compare shows at most.
+#: The largest number of settings in Compare.
 COLUMNS = 4
 
 
 @dataclass(eq=False)
 class Session:
-    """What a session holds.
+    """The data of a session.
 
-    run: what Explore shows; epsilon: at which ε; explored: the setting of it that Compare took over; number: of the
-    newest run; recent: the last runs, by draw and number. ledger_drawn: the fragment that shows the ledger, another
-    object each time that it is drawn. copied: the copies that the browser has told of, as (draw, run, ε). work: long
-    work, by its place. text, undo: the text in the box, which Streamlit forgets on another page, and the one before.
-    questions: facts whose passes are held, by text, setting and fact.
-    upload_error: why the last file was not taken. query: a link's, or a file's; link: the setting it asked for,
-    link_new until that is started, link_problem what is wrong with it. addresses: those that the pages have had; asked:
-    how often an address asked for something. controls: what controls were left at that have to stay so (``stay``).
-    shares_for: for what text and words a table of shares was made, with its number. public_plan: a budget by what is
-    public, and what it was made from. moved_to: the ε that a new pass was last asked for. hidden: names of controls
-    that a link hides. upload: the data of the page Batch; uploads: how many there were; batch_error: what went wrong
-    there and is still to be said. kept: scores and draws of settings that were looked at. columns: the settings that
-    Compare shows, with the number of each; columns_new: until its controls show them. word: where the word begins in
-    the text that Compare shows. compared: that text, and the one that it was edited from. beside: what Compare showed
-    last, and for what. points: of the trade-off, as they are measured; tried: what they are measured for. chosen_in,
-    chosen_word: the text in which a word was last chosen, and that word. tours: how often the tour was asked for.
-    bring: what was just opened and is to be brought into sight. chosen: the mechanism that a card has just chosen.
+    run, epsilon: what Explore shows. explored: the setting of Explore that Compare took over. number: of the newest
+    run. recent: the last runs, by draw and number. ledger_drawn: the fragment that shows the ledger; a new object each
+    time that it is drawn. copied: the copies that the browser reported, as (draw, run, ε). work: tasks, by place. text,
+    undo: the text in the box, which Streamlit forgets on another page, and the previous one. questions: facts with
+    stored model passes, by text, setting and fact.
+
+    upload_error: why the last file was rejected. query: of a link or a file. link: its setting; link_new: True until
+    that is started; link_problem: its error. addresses: those that the pages have had. asked: how often an address made
+    a request. controls: the last values of controls that must keep them (``stay``). shares_for: the text and words of a
+    table of shares, with its number. public_plan: a budget by public context, and its inputs. moved_to: the ε of the
+    last request for a new pass. hidden: names of controls that a link hides.
+
+    upload: the data of the page Batch. uploads: their number. batch_error: an error there that has not been shown yet.
+    kept: scores and draws of viewed settings. columns: the settings that Compare shows, with their numbers.
+    columns_new: True until its controls show them. word: the position of the chosen word in the text of Compare.
+    compared: that text, and the one from which it was edited. beside: the last request of Compare and its results.
+
+    points: of the trade-off plot, as they arrive. tried: their request. chosen_in, chosen_word: the text in which a
+    word was last chosen, and that word. tours: the number of requests for the tour. bring: a panel that was just opened
+    and must be scrolled to. chosen: the mechanism that a card has just chosen.
     """
 
     run: Run | None = None
@@ -91,7 +94,7 @@ class Session:
     chosen: str = ""
 
     def at(self, place: str) -> Work:
-        """Return the work of a place on a page."""
+        """Return the task of a place on a page."""
         return self.work.setdefault(place, Work())
 
     def show(self, run: Run) -> None:
@@ -102,7 +105,7 @@ class Session:
             del self.recent[key]
 
     def compare(self, settings: Sequence[dpt.Setting]) -> None:
-        """Have Compare show these settings, each with an ε."""
+        """Make Compare show these settings, each with an ε."""
         self.columns = [(self.next_number(), setting) for setting in settings[:COLUMNS]]
         self.columns_new = True
 

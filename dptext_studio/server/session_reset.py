@@ -1,4 +1,4 @@
-"""Nothing personal left on a shared machine: what is kept where, and how to forget it."""
+"""Where data are stored, and how to delete them, so that nothing personal stays on a shared machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from .session import session
 
-#: Your data where, as (what, where, until when).
+#: Stored data as (what, where, until when).
 KEPT = (
     (
         "The text, its rewrites and the ledger",
@@ -41,21 +41,22 @@ _RELOAD = st.components.v2.component(
 
 
 def forget() -> None:
-    """Stop what runs, and have the session emptied before anything is drawn. What other controls changed by the same
-    message still calls back, and finds its values."""
+    """Stop running tasks, and empty the session before anything is drawn.
+
+    Callbacks of other controls changed by the same message still run, and find their values.
+    """
     for work in session().work.values():
         work.stop()
     st.session_state.forgotten = True
 
 
 def reset_note() -> bool:
-    """Return whether the session is to be emptied, and its page is not reloaded yet."""
+    """Return True if the session will be emptied and its page has not been reloaded yet."""
     return bool(st.session_state.get("forgotten"))
 
 
 def reload() -> bool:
-    """Empty the session where that was asked for, and reload the page, which empties the tab: whether that is under
-    way."""
+    """Empty the session if requested, and reload the page, which empties the tab. Return True if this is under way."""
     if not reset_note():
         return False
     st.session_state.clear()
@@ -66,7 +67,7 @@ def reload() -> bool:
 
 
 def panel(key: str) -> None:
-    """Show the button, and what is kept where."""
+    """Show the button, and what is stored where."""
     st.button(
         "Delete everything",
         icon=":material/delete_sweep:",

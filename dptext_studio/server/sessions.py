@@ -1,7 +1,7 @@
-"""What becomes of a session whose visitor left: its work stops, and a while later all that it held is freed.
+"""What happens after a visitor leaves: the session's tasks stop, and later all its data are freed.
 
-Streamlit tells nobody that a browser went away, and it keeps a session that nobody comes back to until another one
-leaves. So one thread asks, once a second, which sessions still have a connection.
+Streamlit reports no lost browser, and keeps an abandoned session until another one ends. So one thread checks every
+second which sessions still have a connection.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from weakref import WeakSet, ref
 from . import heap
 from . import streamlit_patches as inner
 
-#: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the
-#: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
+#: Seconds without a connection after which tasks stop (a browser that lost it returns sooner), and after which the
+#: session is closed: slightly less than the two minutes in which Streamlit lets a browser return to it.
 STOP, CLOSE = 5.0, 100.0
 CHECK_SECONDS = 1.0
-#: Seconds until a browser that was told asks.
+#: Seconds until a notified browser responds.
 ASK = 0.2
 
 
 class Work(Protocol):
-    """Work of a session. leave: its visitor has gone. forget: nobody will ask for its result."""
+    """A task of a session. leave: its visitor has left. forget: nobody will request its result."""
 
     def leave(self) -> None: ...
 
@@ -35,9 +35,9 @@ class Work(Protocol):
 
 @dataclass(eq=False)
 class _Visit:
-    session: Callable[[], Any] = lambda: None  # Streamlit's object, where it is still there
+    session: Callable[[], Any] = lambda: None  # Streamlit's object, if it still exists
     gone: float | None = None  # since when, by the monotonic clock
-    has_place: bool = False  # where places are limited
+    has_place: bool = False  # if places are limited
     work: WeakSet[Any] = field(default_factory=WeakSet)
 
 
@@ -47,7 +47,7 @@ _watching = False
 
 
 def watch(work: Work | None = None) -> None:
-    """Look after the session that runs this, and after ``work`` of it. Outside of a server, do nothing."""
+    """Watch the current session and its task ``work``. Outside a server, do nothing."""
     global _watching
     if (name := inner.session_name()) is None:
         return
@@ -63,13 +63,16 @@ def watch(work: Work | None = None) -> None:
 
 
 def visitor() -> str | None:
-    """Return the name of the session that runs this; None outside of a server."""
+    """Return the name of the current session; None outside a server."""
     return inner.session_name()
 
 
 def take_place(most: int) -> bool:
-    """Return whether the session that runs this has one of so many places. It keeps the one that it has; one that is
-    turned away takes none, however often it comes back. Outside of a server there is always one."""
+    """Return True if the current session has one of a limited number of places.
+
+    A session keeps its place; one without a place stays without, however often it returns. Outside a server there is
+    always a place.
+    """
     with _lock:
         if (mine := _visits.get(visitor() or "")) is None:
             return True
@@ -78,32 +81,32 @@ def take_place(most: int) -> bool:
 
 
 def session_count() -> int:
-    """Return how many sessions are here. Outside of a server: none."""
+    """Return the number of sessions; 0 outside a server."""
     with _lock:
         return len(_visits)
 
 
 def own_work() -> list[Any]:
-    """Return the work of the session that runs this. Outside of a server: none."""
+    """Return the tasks of the current session; none outside a server."""
     with _lock:
         visit = _visits.get(visitor() or "")
         return [] if visit is None else list(visit.work)
 
 
 def fragment() -> str | None:
-    """Return the name of the fragment of a page that runs this; None outside of one."""
+    """Return the name of the current fragment of a page; None outside one."""
     return inner.fragment_name()
 
 
 def ask_every(seconds: float, fragment: str) -> None:
-    """Have the browser run a fragment of the page that runs now every so many seconds, from now on."""
+    """Make the browser run a fragment of the current page repeatedly, with this many seconds between runs."""
     inner.ask_this_browser(seconds, fragment)
 
 
 def wake(name: str, fragment: str, waits: Callable[[], bool]) -> None:
-    """Have the browser of a session run a fragment of its page once now, as long as it waits. From any thread.
+    """Make the browser of a session run a fragment of its page once, while it waits. Callable from any thread.
 
-    The browser is asked, and not the page run from here: it alone knows what the controls are set to.
+    The browser is asked, because only it knows the values of the controls.
     """
     if inner.is_serving():
         with suppress(RuntimeError):  # the server has stopped
@@ -111,7 +114,9 @@ def wake(name: str, fragment: str, waits: Callable[[], bool]) -> None:
 
 
 def _wake(name: str, fragment: str, waits: Callable[[], bool], is_asking: bool = False) -> None:
-    """Ask the browser, and stop it once its page has begun to run. ``is_asking``: it asks again and again by now."""
+    """Ask the browser, and stop asking once its page has begun to run. ``is_asking``: whether it is already being
+    asked.
+    """
     session = inner.session_object(name) if inner.is_connected(name) else None
     if session is None or not waits():
         return
@@ -135,21 +140,21 @@ def _watch() -> None:
         while True:
             time.sleep(CHECK_SECONDS)
             if closed:
-                heap.settle()  # what only cycles hold
+                heap.settle()  # cyclic garbage
             with _lock:
                 if not _visits:
                     _watching = False
                     return
                 visits = dict(_visits)
             closed = _look(visits, time.monotonic())
-    except RuntimeError:  # the server has stopped, and its sessions with it
+    except RuntimeError:  # the server and its sessions have stopped
         with _lock:
             _visits.clear()
             _watching = False
 
 
 def _look(visits: dict[str, _Visit], now: float) -> bool:
-    """Stop the work of those who left, and close their sessions in time. Return whether one was closed."""
+    """Stop the tasks of visitors who left, and close their sessions in time. Return True if one was closed."""
     closed = False
     for session, visit in visits.items():
         if inner.is_connected(session):
@@ -173,5 +178,5 @@ def _look(visits: dict[str, _Visit], now: float) -> bool:
 
 
 def _close(name: str, visit: _Visit) -> None:
-    if not inner.is_connected(name):  # else it is back in the last moment
+    if not inner.is_connected(name):  # otherwise it has just returned
         inner.close_session(name, visit.session())

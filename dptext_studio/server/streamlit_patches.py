@@ -1,7 +1,7 @@
-"""The parts of Streamlit that are not public: those that are replaced when the server starts, and those that are used.
+"""Streamlit's private parts: those that are replaced when the server starts, and those that the app uses.
 
 ``app.py`` calls :func:`apply` and serves :func:`lifespan`. No other module imports more of Streamlit than ``st``, so a
-new version is tried here alone: see ``TESTED``.
+new version is tested here only: see ``TESTED``.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from streamlit.web.server.starlette import starlette_websocket
 
 __all__ = ["DeltaGenerator", "PopoverContainer"]
 
-#: From the first tested version of Streamlit to the first that was not; pyproject.toml has the same range.
+#: The first tested version of Streamlit, and the first untested one after it; pyproject.toml has the same range.
 TESTED = ((1, 67), (1, 68))
-#: Seconds until a page that runs is looked at again.
+#: Seconds between two checks of a running page.
 SETTLE = 0.05
-#: Seconds that a browser has to come for a file that it was told of, and until files that were made are looked at.
+#: Seconds in which a browser must fetch a file, and seconds between two checks of existing files.
 FETCH, CHECK_SECONDS = 20.0, 1.0
 
 
 def apply() -> None:
-    """Replace the parts of Streamlit below, before the server takes its first request."""
+    """Replace the parts of Streamlit below, before the server answers its first request."""
     check_version()
     stay_inside()
     refuse_broken_origins()
@@ -46,20 +46,20 @@ def apply() -> None:
 
 
 def check_version(version: str = st.__version__) -> None:
-    """Raise RuntimeError under a version of Streamlit whose inner parts were not tested with this app."""
+    """Raise RuntimeError for a version of Streamlit whose internal parts were not tested with this app."""
     first, end = TESTED
-    found = tuple(int(part) if part.isdigit() else -1 for part in version.split(".")[:2])
-    if not first <= found < end:
+    numbers = tuple(int(part) if part.isdigit() else -1 for part in version.split(".")[:2])
+    if not first <= numbers < end:
         low, high = (".".join(map(str, v)) for v in TESTED)
         raise RuntimeError(
-            f"This app replaces inner parts of Streamlit and was tested with versions from {low} to below {high}, not "
-            f"{version}. Install one of these: pip install 'streamlit>={low},<{high}'"
+            f"This app replaces internal parts of Streamlit and was tested with versions from {low} to below {high}, "
+            f"not {version}. Install one of these: pip install 'streamlit>={low},<{high}'"
         )
 
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Prepare the server that has just started; open a browser, which Streamlit does only for its own server."""
+    """Prepare the started server; open a browser, which Streamlit does only for its own server."""
     hide_sizes()
     if not config.get_option("server.headless"):
         cli_util.open_browser(server_util.get_url(config.get_option("browser.serverAddress")))
@@ -67,21 +67,28 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 
 
 def send_plain_data() -> None:
-    """Send what our components get as JSON, which it always is. Streamlit would import pandas and PyArrow, 70 MB, to
-    see that none of it is a table."""
+    """Send the data of our components as JSON, which they always are.
+
+    Streamlit would import pandas and PyArrow, 70 MB, to check that they contain no table.
+    """
     serialization.is_dataframe_like = lambda obj: False
 
 
 def stay_inside() -> None:
-    """Keep Streamlit from looking up the addresses of this machine. For each request with a foreign ``Origin`` it would
-    ask an outside service for the public one, up to two seconds in the loop that serves everyone. A page is served to
-    those who opened it under the name that they ask, and no address is needed for that."""
+    """Stop Streamlit from looking up the addresses of this machine.
+
+    For each request with a foreign ``Origin``, it would ask an external service for the public address, for up to two
+    seconds in the loop that serves everyone. A page is served to visitors who opened it under the name in their
+    request, so no address is needed.
+    """
     net_util.get_external_ip = net_util.get_internal_ip = lambda: None
 
 
 def refuse_broken_origins() -> None:
-    """Refuse an ``Origin`` that is no address. Streamlit would stop with an error, and write a page about it into the
-    log for each one that a stranger sends."""
+    """Reject an ``Origin`` that is not an address.
+
+    Streamlit would fail and write a page about it into the log for each one that a stranger sends.
+    """
     if not hasattr(starlette_websocket._is_origin_allowed, "checks"):
         checks = starlette_websocket._is_origin_allowed
         starlette_websocket._is_origin_allowed = _of_addresses(checks)  # type: ignore[assignment]
@@ -99,15 +106,17 @@ def _of_addresses(checks: Callable[[str | None, str | None], bool]) -> Callable[
 
 
 def hide_sizes() -> None:
-    """Empty the server's metrics, which everyone can ask for: they tell how much its sessions hold."""
+    """Empty the server's public metrics, which reveal how much data its sessions store."""
     runtime.get_instance().stats_mgr._providers_by_family.clear()
 
 
 def let_runs_end() -> None:
-    """Have a part of a page that is to run leave all that was drawn before it. Streamlit 1.67 would begin just as a run
-    of the page ends, and throw away what the loop had not sent yet (its issue 9921): half a page. And of what waits to
-    be sent it would drop what the part drew, not what parts inside of it did: a browser that hears of a seventh place
-    before the fourth shows nothing any more."""
+    """Let a partial rerun keep everything that was drawn before it.
+
+    Streamlit 1.67 would start it just as a full run of the page ends, and discard what the loop had not sent yet (its
+    issue 9921): half a page. From the queue it would drop what the fragment drew, but not what fragments inside it did:
+    a browser that receives a seventh element before the fourth shows nothing more.
+    """
     if not hasattr(AppSession._create_scriptrunner, "begins"):
         AppSession._create_scriptrunner = _once_ended(AppSession._create_scriptrunner)  # type: ignore[assignment,method-assign]
     if not hasattr(AppSession._clear_queue, "clears"):
@@ -116,7 +125,7 @@ def let_runs_end() -> None:
 
 def _of_pages(clears: Callable[[Any, list[str] | None], None]) -> Callable[[Any, list[str] | None], None]:
     def clear(session: Any, parts: list[str] | None = None) -> None:
-        # As for a run of other parts: all that was drawn stays, and what is drawn now comes after it.
+        # As for other fragments: keep everything drawn so far, and append new elements.
         clears(session, parts and [])
 
     clear.clears = clears  # type: ignore[attr-defined]
@@ -127,7 +136,7 @@ def _once_ended(begins: Callable[[Any, Any], None]) -> Callable[[Any, Any], None
     def begin(session: Any, asked: Any) -> None:
         if session._scriptrunner is None or not asked.fragment_id:
             begins(session, asked)
-        else:  # it has stopped, and what it said last is on its way through this loop
+        else:  # it has stopped, and this loop still delivers its last messages
             session._event_loop.call_later(SETTLE, again, session, asked)
 
     def again(session: Any, asked: Any) -> None:
@@ -141,16 +150,18 @@ def _once_ended(begins: Callable[[Any, Any], None]) -> Callable[[Any, Any], None
 
 
 def let_files_arrive() -> None:
-    """Have what nothing refers to any more, a file or what makes one, stay for ``FETCH`` seconds and then go. Streamlit
-    1.67 frees a file to download once any two pages have run since it was made, and what makes one once any page has:
-    where many are at work, before a browser has come for it."""
+    """Keep unreferenced files, and functions that make them, for ``FETCH`` seconds before deleting them.
+
+    Streamlit 1.67 frees a download once any two pages have run since it was made, and its function once any page has.
+    With many users, that happens before a browser has fetched it.
+    """
     if not hasattr(MediaFileManager.remove_orphaned_files, "frees"):
         frees = MediaFileManager.remove_orphaned_files
         MediaFileManager.remove_orphaned_files = _in_time(frees)  # type: ignore[assignment,method-assign]
 
 
 def file_made() -> None:
-    """Have the file that is made now go in time, though no page runs any more."""
+    """Delete a file that is being made in time, although no page runs any more."""
     if runtime.exists():
         _later(CHECK_SECONDS, runtime.get_instance().media_file_mgr.remove_orphaned_files)
 
@@ -169,28 +180,28 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
             files.pop("", None)
             used = {file for placed in files.values() for file in placed.values()}
             before = getattr(manager, "loose", {})
-            # Where nobody is there to click, what makes a file goes with its session.
+            # Without a user who could click, the function is deleted with its session.
             connected = runtime.get_instance().is_active_session
             makes = {name: 0 for name, entry in manager._deferred_callables.items() if connected(entry["session_id"])}
             loose = {file: made for file, made in (manager._file_metadata | makes).items() if file not in used}
             shown = _still_shown(manager)
-            # A file that was made again counts from then on.
+            # A file that was made again restarts its time.
             manager.loose = {
                 file: before[file] if file in before and before[file][0] is made and file not in shown else (made, now)
                 for file, made in loose.items()
             }
-            held = {file: file for file, (_, since) in manager.loose.items() if now - since < FETCH}
-            if held:
-                files[""] = held  # as if a session without a name had them
+            recent = {file: file for file, (_, since) in manager.loose.items() if now - since < FETCH}
+            if recent:
+                files[""] = recent  # as if a session without a name had them
         frees(manager)
-        if held and not getattr(manager, "due", False):
+        if recent and not getattr(manager, "due", False):
             manager.due = True
-            oldest = min(manager.loose[file][1] for file in held)
+            oldest = min(manager.loose[file][1] for file in recent)
             _later(oldest + FETCH - now, due, manager)
 
     def due(manager: Any) -> None:
         manager.due = False
-        for _ in range(2):  # the first marks what is to go
+        for _ in range(2):  # the first call marks files for deletion
             free(manager)
 
     free.frees = frees  # type: ignore[attr-defined]
@@ -198,14 +209,17 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
 
 
 def html_code() -> list[str]:
-    """Return the addresses of Streamlit's code that shows HTML, from any page. A browser would ask for it late."""
+    """Return the addresses of Streamlit's code that shows HTML, from any page. A browser would request it late."""
     folder = Path(file_util.get_static_dir())
     return [f"./{path.relative_to(folder).as_posix()}" for path in folder.glob("static/js/Html.*.js")]
 
 
 def _still_shown(manager: Any) -> set[str]:
-    """Return the newest button of each place on pages that run: a run gives up its page's buttons when it begins, and
-    the browser shows them until it has others. The session that calls is at the end of its run."""
+    """Return the newest button of each place on running pages.
+
+    A run gives up its page's buttons when it starts, and the browser shows them until it has others. The calling
+    session is at the end of its run.
+    """
     newest = {(e["session_id"], e["coordinates"]): name for name, e in manager._deferred_callables.items()}
     owners = {session: session_object(session) for session, _ in newest if session != session_name()}
     running = {session for session, owner in owners.items() if owner is not None and is_running(owner)}
@@ -213,7 +227,7 @@ def _still_shown(manager: Any) -> set[str]:
 
 
 def is_serving() -> bool:
-    """Return whether a server runs in this process."""
+    """Return True if a server runs in this process."""
     return runtime.exists()
 
 
@@ -228,56 +242,58 @@ def set_option(name: str, value: Any) -> None:
 
 
 def session_name() -> str | None:
-    """Return the name of the session that runs this; None outside of a server."""
+    """Return the name of the current session; None outside a server."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context is not None and runtime.exists() else None
 
 
 def session_object(name: str) -> Any:
-    """Return Streamlit's own object of a session; None where it has ended."""
+    """Return Streamlit's own object of a session; None if it has ended."""
     return runtime.get_instance().get_app_session(name)
 
 
 def fragment_name() -> str | None:
-    """Return the name of the fragment of a page that runs this; None outside of one."""
+    """Return the name of the current fragment of a page; None outside one."""
     if get_script_run_ctx(suppress_warning=True) is None:
         return None
     return ThreadState.get().fragment_id
 
 
 def is_connected(name: str) -> bool:
-    """Return whether a browser is connected to a session. Raise RuntimeError where the server has stopped."""
+    """Return True if a browser is connected to a session. Raise RuntimeError if the server has stopped."""
     return runtime.get_instance().is_active_session(name)
 
 
 def call_in_loop(call: Callable[..., object], *given: Any) -> None:
-    """Call in the thread of the server's loop, to which sessions belong. Raise RuntimeError where it has stopped."""
+    """Call a function in the thread of the server's loop, to which sessions belong. Raise RuntimeError if it has
+    stopped.
+    """
     runtime.get_instance().stopped.get_loop().call_soon_threadsafe(call, *given)  # type: ignore[attr-defined]
 
 
 def call_later_in_loop(seconds: float, call: Callable[..., object], *given: Any) -> None:
-    """Call later in the thread of the server's loop, from that thread."""
+    """Call a function later in the thread of the server's loop, from that thread."""
     runtime.get_instance().stopped.get_loop().call_later(seconds, call, *given)  # type: ignore[attr-defined]
 
 
 def is_running(session: Any) -> bool:
-    """Return whether the page of a session runs."""
+    """Return True if the page of a session is running."""
     return session._scriptrunner is not None
 
 
 def ask_this_browser(seconds: float, fragment: str) -> None:
-    """Have the browser of this session run a fragment of its page every so many seconds."""
+    """Make the browser of the current session run a fragment of its page every few seconds."""
     if (context := get_script_run_ctx(suppress_warning=True)) is not None:
         context.enqueue(_rerun(seconds, fragment))
 
 
 def ask_browser(session: Any, seconds: float, fragment: str) -> None:
-    """Have the browser of a session run a fragment of its page every so many seconds."""
+    """Make the browser of a session run a fragment of its page every few seconds."""
     session._enqueue_forward_msg(_rerun(seconds, fragment))
 
 
 def stop_asking(session: Any, fragment: str) -> None:
-    """Have the browser of a session no longer run a fragment again and again."""
+    """Stop the browser of a session from running a fragment repeatedly."""
     message = ForwardMsg()
     message.stop_auto_rerun.fragment_ids.append(fragment)
     session._enqueue_forward_msg(message)
@@ -290,7 +306,7 @@ def _rerun(seconds: float, fragment: str) -> ForwardMsg:
 
 
 def close_session(name: str, session: Any) -> None:
-    """Close a session and empty its object, which the server's loop holds until it serves another one."""
+    """Close a session and empty its object, which the server's loop keeps until it serves another one."""
     runtime.get_instance().close_session(name)
     if session is not None:
         session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks

@@ -1,4 +1,4 @@
-"""Data that a visitor uploaded: its folder, which ends with the session, and jobs that were asked to outlive it."""
+"""Uploaded data of a visitor: a folder that is deleted with the session, and jobs that outlive it on request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE_KEPT = (
     "This server does not keep jobs. Stay on the page until the job ends, or run the program on your own "
     "machine."
 )
-#: Seconds between two looks for jobs whose time is over.
+#: Seconds between two checks for expired jobs.
 CHECK_SECONDS = 60.0
 
 _running: dict[Path, Job] = {}
@@ -31,8 +31,11 @@ _watching = False
 
 
 class Upload:
-    """A file in a folder of its own. code, expires: of a kept job; look: what is in it; batch: once all rows were asked
-    for; took: the seconds that its first rows took last, by mechanism."""
+    """A file in a separate folder.
+
+    code, expires: of a kept job. look: the content of the file. batch: set once all rows were requested. took: the
+    seconds of the last preview, by mechanism.
+    """
 
     def __init__(self, folder: Path, file: str, code: str = "", expires: float = 0.0):
         self.folder, self.file, self.code, self.expires = folder, file, code, expires
@@ -40,7 +43,7 @@ class Upload:
         self.batch: Batch | None = None
         self.count = 0
         self.took: dict[str, float] = {}
-        # At the latest when the server ends.
+        # At the latest at the end of the server.
         self._end = weakref.finalize(self, job_folders.delete, folder)
         if code:
             self._end.detach()
@@ -51,15 +54,15 @@ class Upload:
         return self.folder / self.file
 
     def leave(self) -> None:
-        """Note that the visitor has gone, and may come back."""
+        """Record that the visitor has left and may return."""
 
     def forget(self) -> None:
-        """Delete it, unless it is to outlive the session."""
+        """Delete it, unless it outlives the session."""
         if not self.code:
             self._end()
 
     def keep(self, asked: BatchRequest) -> None:
-        """Let it outlive the session. Raises InputError."""
+        """Make it outlive the session. Raises InputError."""
         if not limits().keeps:
             raise InputError(NONE_KEPT)
         about = {"asked": asked.to_dict(), "count": self.count}
@@ -77,7 +80,7 @@ class Upload:
         self._end()
 
     def rewrite(self, work: Work, label: str) -> None:
-        """Begin with all rows, or go on."""
+        """Start or resume the rewrite of all rows."""
         batch = self.batch
         assert batch is not None
         if not self.code:
@@ -100,7 +103,7 @@ class Upload:
 
 
 def store_upload(name: str, data: bytes) -> Upload:
-    """Return a new upload of what a browser sent. Raise InputError."""
+    """Return a new upload for the data from a browser. Raise InputError."""
     file = file_name(name)
     if (kind := Path(file).suffix.lower()) in tables.KINDS and kind not in limits().kinds:
         raise InputError(f"This server does not accept {kind} files. Upload the table as CSV, or use your own machine.")
@@ -130,12 +133,12 @@ def open_upload(code: str, work: Work, label: str) -> Upload:
 
 
 def results_reader(batch: Batch) -> Callable[[Task], Any]:
-    """Work that reads what is written by now."""
+    """Return a task that reads the results so far."""
     return batch.found
 
 
 def watch() -> None:
-    """Delete what is over, from the first visit on. Outside of a server, do nothing."""
+    """Delete expired data, from the first visit on. Outside a server, do nothing."""
     global _watching
     with _guard:
         if _watching or not streamlit_patches.is_serving():
@@ -152,7 +155,7 @@ def _watch() -> None:
 
 
 def sweep(now: float | None = None) -> None:
-    """Delete what is over, and stop what works on it."""
+    """Delete expired data, and stop tasks that use them."""
     for path in job_folders.sweep(now):
         with _guard:
             job = _running.get(path)

@@ -1,8 +1,8 @@
-"""The answers of a class, counted as they come in: numbers in the memory of the server, without names or texts.
+"""The answers of a class, counted on arrival: numbers in the server's memory, without names or texts.
 
-A room is a word in the address that a teacher hands out. The host of a room holds its key: only the host decides what
-the class sees, reveals the counts of a question, and closes the room. A room is forgotten when its host closes it, with
-the server, or when a room is next asked for some hours after its last use.
+A room is a word in the address that a teacher hands out. The host of a room has its key: only the host decides what the
+class sees, reveals the counts of a question, and closes the room. A room is deleted when its host closes it, with the
+server, or at the next request for a room some hours after its last use.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-#: The room, in an address.
+#: The address parameter of the room.
 PARAMETER = "room"
-#: Letters that are not taken for each other when they are read from a wall.
+#: Letters that are not confused when read from a projector.
 _LETTERS, _LENGTH = "abcdefghkmnprstuvwxyz", 5
 _KEY_LENGTH = 12
-#: Rooms at a time; voters of a question, and questions of a room; seconds after which an idle room is forgotten.
+#: The largest number of rooms, of voters of a question, and of questions of a room; seconds after which an idle room is
+#: deleted.
 ROOMS, VOTERS, QUESTIONS, KEPT = 100, 500, 200, 6 * 3600.0
 
 
@@ -30,24 +31,26 @@ class _Room:
     key: str
     #: Topic and question → voter → the number of the answer.
     answers: dict[tuple[str, Hashable], dict[str, int]] = field(default_factory=dict)
-    #: Topics on which nobody votes any more, whose counts everybody sees; and those of them with a shown answer.
+    #: Topics whose vote has ended, with counts that everybody sees; and those of them with a shown answer.
     ended: set[str] = field(default_factory=set)
     revealed: set[str] = field(default_factory=set)
-    #: Topic → how many votes on it were started again.
+    #: Topic → how often its vote was restarted.
     ballots: dict[str, int] = field(default_factory=dict)
     #: What the host shows now.
     stage: Any = None
 
 
 class Votes:
-    """Rooms by their names. now: seconds that never go back."""
+    """Rooms by name. now: a clock in seconds that never runs backwards."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic):
         self._now, self._rooms, self._lock = now, dict[str, _Room](), threading.Lock()
 
     def open(self) -> tuple[str, str]:
-        """Return the name of a new room and the key of its host. If there are too many rooms, one without answers makes
-        place, else the one that was idle longest."""
+        """Return the name of a new room and the key of its host.
+
+        If there are too many rooms, it replaces one without answers, or the one that was idle longest.
+        """
         with self._lock:
             self._forget()
             while len(self._rooms) >= ROOMS:
@@ -59,7 +62,7 @@ class Votes:
             return name, key
 
     def close(self, room: str, key: str) -> None:
-        """Forget a room if this is its key: all others only leave it."""
+        """Delete a room if this is its key; everybody else only leaves it."""
         with self._lock:
             if self._hosted(room, key) is not None:
                 del self._rooms[room]
@@ -70,12 +73,12 @@ class Votes:
             return room in self._rooms
 
     def is_host(self, room: str, key: str) -> bool:
-        """Return whether this is the key of an open room."""
+        """Return True if this is the key of an open room."""
         with self._lock:
             return self._hosted(room, key) is not None
 
     def show(self, room: str, key: str, stage: Any) -> None:
-        """Let the class see this, if the key is that of the room. stage: immutable, and compared by ``==``."""
+        """Show this to the class if the key is that of the room. stage: immutable, and compared by ``==``."""
         with self._lock:
             if (there := self._hosted(room, key)) is not None:
                 there.stage, there.used = stage, self._now()
@@ -99,7 +102,7 @@ class Votes:
                 there.revealed.add(topic)
 
     def restart(self, room: str, key: str, topic: str) -> None:
-        """Forget the votes on a topic and let everybody vote again, if the key is that of the room."""
+        """Delete the votes on a topic and let everybody vote again, if the key is that of the room."""
         with self._lock:
             if (there := self._hosted(room, key)) is not None:
                 there.ended.discard(topic)
@@ -109,7 +112,7 @@ class Votes:
                     del there.answers[asked]
 
     def ballot(self, room: str, topic: str) -> int:
-        """Return how often the vote on a topic was started again."""
+        """Return how often the vote on a topic was restarted."""
         with self._lock:
             return there.ballots.get(topic, 0) if (there := self._rooms.get(room)) else 0
 
@@ -122,7 +125,7 @@ class Votes:
             return (there := self._rooms.get(room)) is not None and topic in there.revealed
 
     def cast(self, room: str, topic: str, question: Hashable, voter: str, answer: int) -> bool:
-        """Count an answer, in the place of the one that this voter gave before. Return whether it is counted."""
+        """Count an answer, and replace the voter's previous one. Return True if it is counted."""
         with self._lock:
             self._forget()
             if (there := self._rooms.get(room)) is None or topic in there.ended:
@@ -137,13 +140,13 @@ class Votes:
             return True
 
     def answered(self, room: str, topic: str, question: Hashable) -> int:
-        """Return how many voted."""
+        """Return the number of voters."""
         with self._lock:
             self._forget()
             return len(self._given(room, topic, question))
 
     def counts(self, room: str, topic: str, question: Hashable, answers: int) -> list[int] | None:
-        """Return how many chose each of so many answers; None before the host ends the vote."""
+        """Return the count of each answer; None before the host ends the vote."""
         with self._lock:
             self._forget()
             if (there := self._rooms.get(room)) is None or topic not in there.ended:
@@ -169,12 +172,12 @@ VOTES = Votes()
 
 
 def room_name(text: str) -> str:
-    """Return the name of a room as it stands in an address; "" for what can be none."""
+    """Return the name of a room from an address; "" if it is invalid."""
     return _letters(text, _LENGTH)
 
 
 def host_key(text: str) -> str:
-    """Return the key of a host as a browser sends it; "" for what can be none."""
+    """Return the key of a host from a browser; "" if it is invalid."""
     return _letters(text, _KEY_LENGTH)
 
 

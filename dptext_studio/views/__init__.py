@@ -1,1 +1,1 @@
-"""The body of each page, one folder a page."""
+"""The body of each page, one folder for each page."""

@@ -190,7 +190,7 @@ def test_a_drag_moves_the_belief_without_a_pass_of_the_model(page: Page) -> None
     until(page, "!document.querySelector('#reader').textContent.includes('100% sure')")
     # Another draw asks the model nothing either.
     page.click("#again")
-    until(page, "document.querySelector('#status').textContent === 'Rewritten with new noise.'")
+    until(page, "document.querySelector('#status').textContent === 'Rewritten with fresh noise.'")
     until(page, "document.querySelector('#reader').textContent.includes('Over all releases')")
     assert page.evaluate("window.passes") == 0
     percents = [float(v.strip("<>%")) for v in page.locator(".strip .word-odds").all_inner_texts()]

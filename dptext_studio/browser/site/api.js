@@ -8,7 +8,7 @@ import { flagTokens } from "./flags.js";
 import { findPii } from "./identifiers.js";
 
 /**
- * Put the functions into the window. ready: settles once the page has begun; engine: what they call then.
+ * Put the functions into the window. ready: settles once the page has started; engine: returns the engine.
  * @param {Promise<void>} ready
  * @param {() => import("./engine.js").Engine} engine
  */
@@ -16,7 +16,7 @@ export function expose(ready, engine) {
   /** @type {{key: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
   let last = null;
 
-  /** The last text is not prepared again for another word or another ε. never, allow: words of lists. */
+  /** Repeated requests reuse the last prepared text. never, allow: words of lists. */
   function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never, allow, standIns } = {}) {
     const key = JSON.stringify([text, mechanism, options, never, allow, standIns]);
     if (last?.key !== key) {
@@ -44,9 +44,11 @@ export function expose(ready, engine) {
         return { candidates: [...distribution.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
       },
       /**
-       * What the optimal reader believes about a fact after a release, at each of how.epsilons, as dpt.belief of the core.
-       * how.released: the candidate at each token, null where one is kept; without it there is no posterior. how.others: the
-       * alternatives; without them those of the public lists. how.expected: whether the expected success is computed.
+       * What the optimal reader believes about a fact after a release, at each of how.epsilons, as dpt.belief in the
+       * core.
+       * how.released: the candidate at each token, null if it is kept; without it there is no posterior. how.others:
+       * the
+       * alternatives, by default those of the public lists. how.expected: whether to compute the expected success.
        */
       async belief(/** @type {string} */ text, /** @type {string} */ fact, /** @type {any} */ how) {
         await ready;
@@ -66,7 +68,7 @@ export function expose(ready, engine) {
         await ready;
         return engine().rewrite(await engine().redrawn(await prepare(text, how)), how.epsilon);
       },
-      /** The flagged tokens of a text, and what can stand in the place of each. */
+      /** The flagged tokens of a text, and the possible stand-ins of each. */
       async flags(/** @type {string} */ text, /** @type {string} */ detector, /** @type {string[]} */ allow = []) {
         await ready;
         const { language } = engine().core;

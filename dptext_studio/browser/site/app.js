@@ -28,7 +28,7 @@ const state = {
   draw: "",
   eps: /** @type {Record<string, number>} */ ({}),
   options: /** @type {Record<string, Record<string, any>>} */ ({}),
-  /** Both lists as they were read last, by the names of their fields. */
+  /** Both lists as they were last read, by the names of their fields. */
   lists: /** @type {Record<string, {text: string, made: Blocklist}>} */ ({}),
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
   draws: /** @type {Map<string, {title: string, draws: number, metric: boolean, none: boolean}>} */ (new Map()),
@@ -38,7 +38,7 @@ const state = {
   working: /** @type {AbortController | null} */ (null),
   stale: false,
   chosen: /** @type {number | null} */ (null), // the selected token
-  /** The facts that were named, and their alternatives, for each mechanism. */
+  /** The facts that the visitor named, and their alternatives, for each mechanism. */
   asked: /** @type {Map<string, {fact: string, others: [string, string][]}>} */ (new Map()),
 };
 /** @type {Engine} */
@@ -98,7 +98,8 @@ async function rewrite() {
     const { ms } = prepared;
     return `Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`;
   }, () => {
-    // The page shows the rewrite of another text, which must not be taken for this one's. A slider in use stays usable.
+    // The page shows the rewrite of another text, which must not be mistaken for this one's. A slider in use stays
+    // usable.
     ui.save.disabled = true;
     ui.view.inert = !ui.view.matches(":focus-within");
   });
@@ -181,7 +182,7 @@ function offer() {
     : spec.replaces ? "" : `${spec.title} does not support a blocklist here, because the list would change its groups. The full program supports it.`;
 }
 
-// Describes what the text reveals, and marks its example.
+// Describes what the text reveals, and selects its example.
 function introduce() {
   const { examples, own } = engine.core;
   const at = examples.findIndex((/** @type {any} */ e) => e.text === ui.text.value);
@@ -219,17 +220,17 @@ async function demonstrate() {
   ui.exposed.replaceChildren(...exposed.map((/** @type {string} */ item) => element("li", item)));
 }
 
-// New noise for the text that is there.
+// Fresh noise for the current text.
 function again() {
   const { prepared } = state;
   if (!prepared || state.working) return;
   work(async (signal) => {
     await show(await engine.redrawn(prepared, signal), signal);
-    return "Rewritten with new noise.";
+    return "Rewritten with fresh noise.";
   });
 }
 
-// Shows a text with new noise. Until then, the page is unchanged.
+// Shows a text with fresh noise. Until then, the page is unchanged.
 async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** @type {AbortSignal} */ signal) {
   const run = state.run + 1;
   const draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
@@ -304,7 +305,7 @@ function showGuarantee(/** @type {number} */ epsilon) {
   ui.exposed.replaceChildren(...made.exposed.map((item) => element("li", item)));
 }
 
-// A slow copy may belong to an earlier draw. It was released all the same.
+// A slow copy may belong to an earlier draw. It counts as released too.
 function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
   const made = state.draws.get(draw);
   if (!made || state.released.has(`${draw} ${epsilon}`)) return;
@@ -330,7 +331,7 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
 function save() {
   const { prepared } = state;
   if (!prepared) return;
-  // Read from the view, so that the file has the text on the screen: the ε box may hold an unused value.
+  // Read from the view, so that the file contains the displayed text: the ε box may contain an unused value.
   const epsilon = Number(ui.view.querySelector(".slider").dataset.eps);
   const text = shownText();
   const link = document.createElement("a");
@@ -341,7 +342,7 @@ function save() {
   release(state.draw, epsilon);
 }
 
-/** The text as the token view shows it now. */
+/** The displayed text of the token view. */
 function shownText() {
   const { prepared } = state;
   if (!prepared) return "";
@@ -368,7 +369,8 @@ function edit(/** @type {boolean} */ open) {
   if (open) ui.text.focus();
 }
 
-// Replaces the text by a dropped file, which a browser would open instead of the page. Returns whether it did.
+// Replaces the text by a dropped file, which a browser would otherwise open instead of the page. Returns True if it
+// did.
 async function take(/** @type {DragEvent} */ event) {
   const [file] = event.dataTransfer?.files ?? [];
   if (!file) return false;
@@ -442,7 +444,7 @@ async function begin() {
   addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
   addEventListener("drop", (event) => take(event).then((taken) => taken && soon()));
   ui.again.addEventListener("click", again);
-  // Paint an ε that was just typed first.
+  // Draw a typed ε first.
   ui.save.addEventListener("click", () => requestAnimationFrame(save));
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {});
 }

@@ -9,7 +9,7 @@ export function length(/** @type {Int8Array | Int16Array} */ codes) {
   return Math.sqrt(sum);
 }
 
-/** A vector of any length as one of length 1, in whole steps. */
+/** A vector of any length scaled to length 1, in whole steps. */
 export function steps(/** @type {Float32Array} */ vector) {
   let sum = 0;
   for (const x of vector) sum += x * x;
@@ -17,7 +17,7 @@ export function steps(/** @type {Float32Array} */ vector) {
   return Int16Array.from(vector, (x) => Math.round((x / size) * STEPS));
 }
 
-/** The cosine of a sentence with each of the bank; −1 with an empty one. */
+/** The cosine of a sentence with each of the bank; −1 for an empty one. */
 export function cosines(
   /** @type {{codes: Int8Array, lengths: Float64Array}} */ { codes, lengths }, /** @type {Int16Array | null} */ own,
 ) {

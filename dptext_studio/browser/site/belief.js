@@ -25,7 +25,7 @@ const MANY = 50_000; // candidates whose sums are computed in each frame
 const SLICE_MS = 8; // so that a slider that is dragged meanwhile stays smooth
 export const FLOOR = -1e4; // ln of what is impossible
 
-/** The alternatives that public lists suggest for a word; none where they do not hold it. */
+/** The alternatives that public lists suggest for a word; none if the word is not in them. */
 export async function suggested(/** @type {Engine} */ engine, /** @type {string} */ fact) {
   const word = fact.toLowerCase();
   const { alternatives, suggested: n } = engine.core;
@@ -53,7 +53,7 @@ function factSpans(/** @type {Engine} */ { language }, /** @type {string} */ tex
   return spans;
 }
 
-/** The others without the fact itself and without repetitions. */
+/** The alternatives without the fact itself and without repetitions. */
 function distinct(/** @type {string} */ word, /** @type {string[]} */ others) {
   const found = new Map(others.map((a) => a.trim()).filter((a) => a).reverse().map((a) => [a.toLowerCase(), a]));
   found.delete(word.toLowerCase());
@@ -92,7 +92,7 @@ export class BeliefQuestion {
       texts.push(await engine.prepare(exchanged + text.slice(at), spec.name, choice));
     }
     if (texts.some((t) => t.flagged?.key !== original.flagged?.key)) {
-      throw new Error(`“${word}” and these alternatives have different flags. Enter others of the same type, or use the full program.`);
+      throw new Error(`The detector flags “${word}” and these alternatives in different ways. Enter others of the same type, or use the full program.`);
     }
     const question = new BeliefQuestion(engine, words, texts);
     await question.tabulate(signal);
@@ -130,7 +130,7 @@ export class BeliefQuestion {
     return new Set(all.filter((d) => d !== null && d !== undefined));
   }
 
-  /** Compute the sums over candidates once, where a frame has no time for them. */
+  /** Compute the sums over candidates in advance, if they take longer than a frame. */
   async tabulate(/** @type {AbortSignal | undefined} */ signal) {
     const breathe = breather(signal, SLICE_MS);
     const [low] = this.grid;
@@ -157,7 +157,7 @@ export class BeliefQuestion {
     this.sums = sums;
   }
 
-  /** Whether the belief at ε is exact, and not read between two points. */
+  /** Whether the belief at ε is exact instead of interpolated. */
   isExact(/** @type {number} */ epsilon) {
     return !this.sums || !this.texts[0].spec.shape || epsilon === this.settled;
   }
@@ -192,7 +192,7 @@ export class BeliefQuestion {
     };
   }
 
-  /** ln of the chance of a release under each text, up to one constant. */
+  /** ln of the probability of a release for each text, up to a common constant. */
   logLikelihood(
     /** @type {number} */ epsilon, /** @type {Release} */ { of, index }, /** @type {(d: Distribution) => number} */ sum,
   ) {
@@ -213,7 +213,7 @@ export class BeliefQuestion {
     });
   }
 
-  /** The released text, had the text of number j been read. */
+  /** The released text if text number j were the original. */
   written(/** @type {number} */ j, /** @type {number} */ of, /** @type {number[]} */ index) {
     const [text, from] = [this.texts[j], this.texts[of]];
     const shown = (/** @type {number} */ i) => {
@@ -225,7 +225,7 @@ export class BeliefQuestion {
     return parts.join("") + text.gaps[text.gaps.length - 1];
   }
 
-  /** What the reader believes after a release at ε. exact: not from the table of sums. @returns {Posterior} */
+  /** What the reader believes after a release at ε. exact: without the table of sums. @returns {Posterior} */
   given(/** @type {number} */ epsilon, /** @type {Release} */ release, exact = false) {
     const log = this.logLikelihood(epsilon, release, this.sumsAt(epsilon, exact)).map((l, j) => l + Math.log(this.prior[j]));
     const top = Math.max(...log);
@@ -243,7 +243,7 @@ export class BeliefQuestion {
   }
 
   /**
-   * How often the reader is right before anything is released: enumerated where one place of words decides, else
+   * How often the reader is right before any release: enumerated if one place of words decides, otherwise
    * estimated from releases.
    * @returns {Promise<{value: number, standard_error: number, draws: number}>}
    */
@@ -277,7 +277,7 @@ export class BeliefQuestion {
     return rows[0].some((w, i) => i !== places[0] && words.has(w)) ? null : places[0];
   }
 
-  /** The largest posterior after each of some releases, of texts in proportion to the prior. */
+  /** The largest posterior after each of some releases, for texts in proportion to the prior. */
   async sampled(/** @type {number} */ epsilon, /** @type {AbortSignal | undefined} */ signal) {
     const breathe = breather(signal, SLICE_MS);
     /** @type {Map<Distribution, number>} */
@@ -317,8 +317,8 @@ export class BeliefQuestion {
 }
 
 /**
- * Whether a release of text b can be one of text a: "same" where everything around the words is the same, "never" where
- * it cannot, "text" where it depends on what was released.
+ * Whether a release of text b can be one of text a: "same" if everything around the words is equal, "never" if
+ * impossible, "text" if it depends on the release.
  */
 function fit(/** @type {Prepared} */ a, /** @type {Prepared} */ b) {
   if (a.distributions.length !== b.distributions.length) return "never";
@@ -330,7 +330,7 @@ function fit(/** @type {Prepared} */ a, /** @type {Prepared} */ b) {
   return same ? "same" : "text";
 }
 
-/** The largest ln of the ratio of a release's chances under two texts that is guaranteed at ε = 1. */
+/** The largest guaranteed ln of the ratio of a release's probabilities for two texts at ε = 1. */
 function loss(/** @type {Prepared} */ a, /** @type {Prepared} */ b) {
   if (a === b) return 0;
   const { guarantee } = a.spec;
@@ -349,7 +349,7 @@ function loss(/** @type {Prepared} */ a, /** @type {Prepared} */ b) {
   return total;
 }
 
-/** The blanks between the tokens of a text as it was given. */
+/** The spaces between the tokens of a text. */
 function spacesOf(/** @type {Prepared} */ { document: { text, tokens } }) {
   const ends = [0, ...tokens.map((t) => t.end)];
   return [...tokens.map((t) => t.start), text.length].map((start, i) => text.slice(ends[i], start));
@@ -361,14 +361,14 @@ function placeIn(/** @type {number[]} */ grid, /** @type {number} */ epsilon) {
   return Math.min(Math.max((Math.log(epsilon / grid[0]) / Math.log(grid[last] / grid[0])) * last, 0), last);
 }
 
-/** The weights of the two points around ε. @returns {[number, number[]]} the first of them, and the weights */
+/** The index of the first of the two points around ε, and their weights. @returns {[number, number[]]} */
 function linear(/** @type {number[]} */ grid, /** @type {number} */ epsilon) {
   const x = placeIn(grid, epsilon);
   const first = Math.min(Math.floor(x), grid.length - 2);
   return [first, [1 - (x - first), x - first]];
 }
 
-/** Lagrange's weights of the six points around ε. @returns {[number, number[]]} the first of them, and the weights */
+/** The index of the first of the six points around ε, and their Lagrange weights. @returns {[number, number[]]} */
 function lagrange(/** @type {number[]} */ grid, /** @type {number} */ epsilon) {
   const x = placeIn(grid, epsilon);
   const first = Math.min(Math.max(Math.floor(x) - 2, 0), grid.length - 6);

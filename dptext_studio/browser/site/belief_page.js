@@ -1,6 +1,6 @@
 // @ts-check
-// What a reader believes, as the token view shows it (figures/browser/belief_panel.js): prepared beside the page once a
-// rewrite is there, and then computed here at every ε of the slider.
+// What a reader believes, for the token view (figures/browser/belief_panel.js): prepared after a rewrite is shown, and
+// then computed here at every ε of the slider.
 
 import { BeliefQuestion } from "./belief.js";
 import { limit, percent } from "./guarantee.js";
@@ -19,7 +19,7 @@ import { limit, percent } from "./guarantee.js";
 
 const POINTS = 28; // of ε, at which the dial looks for its mark
 
-/** Hand the token view a belief. */
+/** Give the token view a belief. */
 function tell(/** @type {string} */ key, /** @type {number} */ run, /** @type {object} */ belief) {
   Object.assign(document, { dptextHere: { key, run, meaning: null, belief } });
   document.dispatchEvent(new Event("dptext-here"));
@@ -42,13 +42,13 @@ export class BeliefPage {
     this.asked = "";
   }
 
-  /** What is under way is of another text. */
+  /** The running computation is for another text. */
   stop() {
     this.working.abort();
     this.resting.abort();
   }
 
-  /** A rewrite is about to be shown: a belief about it that needs no work is there from the beginning. */
+  /** A rewrite is about to be shown: a belief about it that needs no computation is there from the start. */
   show(/** @type {Shown} */ shown, /** @type {any} */ view) {
     this.shown = shown;
     this.asked = "";
@@ -56,7 +56,7 @@ export class BeliefPage {
     this.seen(view);
   }
 
-  /** The token view has moved: another word, other alternatives, or another ε. */
+  /** The token view has changed: another word, other alternatives, or another ε. */
   seen(/** @type {any} */ view) {
     const { shown } = this;
     if (!shown) return;
@@ -106,7 +106,7 @@ export class BeliefPage {
     this.rest();
   }
 
-  /** The question about a fact, which another draw of the same text shares. */
+  /** The question about a fact, which is shared with other draws of the same text. */
   hold(/** @type {Shown} */ { prepared }, /** @type {string} */ fact, /** @type {string} */ others) {
     const { held } = this;
     if (held && held.prepared === prepared && held.fact === fact && held.others === others && held.done) return held;
@@ -139,7 +139,7 @@ export class BeliefPage {
     };
   }
 
-  /** At rest: the belief in words, exact, with how often such a reader is right. */
+  /** At rest: the exact belief in words, and how often such a reader is right. */
   async rest() {
     const { shown, held } = this;
     const question = held?.done;
@@ -181,7 +181,7 @@ function inWords(/** @type {BeliefQuestion} */ question, /** @type {import("./be
   return sure + allowed + (missing.length ? ` The guarantee does not cover ${missing.join(", ")}.` : "");
 }
 
-/** As ExpectedSuccess.sentence of the core, but that a model has read one set of stand-ins. */
+/** As ExpectedSuccess.sentence of the core, except that a model has read one set of stand-ins. */
 function onAverage(
   /** @type {{value: number, standard_error: number, draws: number}} */ { value, standard_error: error, draws },
   /** @type {Prepared} */ { flagged, table, spec },

@@ -17,7 +17,7 @@ const APART = new RegExp(`[^${ALNUMS}']+`, "u"); // as it, but that a word may h
 const WHOLE = new RegExp(`^[${ALNUMS}]+$`, "u");
 
 const visible = (/** @type {string} */ text) => text.replace(IGNORABLE, "");
-// Case folding, letter by letter: of what has a capital, that in small; ı and Cherokee fold otherwise.
+// Case folding by letter: lower case for letters that have a capital; ı and Cherokee fold differently.
 const folded = (/** @type {string} */ c) =>
   c === "ı" ? c : /^[\u13a0-\u13f5]$/.test(c) ? c : /^[\u13f8-\u13fd\uab70-\uabbf]$/.test(c) ? c.toUpperCase() : c.toUpperCase().toLowerCase();
 
@@ -66,7 +66,7 @@ export class Blocklist {
 }
 
 /**
- * Read a list of words with blanks, commas or semicolons between them.
+ * Read a list of words separated by spaces, commas or semicolons.
  * @param {string} text
  * @param {import("./text.js").Language} language
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// Mechanisms with the options that were chosen, from core.json.
+// Mechanisms with the chosen options, from core.json.
 
 /** A mechanism with some of its options. */
 export function specOf(/** @type {any} */ core, /** @type {string} */ mechanism, /** @type {Record<string, any>} */ options = {}) {
@@ -17,13 +17,13 @@ export function specOf(/** @type {any} */ core, /** @type {string} */ mechanism,
   return { ...found, ...variant, options: { ...variant.options, ...written } };
 }
 
-/** Refuse an ε that a mechanism with its options does not take: the core gives no guarantee there. */
+/** Reject an ε for which the core gives no guarantee. */
 export function check(/** @type {any} */ { limits: [least, most] }, /** @type {unknown} */ epsilon) {
   if (typeof epsilon === "number" && epsilon >= least && epsilon <= most) return;
   throw new Error(`epsilon must be a number from ${least} to ${most} here, not ${String(epsilon)}`);
 }
 
-/** Whether an option has an effect beside the others. */
+/** Whether an option has an effect together with the others. */
 export function isUsed(/** @type {any} */ { controls }, /** @type {any} */ { used_with: needs }, /** @type {Record<string, any>} */ options) {
   if (!needs) return true;
   const other = controls.find((/** @type {any} */ c) => c.name === needs[0]);

@@ -1,6 +1,6 @@
 // @ts-check
-// What a detector's flags become: placeholders, or stand-ins from public lists, alone or before a mechanism that samples
-// the other words, as dptext_core/mechanisms/detected has it.
+// What replaces flagged words: placeholders, or stand-ins from public lists, alone or before a mechanism that samples
+// the other words, as in dptext_core/mechanisms/detected.
 
 import { constant } from "./distributions.js";
 import { flagSpans, flagTokens } from "./flags.js";
@@ -74,7 +74,7 @@ export function substitute(/** @type {Document} */ document, /** @type {Map<numb
   return { ...document, text: text + document.text.slice(at), tokens };
 }
 
-/** What becomes of the words of a text whose flagged words are replaced, and all others released. */
+/** What becomes of the words of a text if flagged words are replaced and all others are released. */
 export function replaced(
   /** @type {Document} */ document, /** @type {any} */ spec, /** @type {any} */ language, /** @type {Blocklist} */ allowlist,
   /** @type {Flagged | null} */ flagged,
@@ -103,8 +103,9 @@ export function replaced(
 }
 
 /**
- * The blanks where some holes are left out, as Skeleton._gaps of the core: each takes one run of blanks with it, the one
- * before it, or the one after it where it is first on its line or behind an opening bracket or quote.
+ * The spaces if some holes are left out, as in Skeleton._gaps of the core: each takes one run of spaces with it, the
+ * one
+ * before it, or the one after it if it is first on its line or follows an opening bracket or quote.
  */
 export function closed(/** @type {{kept: (string | null)[], gaps: string[]}} */ { kept, gaps }, /** @type {Set<number>} */ deleted) {
   /** @type {string[]} */

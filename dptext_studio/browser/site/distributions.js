@@ -1,6 +1,6 @@
 // @ts-check
-// The distribution of a word at every ε, and its sample under noise that is locked while ε moves. In float64, as
-// dptext_core/privacy/distribution.py computes it.
+// The distribution of a word at every ε, and its sample with noise that is locked while ε moves. In float64, as in
+// dptext_core/privacy/distribution.py.
 
 import { highest, noiseOn } from "./noise.js";
 import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
@@ -34,7 +34,7 @@ function logSumExp(/** @type {Float64Array} */ x) {
 let scratch = new Float64Array(0);
 const NEGLIGIBLE = 46; // a million candidates so far below the highest add 1e-14 of it
 
-/** ln Σ exp of the first n numbers there. */
+/** ln Σ exp of the first n numbers. */
 function logSumOfScratch(/** @type {number} */ n) {
   let [top, sum] = [-Infinity, 0];
   for (let j = 0; j < n; j += 1) if (scratch[j] > top) top = scratch[j];
@@ -60,7 +60,10 @@ function logProbs(/** @type {Float64Array} */ scores, /** @type {number} */ epsi
 export const SHOWN = 9; // candidates of a word that are shown
 const BINS = 2048;
 
-/** The places of numbers in descending order, those in one narrow bin in any order: sorting takes ten times as long. */
+/**
+ * The indices of numbers in descending order; within a narrow bin in any order, because sorting takes ten times as
+ * long.
+ */
 function nearlySorted(/** @type {Float64Array} */ numbers) {
   const n = numbers.length;
   const high = numbers.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -76,8 +79,8 @@ function nearlySorted(/** @type {Float64Array} */ numbers) {
 }
 
 /**
- * ln Σ exp(ε·score) at each of many ε, for showing: of many scores, those in a narrow bin count as one with their mean
- * and spread. What is left out is of third order in ε times the width of a bin: below 1e-6 for scores within 1/2 and
+ * ln Σ exp(ε·score) at each of many ε, for display: of many scores, those in a narrow bin count as one with their mean
+ * and spread. The error is of third order in ε times the width of a bin: below 1e-6 for scores within 1/2 and
  * an ε of 250.
  */
 export function logZs(/** @type {Float64Array} */ scores, /** @type {number[]} */ epsilons) {
@@ -127,7 +130,7 @@ export function scored(
   };
 }
 
-/** Scores cut at the two ends, as values from −1/2 to 0. By a loop: Float64Array.from takes ten times as long. */
+/** Scores clipped at both ends, as values from −1/2 to 0. A loop, because Float64Array.from takes ten times as long. */
 export function clipped(/** @type {Float32Array} */ scores, /** @type {number} */ low, /** @type {number} */ high) {
   const out = new Float64Array(scores.length);
   const width = 2 * (high - low);
@@ -185,7 +188,7 @@ function falling(/** @type {(epsilon: number) => number} */ at, /** @type {numbe
   }
 }
 
-/** The uniform distribution at every ε: the word is not read. @returns {Distribution} */
+/** The uniform distribution at every ε, which does not depend on the word. @returns {Distribution} */
 export function constant(/** @type {readonly string[]} */ candidates) {
   const n = candidates.length;
   return {
@@ -201,14 +204,14 @@ export function constant(/** @type {readonly string[]} */ candidates) {
 }
 
 /**
- * Geometric noise on a place of a list, cut at its ends: 1-Diffractor on one list.
+ * Geometric noise on a place of a list, clipped at its ends: 1-Diffractor on one list.
  * @returns {Distribution}
  */
 export function onList(/** @type {readonly string[]} */ list, /** @type {number} */ place) {
   const last = list.length - 1;
   const logProb = (/** @type {number} */ epsilon, /** @type {number} */ j) => {
     const rest = Math.log1p(Math.exp(-epsilon));
-    // ln 1/(1+e^−ε) at the ends, where what goes beyond them is cut, and ln tanh(ε/2) between them.
+    // ln 1/(1+e^−ε) at the ends, which absorb what goes beyond them, and ln tanh(ε/2) between them.
     const weight = j === 0 || j === last ? -rest : Math.log(-Math.expm1(-epsilon)) - rest;
     return last ? -epsilon * Math.abs(j - place) + weight : 0;
   };
@@ -272,7 +275,7 @@ export function alike(
   let order;
   /** @type {Map<number, number>} */
   const sums = new Map();
-  // Most cosines lie below the range: they count together.
+  // Most cosines lie below the range, so they count together.
   const sum = (/** @type {number} */ epsilon) => {
     let found = sums.get(epsilon);
     if (found === undefined) {
@@ -301,7 +304,7 @@ export function alike(
     near: highest(cosines, SHOWN),
     noise() {
       const noise = gumbels(cosines.length);
-      // A sentence that is lower in both than another never wins: weights never fall as cosines grow.
+      // A sentence that is lower in both than another never wins, because weights never fall as cosines grow.
       order ??= Array.from(cosines.keys()).sort((a, b) => cosines[b] - cosines[a]);
       /** @type {number[]} */
       const front = [];
@@ -322,8 +325,8 @@ export function alike(
 }
 
 /**
- * A proposal and a private shift whose clipping depends on ε, as dptext_core/mechanisms/masked/dp_mlm_prior.py has it.
- * proposal, shift: the public scores, and how far the private ones are above them.
+ * A proposal and a private shift whose clipping depends on ε, as in dptext_core/mechanisms/masked/dp_mlm_prior.py.
+ * proposal, shift: the public scores, and the differences of the private ones from them.
  * @returns {Distribution}
  */
 export function shifted(
@@ -371,7 +374,7 @@ export function shifted(
     const z = sum(epsilon);
     return x.map((v) => v - z);
   };
-  /** Those among the likeliest at some ε, the likeliest first. */
+  /** The most likely candidates at some ε, most likely first. */
   const likest = () => {
     /** @type {Map<number, number>} */
     const best = new Map();
@@ -397,7 +400,8 @@ export function shifted(
     },
     noise() {
       const noise = gumbels(proposal.length);
-      // A word that is lower in all three than another never wins: weights never fall as a score or a shift grows.
+      // A word that is lower in all three than another never wins, because weights never fall as a score or a shift
+      // grows.
       order ??= nearlySorted(proposal);
       /** @type {number[]} */
       const front = [];
@@ -421,7 +425,7 @@ export function shifted(
 
 const POINTS = 160;
 
-/** The flips of any rule that names a winner at each ε: found on a grid, then by bisection. @returns {Flips} */
+/** The flips of any rule with a winner at each ε: found on a grid, then by bisection. @returns {Flips} */
 function searched(/** @type {(epsilon: number) => number} */ at, /** @type {number} */ low, /** @type {number} */ high) {
   const grid = Array.from({ length: POINTS }, (_, k) => low * (high / low) ** (k / (POINTS - 1)));
   const found = grid.map(at);

@@ -1,5 +1,5 @@
 // @ts-check
-// The mechanisms: from a text to the distribution of each of its words.
+// The mechanisms: from a text to the distribution of each word.
 
 import { cosines, length, steps } from "./bank.js";
 import { Blocklist } from "./blocklist.js";
@@ -83,7 +83,7 @@ async function each(
   return found;
 }
 
-/** The distribution of each word, from that word alone. */
+/** The distribution of each word, which depends on that word alone. */
 async function byTable(
   /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {Table} */ table, /** @type {number[]} */ rows,
   /** @type {Choice} */ { signal, slice, like },
@@ -219,7 +219,7 @@ export class Engine {
     this.tables.set(key, tableFrom(make(words, table, nearest), words, all(words)));
   }
 
-  /** Load the public lists of words that are near each other, once. */
+  /** Load the public lists of similar words, once. */
   loadNeighbours() {
     this.neighbours ??= this.fetch(["neighbours-words", "neighbours"], () => {}).then(([list, table]) => {
       const words = lines(list);
@@ -242,7 +242,7 @@ export class Engine {
     return this.shorter.made;
   }
 
-  /** A text with the distribution of each of its words at every ε. @returns {Promise<Prepared>} */
+  /** A text with the distribution of each word at every ε. @returns {Promise<Prepared>} */
   async prepare(/** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ choice = {}) {
     if (typeof text !== "string") throw new Error("the text is a string");
     const { options, blocklist = NOTHING, allowlist = NOTHING, like, standIns } = choice;
@@ -353,7 +353,7 @@ export class Engine {
     };
   }
 
-  /** The sentences that hold no word of the list, by their places. */
+  /** The indices of sentences without a word of the list. */
   sentencesLeft(/** @type {string[]} */ sentences, /** @type {Blocklist} */ blocklist) {
     const holds = (/** @type {string} */ s) => blocklist.touches(s) && this.language.parse(s).tokens.some((t) => blocklist.bans(t.text));
     const left = all(sentences).filter((j) => !holds(sentences[j]));
@@ -381,7 +381,7 @@ export class Engine {
       Boolean(like?.asked && asked[what][t] === like.asked[what][t]);
     const same = (/** @type {number} */ t) => unchanged("scores", t) && unchanged("proposals", t);
     let ms = 0;
-    /** The scores of each target, Float32Array. A sequence whose scores are all known needs no pass. */
+    /** The scores of each target, Float32Array. A sequence with known scores needs no pass. */
     const rows = async (
       /** @type {ReturnType<typeof queries>} */ all, /** @type {number | null} */ mask, /** @type {(t: number) => boolean} */ known,
     ) => {
@@ -430,7 +430,7 @@ export class Engine {
     return stateGuarantee(spec, spent, prepared.known.filter(Boolean).length, kept, blocklist.size > 0);
   }
 
-  /** The text with other stand-ins, where it has any. */
+  /** The text with other stand-ins, if it has any. */
   async redrawn(/** @type {Prepared} */ prepared, /** @type {AbortSignal | undefined} */ signal = undefined) {
     const { spec, blocklist, allowlist, document, flagged } = prepared;
     if (!flagged || flagged.given) return prepared;
@@ -438,7 +438,7 @@ export class Engine {
     return this.prepare(document.text, spec.name, { options: spec.options, blocklist, allowlist, like, signal });
   }
 
-  /** One rewrite, with fresh randomness: its text, and what became of each token. */
+  /** One rewrite with fresh randomness: its text, and what happened to each token. */
   rewrite(/** @type {Prepared} */ prepared, /** @type {number} */ epsilon) {
     check(prepared.spec, epsilon);
     const { document, distributions, deleted, aligned, reasons, known } = prepared;
@@ -466,18 +466,18 @@ export class Engine {
     return this.language.written(rule === "public" ? this.language.forms.get(word) ?? word : word, capitals[i]);
   }
 
-  /** A copied token as it is released. wordAt: the word that is released at a token. */
+  /** A copied token in its released form. wordAt: the released word at a token. */
   copied(/** @type {Prepared} */ { clean, document }, /** @type {number} */ i, /** @type {(i: number) => string} */ wordAt) {
     return copied(this.language, clean, document.tokens[i].text, i, wordAt);
   }
 }
 
-/** What is loaded for a mechanism with its options. */
+/** The assets that are loaded for a mechanism with its options. */
 const tableOf = (/** @type {any} */ { name, options, shape }) =>
   name === "custext" ? `custext-${options.k}` : shape ? "dp-mlm" : name;
 const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 
-/** The places of the words that are not on the blocklist. */
+/** The indices of words that are not on the blocklist. */
 function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
   const left = all(words).filter((j) => !blocklist.bans(words[j]));
   if (!left.length) throw new Error("the blocklist leaves no possible output");

@@ -1,5 +1,5 @@
 // @ts-check
-// The files of the site: fetched once, checked by hash, unpacked, and kept for visits without a network.
+// The files of the site: fetched once, checked by hash, unpacked, and stored for offline visits.
 
 export const AGAIN = "Reload this page.";
 const CONNECTION = "Check your connection and reload this page.";
@@ -13,8 +13,8 @@ async function unpacked(/** @type {Uint8Array<ArrayBuffer>} */ data) {
 }
 
 /**
- * What a file holds.
- * @param {File} file bytes: its size on the wire; sha256: of what it holds
+ * The content of a file.
+ * @param {File} file bytes: its transferred size; sha256: of its content
  * @param {(bytes: number) => void} [onProgress] receives the number of bytes of each part
  */
 export async function content(file, onProgress = () => {}) {
@@ -22,7 +22,7 @@ export async function content(file, onProgress = () => {}) {
   let packed = await fetched(file.path, onProgress);
   let data = await whole(packed, file);
   if (!data) {
-    // The stored copy may be damaged or of another version: ask the server instead, once.
+    // The stored copy may be damaged or of another version, so ask the server once.
     packed = await fetched(file.path, () => {}, { cache: "reload" });
     data = await whole(packed, file);
   }
@@ -63,7 +63,7 @@ async function fetched(
   return new Blob(parts);
 }
 
-/** What a file of JSON holds. */
+/** The content of a JSON file. */
 export async function json(/** @type {string} */ path) {
   const text = await (await asked(path)).text().catch(() => stopped(path));
   try {
@@ -73,7 +73,7 @@ export async function json(/** @type {string} */ path) {
   }
 }
 
-/** What a packed JSON file holds. It is not checked by a hash. */
+/** The content of a packed JSON file, without a check by hash. */
 export async function packedJson(/** @type {string} */ path) {
   const packed = await (await asked(path)).arrayBuffer().catch(() => stopped(path));
   try {
@@ -88,16 +88,16 @@ function stopped(/** @type {string} */ path) {
   throw new Error(`${path} was not loaded completely. ${CONNECTION}`);
 }
 
-/** What a file holds, unpacked; null if it is damaged or another file. */
+/** The unpacked content of a file; null if it is damaged or another file. */
 async function whole(/** @type {Blob} */ packed, /** @type {File} */ file) {
   const data = await unpacked(new Uint8Array(await packed.arrayBuffer())).catch(() => null);
-  // Browsers have hashes only where the address is https or this machine.
+  // Browsers provide hashes only if the address is https or this machine.
   if (!data || !globalThis.crypto?.subtle) return data;
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
   return [...digest].map((b) => b.toString(16).padStart(2, "0")).join("") === file.sha256 ? data : null;
 }
 
-/** On a first visit, files arrive before the service worker starts, so hand them over to it. */
+/** On a first visit, files arrive before the service worker starts, so pass them on to it. */
 async function keep(/** @type {string} */ path, /** @type {Blob} */ packed) {
   const there = await navigator.serviceWorker?.ready;
   there?.active?.postMessage({ path, packed });

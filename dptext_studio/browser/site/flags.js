@@ -1,5 +1,5 @@
 // @ts-check
-// The tokens that a detector flags, their types, and the shape that a stand-in keeps, as in
+// The tokens that a detector flags, their types, and the shapes that stand-ins keep, as in
 // dptext_core/mechanisms/detected/flags.py.
 
 import { findPii, isWhole } from "./identifiers.js";
@@ -31,7 +31,7 @@ export function flagSpans(
   return out;
 }
 
-/** The tokens that a detector flags and no allowlist has. @returns {Flag[]} */
+/** The tokens that a detector flags and that are not on the allowlist. @returns {Flag[]} */
 export function flagTokens(
   /** @type {Document} */ document, /** @type {any} */ language, /** @type {string} */ detector, /** @type {Blocklist} */ allowlist,
 ) {
@@ -90,7 +90,7 @@ function digitsForm(/** @type {string} */ text, /** @type {string} */ kind, /** 
   return shapeOf(text, language, clues);
 }
 
-/** A token with 9 for each digit, A and a for letters. Units such as "years" and "kg" stay. */
+/** A token with 9 for each digit, A and a for letters. Units such as "years" and "kg" are unchanged. */
 function shapeOf(/** @type {string} */ text, /** @type {any} */ language, /** @type {any} */ clues) {
   const unit = new RegExp(language.detection.patterns.unit, "u").exec(text);
   const head = unit ? text.slice(0, unit.index) : text;
@@ -113,7 +113,7 @@ export class StandIns {
     this.lists = new Map(Object.entries(lists));
   }
 
-  /** What can come out for a form. A shape comes from a text, so that its words are not kept here. @returns {string[]} */
+  /** The possible outputs for a form. A shape comes from a text, so its words are not cached. @returns {string[]} */
   of(/** @type {string} */ form) {
     return this.lists.get(form) ?? this.shaped(form);
   }
@@ -134,7 +134,7 @@ export class StandIns {
     return [...new Set(all.map((k) => filled(chars, letter, sha512(`${shape}:${k}`))))];
   }
 
-  /** Which characters stand for a letter. Those of a unit are themselves. */
+  /** Which characters stand for a letter. Those of a unit are unchanged. */
   letters(/** @type {string[]} */ chars) {
     const mask = chars.map((c) => c === "A" || c === "a");
     const units = cluesOf(this.language.clues).number_units;
@@ -148,7 +148,7 @@ export class StandIns {
     return mask;
   }
 
-  /** A day that exists, in this order of year, month and day, which is at most 12. */
+  /** A valid day in this order of year, month and day; day is at most 12. */
   dated(/** @type {string} */ shape, /** @type {number} */ k) {
     const when = new Date(Date.UTC(this.language.detection.years[0], 0, 1 + ((k * 7919) % 35_000)));
     const parts = shape.match(/9+|[^9]+/g) ?? [];

@@ -1,10 +1,10 @@
 // @ts-check
-// The sentences of a guarantee, from templates that the core wrote (core.json), with numbers rounded as the core rounds
-// them: never to a smaller ε than there is. As dptext_core/privacy/sentences.py and numbers.py.
+// The sentences of a guarantee, from templates of the core (core.json), with numbers rounded like the core's: never to
+// a smaller ε. As in dptext_core/privacy/sentences.py and numbers.py.
 
 const NOISE = 10n ** 12n; // two floats that differ by a part of this stand for one number
 
-/** x with so many digits, all of those before the point, rounded up. */
+/** x with this many digits, or more if there are more before the point, rounded up. */
 function roundedUp(/** @type {number} */ x, /** @type {number} */ digits) {
   if (!Number.isFinite(x) || x <= 0 || x >= 1e15) return x;
   // The exact decimal expansion of a float has fewer digits than this, for what is rounded here.
@@ -34,10 +34,10 @@ export function percent(/** @type {number} */ p) {
   return p >= 0.0995 ? `${(100 * p).toFixed(0)}%` : p >= 1e-4 ? `${Number((100 * p).toPrecision(2))}%` : "< 0.01%";
 }
 
-/** An upper bound of a probability for people: near 1, with enough digits to stay below it. */
+/** An upper bound of a probability for people: near 1, with enough digits to remain below it. */
 export const limit = (/** @type {number} */ p) => (p > 0.995 && p < 1 ? `${Number((100 * p).toPrecision(5))}%` : percent(p));
 
-/** As Python's format "g" with so many digits. */
+/** Like Python's format "g" with this many digits. */
 function general(/** @type {number} */ x, /** @type {number} */ digits) {
   const [mantissa, power] = x.toExponential(digits - 1).split("e");
   if (Number(power) < -4 || Number(power) >= digits) {
@@ -49,12 +49,12 @@ function general(/** @type {number} */ x, /** @type {number} */ digits) {
 
 export const bound = (/** @type {number} */ x) => number(roundedUp(x, 3));
 
-/** e^ε in words, never smaller than it is. */
+/** e^ε in words, never rounded down. */
 export function odds(/** @type {number} */ epsilon) {
   return epsilon > Math.log(1e9) ? "more than a billion times" : `${bound(Math.exp(epsilon))} times`;
 }
 
-/** A template with its places filled. */
+/** A template with its placeholders filled. */
 function fill(/** @type {string} */ template, /** @type {Record<string, string>} */ values) {
   return template.replace(/\{(\w+)\}/g, (/** @type {string} */ place, /** @type {string} */ name) => values[name] ?? place);
 }
@@ -68,7 +68,7 @@ function fill(/** @type {string} */ template, /** @type {Record<string, string>}
  * @param {boolean} listed whether there is a blocklist
  */
 export function guarantee(spec, epsilon, draws, kept, listed) {
-  // Added up as the core does, so that both round the same number.
+  // Summed as in the core, so that both round the same number.
   let total = 0;
   for (let i = 0; i < draws; i += 1) total += epsilon;
   const which = draws === 0 ? "none" : draws === 1 ? "one" : "many";

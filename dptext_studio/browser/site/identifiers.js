@@ -1,6 +1,6 @@
 // @ts-check
-// Names, places, dates, numbers and addresses of a text by rules and short lists, as dptext_core/detectors/rules.py finds
-// them: by its patterns and lists, which core.json brings.
+// Names, places, dates, numbers and addresses of a text, found by rules and short lists as in
+// dptext_core/detectors/rules.py, with its patterns and lists from core.json.
 
 import { allUpper, canBegin, cluesOf, first, gapOf, isNumberWord, namesAndNumbers, plainForm, upper } from "./names_and_numbers.js";
 import { isDigit } from "./text.js";
@@ -20,7 +20,7 @@ const alnum = (/** @type {string} */ text) => /[\p{L}\p{N}]/u.test(text);
 /** @type {{of: any, search: Record<string, RegExp>, whole: Record<string, RegExp>} | null} */
 let made = null;
 
-/** The patterns of the language, compiled once: to search by, and for whole words. */
+/** The patterns of the language, compiled once: for searching, and for whole words. */
 function patternsOf(/** @type {any} */ given) {
   if (!made || made.of !== given) {
     const all = (/** @type {(source: string) => RegExp} */ compile) =>
@@ -30,7 +30,7 @@ function patternsOf(/** @type {any} */ given) {
   return made;
 }
 
-/** Whether a word as a whole is of a pattern. */
+/** Whether a whole word matches a pattern. */
 export const isWhole = (/** @type {any} */ language, /** @type {string} */ name, /** @type {string} */ text) =>
   patternsOf(language).whole[name].test(text);
 
@@ -48,7 +48,7 @@ export function findPii(document, language, detector = "rules") {
   return search.spans();
 }
 
-/** One search of a text, as the class of that name in rules.py. */
+/** One search of a text, like the class of that name in rules.py. */
 class Search {
   constructor(/** @type {Document} */ document, /** @type {any} */ given) {
     const { text, tokens } = document;
@@ -78,7 +78,7 @@ class Search {
     this.others();
   }
 
-  /** The words that identify in any context. */
+  /** The words that identify in every context. */
   alone() {
     this.tokens.forEach((_, k) => {
       const kind = this.kindAlone(k);
@@ -86,7 +86,7 @@ class Search {
     });
   }
 
-  /** What was taken, in order. */
+  /** The spans that were found, in order. */
   spans() {
     return [...this.kinds].sort((a, b) => a[0] - b[0]).map(([from, kind]) => {
       const end = this.ends.get(from) ?? from + 1;
@@ -133,7 +133,7 @@ class Search {
     return isNumberWord(word, clues) ? "number" : "";
   }
 
-  /** Whether a token is written with a capital as a name is. */
+  /** Whether a token is capitalised like a name. */
   capital(/** @type {number} */ k) {
     const { text, kind } = this.tokens[k];
     return (
@@ -148,7 +148,7 @@ class Search {
     return k > 0 && k < this.tokens.length && /^[ \u00a0]+$/.test(gapOf(this.document, k));
   }
 
-  /** A capital that begins the line after a short title. */
+  /** A capital at the start of the line after a short title. */
   wraps(/** @type {number} */ k) {
     const isBreak = /^[ \u00a0]*(?:\r\n|\n|\r)[ \u00a0]*$/.test(gapOf(this.document, k));
     return isBreak && this.clues.short_titles.has(this.words[k - 1]) && upper(first(this.tokens[k].text));
@@ -252,7 +252,7 @@ class Search {
     }
   }
 
-  /** The end of a run of capitals, in which small words as "von" may stand. */
+  /** The end of a run of capitals, which may contain small words such as "von". */
   run(/** @type {number} */ from) {
     let end = from;
     for (let k = from; k < this.tokens.length && (k === from || this.follows(k)); k += 1) {
@@ -262,7 +262,7 @@ class Search {
     return end;
   }
 
-  /** Numbers, and what else is replaced though it may be a stop word. */
+  /** Numbers, and other words that are replaced even if they are stop words. */
   others() {
     for (const [k, kind] of this.written) {
       const word = this.words[k];

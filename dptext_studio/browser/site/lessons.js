@@ -84,7 +84,7 @@ function open(/** @type {Lesson} */ lesson, /** @type {Lesson | undefined} */ ne
 /** @type {{lesson: Lesson, at: number, chosen: number | null}} */
 let shown;
 
-// An answer that was given stays, as long as the question is the same.
+// A given answer is kept as long as the question is the same.
 function move(/** @type {Lesson} */ lesson, /** @type {number} */ at) {
   const { shown: html, question, answers } = lesson.states[at];
   const same = shown && JSON.stringify([shown.lesson.states[shown.at].question, shown.lesson.states[shown.at].answers]) ===

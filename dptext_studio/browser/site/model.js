@@ -1,5 +1,5 @@
 // @ts-check
-// A model in a worker, which the page asks asynchronously.
+// A model in a worker that the page calls asynchronously.
 
 import { AGAIN } from "./files.js";
 

@@ -1,6 +1,6 @@
 // @ts-check
-// Which words are written as a name, a place, a date or a number, even where a list of stop words has them, as
-// dptext_core/text/names_and_numbers.py decides it.
+// Which words are written as a name, a place, a date or a number, even if a list of stop words contains them, as in
+// dptext_core/text/names_and_numbers.py.
 
 import { isDigit, straight } from "./text.js";
 
@@ -13,7 +13,7 @@ const SPELLING_MARKS = new Set([",", "-", "/"]);
 /** @type {{of: any, clues: any} | null} */
 let made = null;
 
-/** The lists of the language as sets, made once. */
+/** The lists of the language as sets, created once. */
 export function cluesOf(/** @type {any} */ given) {
   if (!made || made.of !== given) {
     const sets = Object.entries(given).map(([name, x]) => [name, Array.isArray(x) ? new Set(x) : x]);
@@ -28,10 +28,10 @@ export const allUpper = (/** @type {string} */ text) =>
   /\p{Uppercase}/u.test(text) && !/[\p{Lowercase}\p{Lt}]/u.test(text);
 const hasDigit = (/** @type {string} */ text) => [...text].some(isDigit);
 
-/** A token as the lists have it: in small letters, without the full stop of an abbreviation. */
+/** A token in the form of the lists: lower case, without the full stop of an abbreviation. */
 export const plainForm = (/** @type {string} */ text) => straight(text).toLowerCase().replace(/\.+$/, "") || text;
 
-/** What is between a token and the one before. */
+/** The text between a token and the previous one. */
 export const gapOf = (/** @type {Document} */ { text, tokens }, /** @type {number} */ k) =>
   text.slice(k ? tokens[k - 1].end : 0, tokens[k].start);
 
@@ -72,7 +72,7 @@ function kindOf(/** @type {Document} */ document, /** @type {any} */ clues, /** 
   return inside && !(lone && shouted(document, k)) ? "name" : "";
 }
 
-/** Whether a small number word is part of a number, by the words beside it. */
+/** Whether a small number word is part of a number, according to its neighbours. */
 function inNumber(
   /** @type {Document} */ document,
   /** @type {any} */ clues,
@@ -84,7 +84,7 @@ function inNumber(
   return [before, after].some((w) => sameNumber(size, sizeOf(w, clues)));
 }
 
-/** Whether a month or an ordinal is part of a date, by the words beside it. */
+/** Whether a month or an ordinal is part of a date, according to its neighbours. */
 function inDate(
   /** @type {Document} */ document,
   /** @type {any} */ clues,
@@ -100,7 +100,7 @@ function inDate(
   return isMonth(document, clues, k, false) && words.some((w) => clues.ordinal_words.has(w));
 }
 
-/** Whether token i is a month without doubt: no other word, or with a capital, or, if "after", after "of". */
+/** Whether token i is certainly a month: no other word, or with a capital, or, if "after", after "of". */
 function isMonth(
   /** @type {Document} */ document,
   /** @type {any} */ clues,
@@ -113,7 +113,7 @@ function isMonth(
   return sure || (after && clues.before_months.has(wordAt(document, i - 1)));
 }
 
-/** Whether a word that may be a name is one by the token right before or after it. */
+/** Whether a possible name is one, according to the previous or next token. */
 const isCalled = (/** @type {Document} */ document, /** @type {any} */ clues, /** @type {number} */ k) =>
   clues.before_names.has(wordAt(document, k - 1)) || clues.after_names.has(wordAt(document, k + 1));
 
@@ -128,7 +128,7 @@ function isSpelled(/** @type {Document} */ document, /** @type {any} */ clues, /
   });
 }
 
-/** How a word counts as a number: "large" alone, "small", "digit" or "ordinal" beside another; or "". */
+/** How a word counts as a number: "large" alone, "small", "digit" or "ordinal" next to another; or "". */
 function sizeOf(/** @type {string} */ word, /** @type {any} */ clues) {
   if (hasDigit(word)) return "large";
   if (clues.small_numbers.has(word)) return "small";
@@ -151,11 +151,14 @@ function sameNumber(/** @type {string} */ one, /** @type {string} */ other) {
   return (one !== "ordinal" && other !== "ordinal") || one === "large" || other === "large";
 }
 
-/** Token i as the lists have it, "" where there is none. */
+/** Token i in the form of the lists, "" if there is none. */
 const wordAt = (/** @type {Document} */ { tokens }, /** @type {number} */ i) =>
   tokens[i] ? plainForm(tokens[i].text) : "";
 
-/** The places of the nearest word at each side, past punctuation and the words between; outside where there is none. */
+/**
+ * The indices of the nearest words on each side, past punctuation and connecting words; outside the text if there is
+ * none.
+ */
 function beside(/** @type {Document} */ { tokens }, /** @type {number} */ k, /** @type {Set<string>} */ between) {
   const passed = (/** @type {import("./text.js").Token} */ { kind, text }) =>
     kind === "punct" || kind === "symbol" || between.has(plainForm(text));
@@ -166,7 +169,7 @@ function beside(/** @type {Document} */ { tokens }, /** @type {number} */ k, /**
   });
 }
 
-/** Whether a word right beside a token is in capitals throughout. */
+/** Whether a word directly next to a token is in capitals. */
 function shouted(/** @type {Document} */ { tokens }, /** @type {number} */ k) {
   return [k - 1, k + 1].some((i) => tokens[i] && allUpper(tokens[i].text) && [...tokens[i].text].length > 1);
 }

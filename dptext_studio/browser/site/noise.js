@@ -1,9 +1,9 @@
 // @ts-check
-// Locked Gumbel noise on the candidates of a word, of which only the part is drawn that can decide the winner.
+// Locked Gumbel noise on the candidates of a word, sampled only as far as it can decide the winner.
 //
-// Noise comes in descending order: the k-th highest of n Gumbel variables is −ln of the k-th arrival among n exponential
-// clocks, and each candidate that is left is equally likely to have it. Once no candidate that is left can win, the rest
-// need not be drawn. The winner has the same distribution as with noise on every candidate.
+// Noise comes in descending order: the k-th highest of n Gumbel variables is −ln of the k-th arrival among n
+// exponential clocks, and each remaining candidate is equally likely to have it. Once no remaining candidate can win,
+// the rest need not be sampled. The winner has the same distribution as with noise on every candidate.
 
 import { gumbels, uniforms } from "./sampling.js";
 
@@ -45,7 +45,7 @@ export function noiseOn(scores) {
   };
 }
 
-/** The lines ε·score + noise of the candidates that can win somewhere among those that were drawn. */
+/** The lines ε·score + noise of the candidates that can win at some ε, among those sampled so far. */
 class Lines {
   /**
    * @param {Float64Array} scores
@@ -61,14 +61,14 @@ class Lines {
     this.bound = this.left ? Infinity : -Infinity; // no noise that is not drawn yet is higher
     this.steepest = -Infinity; // the highest score among the others that were drawn
     this.next = FIRST;
-    // No score of the others is higher than the lowest of these.
+    // The others have no score above the lowest of these.
     this.slope = scores[top[top.length - 1]];
     this.candidates = top.slice();
     this.slopes = top.map((j) => scores[j]);
     this.offsets = [...gumbels(top.length)];
   }
 
-  /** Remove a candidate from the list: the one at this share of its places. */
+  /** Remove a candidate from the list: the one at this fraction of its length. */
   taken(/** @type {number} */ share) {
     const at = Math.min(Math.floor(share * this.places), this.places - 1);
     this.places -= 1;
@@ -77,7 +77,7 @@ class Lines {
     return found;
   }
 
-  /** Draw the noise of more candidates. One with a lower score and less noise than another never wins. */
+  /** Sample the noise of more candidates. One with a lower score and less noise than another never wins. */
   draw() {
     const { scores } = this;
     const numbers = uniforms(2 * Math.min(this.next, this.places));
@@ -96,7 +96,7 @@ class Lines {
     this.bound = this.left ? -Math.log(this.arrived || Number.MIN_VALUE) : -Infinity;
   }
 
-  /** Whether no candidate that is left can be above this value at ε. */
+  /** Whether no remaining candidate can exceed this value at ε. */
   decides(/** @type {number} */ value, /** @type {number} */ epsilon) {
     return value >= epsilon * this.slope + this.bound;
   }
@@ -119,7 +119,7 @@ class Lines {
     }
   }
 
-  /** Which candidate wins from which ε on. @returns {Flips} */
+  /** Which candidate wins, and from which ε on. @returns {Flips} */
   flips(/** @type {number} */ low, /** @type {number} */ high) {
     for (;;) {
       const lines = this.envelope(low, high);
@@ -132,7 +132,7 @@ class Lines {
     }
   }
 
-  /** Which of the lines is the highest, from which ε on. @returns {[number, number][]} */
+  /** Which of the lines is the highest, and from which ε on. @returns {[number, number][]} */
   envelope(/** @type {number} */ low, /** @type {number} */ high) {
     const { slopes, offsets } = this;
     let winner = this.first(low);

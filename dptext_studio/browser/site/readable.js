@@ -1,6 +1,6 @@
 // @ts-check
-// Public clean-up of a release: articles, capitals of copied words, and blanks beside marks, as
-// dptext_core/text/readable.py computes them. It reads only what is released, so it spends no ε.
+// Public clean-up of a release: articles, capitals of copied words, and spaces next to punctuation, as in
+// dptext_core/text/readable.py. It reads only the release, so it spends no ε.
 
 import { ALNUMS, NEWLINE, begins } from "./text.js";
 
@@ -20,7 +20,7 @@ const BEGINNING = new RegExp(`^[${ALNUMS}]`, "u");
 export const beginsWord = (/** @type {string} */ text) => BEGINNING.test(text);
 
 /**
- * What a clean-up changes. deleted: tokens that are left out.
+ * The changes of a clean-up. deleted: tokens that are left out.
  * @param {Skeleton} skeleton
  * @param {Language} language
  * @param {Set<number>} deleted
@@ -40,7 +40,7 @@ export function cleanUp(skeleton, language, deleted) {
       if (cased !== word) out.copied.set(i, cased);
     }
     const small = word.toLowerCase();
-    // A capital inside a sentence is that of a letter, as in "vitamin A".
+    // A capital inside a sentence belongs to a letter, as in "vitamin A".
     if (!language.articles.forms.includes(small) || !gaps[i + 1] || (word !== small && !starting[i])) return;
     const next = kept.findIndex((_, j) => j > i && !deleted.has(j));
     if (next > i && kept.slice(i + 1, next + 1).includes(null)) out.articles.set(i, next);
@@ -48,13 +48,13 @@ export function cleanUp(skeleton, language, deleted) {
   return out;
 }
 
-/** The skeleton without blanks that marks of the language do not have beside them, as in "well .". */
+/** The skeleton without spaces next to punctuation that the language does not use, as in "well .". */
 export function tight(/** @type {Skeleton} */ { kept, gaps }, /** @type {Language} */ { tightBefore, tightAfter }) {
   const out = gaps.slice();
   for (let i = 1; i < kept.length; i += 1) {
     const [last, mark] = [kept[i - 1], kept[i]];
     if (gaps[i] !== " ") continue;
-    // What a mark follows at once is a mark of its own, as in ":)". A sampled word takes no "n't".
+    // A mark directly followed by something is separate, as in ":)". A sampled word takes no "n't".
     const ends = (mark !== null && LAST_LETTER.test(mark)) || gaps[i + 1] !== "" || i + 1 === kept.length;
     const before = mark !== null && tightBefore.has(mark) && ends && !(last === null && mark === "n't");
     if (before || (last !== null && tightAfter.has(last))) out[i] = "";
@@ -62,14 +62,14 @@ export function tight(/** @type {Skeleton} */ { kept, gaps }, /** @type {Languag
   return { kept, gaps: out };
 }
 
-/** An article as it stands before a word, with the capital that it has. */
+/** An article before a word, with its capital. */
 export function agreeing(/** @type {Language} */ language, /** @type {string} */ article, /** @type {string} */ word) {
   const form = language.articles.forms[Number(language.takesSecond(word))];
   return /^\p{Uppercase}/u.test(article) ? form[0].toUpperCase() + form.slice(1) : form;
 }
 
 /**
- * A copied token as it is released. wordAt: the word that is released at a token.
+ * A copied token in its released form. wordAt: the released word at a token.
  * @param {Language} language
  * @param {CleanUp | null} clean
  * @param {string} token

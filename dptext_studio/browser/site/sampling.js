@@ -5,7 +5,7 @@
 const MOST = 16384; // numbers of 32 bits per call of the generator
 const MOST_BITS = 4096;
 
-/** Random whole numbers of 32 bits. Tests put another in its place. */
+/** Random whole numbers of 32 bits. Tests replace it. */
 export const source = {
   fill(/** @type {Uint32Array} */ words) {
     for (let i = 0; i < words.length; i += MOST) crypto.getRandomValues(words.subarray(i, i + MOST));
@@ -18,7 +18,7 @@ function randoms(/** @type {number} */ n) {
   return words;
 }
 
-/** More bits of a uniform whose first 64 are known, until 64 bits follow its leading zeros: [bits, how many]. */
+/** More bits of a uniform number whose first 64 are known, until 64 bits follow its leading zeros: [bits, how many]. */
 function extended(/** @type {number} */ high, /** @type {number} */ low) {
   let bits = (BigInt(high) << 32n) | BigInt(low);
   let n = 64;
@@ -49,7 +49,7 @@ export function uniforms(/** @type {number} */ n) {
   return out;
 }
 
-/** ln of a uniform number in (0, 1), also where that itself is too small for float64. */
+/** ln of a uniform number in (0, 1), even if that is too small for float64. */
 export function logUniform() {
   const [high, low] = randoms(2);
   if (high >= 4096) return Math.log(Math.min(high * 2 ** -32 + low * 2 ** -64, 1 - 2 ** -53));

@@ -11,7 +11,7 @@ function primes(/** @type {number} */ n) {
   return found;
 }
 
-/** The first 64 bits behind the point of a root of a prime. */
+/** The first 64 bits after the point of a root of a prime. */
 function bits(/** @type {number} */ prime, /** @type {bigint} */ degree) {
   const wanted = BigInt(prime) << (64n * degree);
   let [low, high] = [0n, 1n << 70n];
@@ -39,7 +39,7 @@ function add(/** @type {number} */ h, /** @type {number} */ l) {
   high = (high + h + (sum > 0xffffffff ? 1 : 0)) | 0;
   low = sum | 0;
 }
-/** The high half of a word rotated to the right; with the halves exchanged, the low one. */
+/** The high half of a word rotated to the right; with swapped halves, the low one. */
 const turned = (/** @type {number} */ h, /** @type {number} */ l, /** @type {number} */ n) =>
   n < 32 ? (h >>> n) | (l << (32 - n)) : (l >>> (n - 32)) | (h << (64 - n));
 const mixed = (

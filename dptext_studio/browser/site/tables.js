@@ -1,5 +1,5 @@
 // @ts-check
-// The distributions of the word mechanisms, from the tables that the builder wrote.
+// The distributions of the word mechanisms, from tables that the builder wrote.
 
 import { onList, ranked, scored } from "./distributions.js";
 

@@ -1,7 +1,7 @@
 // @ts-check
-// A text as tokens with spans, as in dptext_core/text/document.py, and back, as in text/skeleton.py.
-// The lists of the language (core.json, "language") are the core's own. Offsets are those of JavaScript's strings, in
-// the visible part of a text: nothing else is read.
+// A text as tokens with spans, as in dptext_core/text/document.py, and back, as in text/skeleton.py. The lists of the
+// language (core.json, "language") are the core's. Offsets are those of JavaScript strings in the visible part of a
+// text, as nothing else is read.
 
 import { reader } from "./visible.js";
 
@@ -9,13 +9,13 @@ import { reader } from "./visible.js";
 /** text: the visible part of the input; removed: how many characters are invisible.
  * @typedef {{text: string, tokens: Token[], removed?: number}} Document */
 
-// Python's classes of characters: isalnum, \w, and isspace. A JavaScript \s and \w are others.
+// Python's character classes isalnum, \w and isspace. JavaScript's \s and \w differ.
 const A = "\\p{L}\\p{N}";
 export const ALNUMS = A;
 export const W = `${A}_`;
 export const S = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const re = (/** @type {string} */ source, flags = "u") => new RegExp(source, flags);
-// Letters of either case as Python takes them. The flag "i" would also let a class like \\p{L} take marks.
+// Letters of either case according to Python. The flag "i" would also let a class like \\p{L} match marks.
 export const anyCase = (/** @type {string} */ text) =>
   text.replace(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}${{ s: "ſ", k: "\u212a", i: "ıİ" }[c] ?? ""}]`);
 export const escaped = (/** @type {string} */ text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
@@ -60,7 +60,7 @@ function before(/** @type {string} */ text, /** @type {number} */ i) {
 /** The text with straight apostrophes, as the core's ``straight``. */
 export const straight = (/** @type {string} */ text) => text.replace(/[’ʼ＇]/g, "'");
 
-/** The kind of a token, from its characters alone. */
+/** The kind of a token, which depends on its characters only. */
 export function kindOf(/** @type {string} */ text) {
   if (/\p{L}/u.test(text)) return "word";
   if (/\p{N}/u.test(text)) return "number";
@@ -141,7 +141,7 @@ export class Language {
     /** Words in lower case whose most frequent form has capitals. @type {Map<string, string>} */
     this.forms = new Map(title.map((/** @type {string} */ w) => [w, w[0].toUpperCase() + w.slice(1)]));
     for (const w of upper) this.forms.set(w, w.toUpperCase());
-    // The closers are taken whole before what follows them is looked at.
+    // The closers are matched completely before the text after them is examined.
     this.ending = re(`([${enders}]+)(?:(?=([${escaped(CLOSERS)}]*))\\2(?:(?=[${S}])|(?<=[${WIDE_ENDERS}]))()|)`, "gu");
     const curly = APOSTROPHES.slice(1);
     this.innerApostrophe = re(
@@ -205,7 +205,7 @@ export class Language {
     return out;
   }
 
-  /** The sentences without the blanks around them; what is blank is none. @returns {[number, number][]} */
+  /** The sentences without surrounding spaces; an empty one does not count. @returns {[number, number][]} */
   sentenceSpans(/** @type {string} */ text) {
     return this.sentences(text).flatMap(([start, end]) => {
       const inside = text.slice(start, end);
@@ -266,7 +266,7 @@ export class Language {
     return out;
   }
 
-  /** Split a token at symbols and separating marks, strip marks from its edges, split its clitics off. */
+  /** Split a token at symbols and separating marks, strip marks from its edges, and split off its clitics. */
   refined(
     /** @type {string} */ text, /** @type {number} */ start, /** @type {number} */ end, /** @type {number} */ offset,
     /** @type {Set<number>} */ dots,
@@ -362,7 +362,7 @@ export class Language {
     return this.spelled.test(word) ? this.articles.letters.includes(word[0]) : this.second.test(word.toLowerCase());
   }
 
-  /** How a released word is written. It depends only on its place. */
+  /** The written form of a released word, which depends only on its place. */
   written(/** @type {string} */ word, /** @type {boolean} */ begins) {
     if (word[0] === "i" && (word.length === 1 || APOSTROPHES.includes(word[1]))) return `I${word.slice(1)}`;
     if (!begins) return word;
@@ -370,7 +370,7 @@ export class Language {
   }
 }
 
-/** With no more than LETTERS characters of a word. @returns {Document} */
+/** The document with at most LETTERS characters of each word. @returns {Document} */
 function cut(/** @type {string} */ text, /** @type {Token[]} */ tokens) {
   let out = "";
   let at = 0;
@@ -385,7 +385,7 @@ function cut(/** @type {string} */ text, /** @type {Token[]} */ tokens) {
   return { text: out + text.slice(at), tokens: shorter };
 }
 
-// What Python's isdigit takes: decimal digits, and those of other writings (superscripts, circled).
+// What Python's isdigit accepts: decimal digits, and digits in other forms (superscripts, circled).
 export const isDigit = (/** @type {string} */ c) =>
   /^[\p{Nd}²³¹⁰⁴-⁹₀-₉፩-፱᧚①-⑨⑴-⑼⒈-⒐⓪⓵-⓽⓿❶-❾➀-➈➊-➒𐩀-𐩃𐹠-𐹨𑁒-𑁚🄀-🄊]$/u.test(c);
 
@@ -420,7 +420,7 @@ function tokenizerSpans(/** @type {string} */ sentence) {
 // ---------------------------------------------------------------- the way back
 
 /**
- * What is released besides sampled words: kept tokens (null for a hole) and gaps.
+ * What is released in addition to sampled words: kept tokens (null for a hole) and gaps.
  * @returns {{kept: (string | null)[], gaps: string[]}}
  */
 export function skeleton(/** @type {Document} */ { text, tokens }, /** @type {boolean[]} */ drawn) {
@@ -456,7 +456,7 @@ export function begins(
   });
 }
 
-/** The blanks before each token and after the last, where every hole is filled by one word. */
+/** The spaces before each token and after the last, if each hole is filled by one word. */
 export function spaced(/** @type {{kept: (string | null)[], gaps: string[]}} */ { kept, gaps }) {
   const out = gaps.slice();
   for (let i = 1; i < kept.length; i += 1) {

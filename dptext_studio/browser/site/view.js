@@ -15,13 +15,13 @@ import { W, escaped, isDigit } from "./text.js";
 const N_GRID = 40;
 const FLOOR = -1e4; // ln p of what is impossible
 
-/** The candidates worth showing: the best, those that are released somewhere, and the original word. */
+/** The candidates worth showing: the best, those released at some ε, and the original word. */
 function chosen(/** @type {number[]} */ best, /** @type {Distribution} */ distribution, /** @type {import("./distributions.js").Flips} */ flips) {
   return [...new Set([...best, ...flips.map((f) => f[1]), ...(distribution.source < 0 ? [] : [distribution.source])])];
 }
 
 /**
- * Numbers that are computed when they are read. Each takes a pass over all candidates, and most words are never opened.
+ * Numbers that are computed when they are read. Each needs a pass over all candidates, and most words are never opened.
  */
 const later = (/** @type {(k: number) => number} */ value, length = N_GRID) =>
   new Proxy(/** @type {number[]} */ ([]), { get: (_, k) => (k === "length" ? length : value(Number(k))) });
@@ -54,7 +54,7 @@ function piiOf(/** @type {import("./engine.js").Engine} */ { core }, /** @type {
 }
 
 /**
- * The same for sampled sentences: for each identifier the candidates, among those that are released at some ε, that
+ * The same for sampled sentences: for each identifier the candidates, among those released at some ε, that
  * contain it, or a word of it for a name or place.
  * @param {import("./engine.js").Engine} engine
  * @param {string} text
@@ -82,7 +82,7 @@ function piiAmong({ core, language }, text, tokens) {
 }
 
 /**
- * Copied words as a clean-up writes them: at this ε, and an article beside a sampled word at any ε.
+ * Copied words in the form of a clean-up: at this ε, and an article next to a sampled word at any ε.
  * @param {import("./engine.js").Engine} engine
  * @param {Prepared} prepared
  * @param {Record<string, any>[]} tokens

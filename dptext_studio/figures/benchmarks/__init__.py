@@ -1,8 +1,8 @@
-"""Benchmark series and the utility-privacy plane as plotly figures.
+"""Benchmark series and the utility-privacy plot as plotly figures.
 
-Ours are filled marks on lines, the papers' hollow marks on thin dotted lines. A mechanism has its colour, and a
-configuration its dash and mark, in every figure. No two of a figure differ in colour alone. A mark's ``customdata``
-begins with its point.
+Our results are filled marks on lines, the papers' are hollow marks on thin dotted lines. A mechanism keeps its colour,
+and a configuration its dash and mark, in every figure. No two of them differ in colour alone. A mark's ``customdata``
+starts with its point.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ def curves(
 ) -> go.Figure:
     """Draw a metric over ε (logarithmic) or over one of ``dptext_lab.results.curves.HIDDEN``, with 95% intervals.
 
-    baseline, majority: values of unprotected text and of always guessing, as lines across. chosen: a point to ring.
-    yours: a user's ε, marked on every curve that reaches it, between the measured points on the logarithmic axis.
-    your_text: the metric's value on a text of the user's at that ε. The legend comes below these ``height`` pixels, in
+    baseline, majority: values of unprotected text and of always guessing, as horizontal lines. chosen: a point to
+    circle. yours: a user's ε, marked on every curve that reaches it, between the measured points of the logarithmic
+    axis. your_text: the metric's value on the user's text at that ε. The legend is below these ``height`` pixels, in
     columns that fit ``width``. Raises InputError without a point.
     """
     extras.require("plotly")
@@ -83,7 +83,8 @@ def _add_user_epsilon(
     figure: go.Figure, shown: Sequence[c.Series], epsilon: float, text: float | None, colours: dict[str, str]
 ) -> list[str]:
     """Draw a user's ε as a line and a star on each curve, and the user's text as a hollow star. Return the names in the
-    legend."""
+    legend.
+    """
     figure.add_vline(x=epsilon, line={"color": colours["new"], "width": 1, "dash": "dot"}, layer="below")
     at = []
     for s in shown:

@@ -1,4 +1,4 @@
-"""The frame of benchmark figures: axes, legend, levels across, and the entry for papers."""
+"""The frame of benchmark figures: axes, legend, horizontal lines, and the legend entry of papers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-#: Legend of the papers' marks: one entry for all of them, as their colours and marks are those of ours.
+#: The legend of the papers' marks: one entry for all, because their colours and marks match ours.
 PAPERS = "hollow: papers"
 UNPROTECTED = "unprotected"
 GUESS = "always guessing"
@@ -34,8 +34,11 @@ def add_paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
 
 
 def add_level(figure: go.Figure, value: float | None, name: str, colours: dict[str, str], side: str = "right") -> None:
-    """Draw a line across with its name: that of unprotected text above the axes, as marks and their bars come near its
-    line at every end; that of guessing below its line, where hardly any are."""
+    """Draw a horizontal line with its name.
+
+    The name of unprotected text is above the axes, because marks and their bars come near both ends of its line. The
+    name of guessing is below its line, where there are almost no marks.
+    """
     if value is None:
         return
     figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
@@ -52,7 +55,7 @@ def add_level(figure: go.Figure, value: float | None, name: str, colours: dict[s
 
 
 def add_frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, names: Sequence[str]) -> None:
-    """Draw axes with a legend below, and leave room for as many columns as a figure of this width has."""
+    """Draw axes with a legend below, with as many columns as a figure of this width has."""
     layout(figure, colours, height)
     entry = max(width_of(name, 12) for name in names) + 48
     columns = max(1, min(len(names), int((width - 58 - PAD) // entry)))

@@ -16,7 +16,7 @@ from ..theme import Figure, escape
 
 
 def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
-    """Draw what a paper printed: dotted, with hollow marks."""
+    """Draw a paper's numbers: dotted, with hollow marks."""
     colour, _, symbol = mechanism_style(s.mechanism, dark, s.variant)
     figure.add_scatter(
         x=[p.x for p in s.points],
@@ -31,7 +31,7 @@ def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **mor
 
 
 def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, **more: Any) -> None:
-    """Draw what was measured here, with its intervals."""
+    """Draw our measurements with their intervals."""
     colour, dash, symbol = mechanism_style(s.mechanism, dark, s.variant)
     figure.add_scatter(
         x=[p.x for p in s.points],
@@ -47,8 +47,7 @@ def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, 
 
 
 def short_labels(labelled: Sequence[tuple[str, str]]) -> list[str]:
-    """Return labels without what is not needed to tell the series of one figure apart, each given with its
-    mechanism."""
+    """Return labels that contain only what distinguishes the series of one figure, each with its mechanism."""
     names = [m for _, m in labelled]
     return [c.title(m) if names.count(m) == 1 else label for label, m in labelled]
 
@@ -58,7 +57,7 @@ def marker(colour: str, symbol: str, size: int) -> dict[str, Any]:
 
 
 def error_bars(points: Sequence[c.CurvePoint], colour: str) -> dict[str, Any]:
-    """Return intervals as plotly's error bars; a point without one gets none."""
+    """Return intervals as plotly's error bars; a point without an interval gets none."""
     return {
         "type": "data",
         "symmetric": False,
@@ -71,7 +70,7 @@ def error_bars(points: Sequence[c.CurvePoint], colour: str) -> dict[str, Any]:
 
 
 def hover_data(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return hover texts, behind the points that a click names; a chosen mark fades no other one."""
+    """Return hover texts, after the point that a click reports; choosing a mark does not fade the others."""
     if ids is None:
         ids = [p.row.point for p in s.points] if s is not None else [""] * len(hover)
     return {
@@ -96,7 +95,7 @@ def hover_of_spot(s: c.Spot, utility: str, privacy: str) -> str:
 
 
 def hover_text(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
-    """Return what the hover says: setting, values, and where they are from."""
+    """Return the hover text: settings, values and their source."""
     row = p.row
     said = [
         f"<b>{escape(label)}</b>",
@@ -131,9 +130,9 @@ def add_ring(figure: Figure, at: Sequence[tuple[float, float]], colours: dict[st
 
 
 def epsilon_title(names: Sequence[str]) -> str:
-    """Return the unit of the axis where all count alike."""
-    found = [u.partition(", ")[2] for u in c.units(names)]
-    return f"ε {found[0]}" if len(c.units(names)) == 1 and found[0] else "ε (units differ)"
+    """Return the title of the ε axis, with the unit if all series share one."""
+    units = [u.partition(", ")[2] for u in c.units(names)]
+    return f"ε {units[0]}" if len(c.units(names)) == 1 and units[0] else "ε (units differ)"
 
 
 def privacy_title(x: str) -> str:

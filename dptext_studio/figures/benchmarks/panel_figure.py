@@ -15,7 +15,7 @@ from ..metric_titles import metric_title
 from ..theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, width_of, with_hover
 from .marks import add_paper_series, add_ring, add_series, epsilon_title, privacy_title
 
-NARROW = 320  # pixels that a figure has at least, on a telephone
+NARROW = 320  # the smallest width of a figure in pixels, on a phone
 
 
 def panels(
@@ -33,7 +33,7 @@ def panels(
 ) -> Plot:
     """Draw curves as ``curves`` does, with a panel of this ``height`` for each mechanism instead of a legend.
 
-    All panels share their axes. The curves of the others are behind each in grey. Raises InputError without a point.
+    All panels share their axes, and show the curves of the other mechanisms in grey. Raises InputError without a point.
     """
     shown = [s for s in found if s.points]
     printed = [s for s in papers if s.points]
@@ -44,7 +44,7 @@ def panels(
     columns = min(columns, len(names))
     rows = -(-len(names) // columns)
     under = epsilon_title(names) if x == "epsilon" else privacy_title(x)
-    if width_of(under, 13) > NARROW:  # it would be cut off on both sides
+    if width_of(under, 13) > NARROW:  # it would be clipped on both sides
         under = under.replace(" (", "<br>(")
     top, bottom, between = 46, 44 + 18 * under.count("<br>"), 34
     whole = top + bottom + rows * height + (rows - 1) * between
@@ -87,7 +87,7 @@ def _add_axes(
 ) -> dict[str, str]:
     """Add panel ``k`` with the name of its mechanism, and return the names of its axes.
 
-    plot: pixels from the top of the first panel to the bottom of the last one. between: pixels between two panels.
+    plot: pixels from the top of the first panel to the bottom of the last. between: pixels between two panels.
     """
     row, column = divmod(k, columns)
     axis = "" if k == 0 else str(k + 1)
@@ -127,7 +127,7 @@ def _add_background(
     colours: dict[str, str],
     place: dict[str, str],
 ) -> None:
-    """Draw the curves of the other mechanisms in grey, and the levels of unprotected text and of always guessing."""
+    """Draw the curves of the other mechanisms in grey, and the lines of unprotected text and of always guessing."""
     figure.add_scatter(
         x=[v for s in others for v in (*(p.x for p in s.points), None)],
         y=[v for s in others for v in (*(p.value for p in s.points), None)],

@@ -1,4 +1,4 @@
-"""Benchmark results on the utility-privacy plane."""
+"""Benchmark results as utility over privacy."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ def plane(
     height: int = 440,
     width: int = 340,
 ) -> go.Figure:
-    """Draw utility upwards, privacy across; the better corner is named, and the front of ours drawn where both have
-    one.
+    """Draw utility over privacy, name the better corner, and draw our Pareto front if both metrics have a direction.
 
-    baseline: utility of unprotected text. Raises InputError without a spot.
+    baseline: utility of unprotected text. Raises InputError without a point.
     """
     extras.require("plotly")
 
@@ -86,7 +85,7 @@ def plane(
 
 
 def _add_front(figure: go.Figure, spots: Sequence[c.Spot], better: tuple[int, int], colours: dict[str, str]) -> None:
-    """Draw the Pareto front of our spots."""
+    """Draw the Pareto front of our points."""
     front = pareto([(s.x, s.y) for s in spots], better)
     figure.add_scatter(
         x=[spots[i].x for i in front],
@@ -100,7 +99,7 @@ def _add_front(figure: go.Figure, spots: Sequence[c.Spot], better: tuple[int, in
 
 
 def _add_papers(figure: go.Figure, papers: Sequence[c.Spot], utility: str, privacy: str, dark: bool) -> None:
-    """Draw the papers' spots with hollow marks on dotted lines."""
+    """Draw the papers' points with hollow marks on dotted lines."""
     for label, group in _grouped(papers):
         colour, _, symbol = mechanism_style(group[0].mechanism, dark, group[0].variant)
         figure.add_scatter(
@@ -116,7 +115,8 @@ def _add_papers(figure: go.Figure, papers: Sequence[c.Spot], utility: str, priva
 
 
 def _add_corner(figure: go.Figure, better: tuple[int, int], colours: dict[str, str]) -> None:
-    """Name the better corner. ``better``: 1 where more is better, -1 where less is, across and upwards."""
+    """Name the better corner. ``better``: 1 if more is better, -1 if less is, for the horizontal and the vertical axis.
+    """
     arrow = {(-1, 1): "↖", (1, 1): "↗", (-1, -1): "↙", (1, -1): "↘"}[better]
     figure.add_annotation(
         text=f"{arrow} better" if better[0] < 0 else f"better {arrow}",

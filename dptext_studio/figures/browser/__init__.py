@@ -1,6 +1,6 @@
-"""The token view as the browser has it: markup, style and script, for the app and for files that stand alone.
+"""Markup, style and script of the token view, for the app and for self-contained files.
 
-The markup is fixed: everything that comes from a text is set by the script as text content.
+The markup is fixed: the script sets everything that comes from a text as text content.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from ..glossary import definition
 
 _HERE = Path(__file__).parent
-#: Files of the script, in the order in which they are joined.
+#: Files of the script, in the order of joining.
 _SCRIPTS = (
     "token_math.js",
     "belief_panel.js",
@@ -34,7 +34,7 @@ _SCRIPTS = (
     "strip_listeners.js",
     "token_strip.js",
 )
-#: Files of the style, in their order: later ones overrule earlier ones.
+#: Files of the style in order: later ones override earlier ones.
 _STYLES = (
     "token_strip.css",
     "strip_dial.css",
@@ -48,12 +48,12 @@ _STYLES = (
 
 
 def markup() -> str:
-    """Return the empty token view. ``{{tip NAME}}`` becomes a bubble that says what the symbol means."""
+    """Return the empty token view. ``{{tip NAME}}`` becomes a tooltip that defines the symbol."""
     return re.sub(r"\{\{tip (.+?)\}\}", lambda m: _tip(m[1]), _read("token_strip.html"))
 
 
 def _tip(name: str) -> str:
-    """Return a bubble that says what a symbol means, for the mouse and for the keyboard."""
+    """Return a tooltip that defines a symbol, for mouse and keyboard."""
     said = html.escape(definition(name))
     return (
         f'<button type="button" class="tip" aria-label="What is {name}? {said}">?'
@@ -62,7 +62,8 @@ def _tip(name: str) -> str:
 
 
 def style() -> str:
-    """Return its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
+    """Return the style. It does not prefix its selectors with ``.strip``, so other elements on a page need other names.
+    """
     return "\n".join(_read(name) for name in _STYLES)
 
 
@@ -72,7 +73,7 @@ def script() -> str:
 
 
 def plain_script() -> str:
-    """Return the same without an export, as the inside of a function: browsers load no module from a file on a disk."""
+    """Return the same without an export, as the body of a function: browsers load no module from a local file."""
     code, exported, rest = script().partition("export default ")
     assert exported and "export default " not in rest
     return code + rest

@@ -1,5 +1,5 @@
 // What a reader believes about the chosen word: one bar for each alternative. Python sends the belief at points of ε
-// (dptext_studio/figures/belief_view.py); while ε moves, it is worked out here. Stands before token_strip.js.
+// (dptext_studio/figures/belief_view.py); while ε moves, this script interpolates. Comes before token_strip.js.
 
 const LITTLE = 1.25; // certainty, as a multiple of the prior, up to which a reader learns little
 const LEANING = 0.6; // certainty up to which a reader merely leans
@@ -10,7 +10,7 @@ const MOST = 0.5; // the certainty that the dial has a mark for
 const LONGEST = 400; // characters of a list of alternatives, as the server takes them
 const FEW = 5; // words whose bars have more room
 
-// A probability in a headline: whole percent, and 100% only where nothing else is possible.
+// A probability in a headline: whole percent, and 100% only if nothing else is possible.
 function share(p) {
   if (p <= 0) return "0%";
   if (p < 0.01) return "<1%";
@@ -28,8 +28,8 @@ function quoted(words) {
   return each.length < 2 ? each.join("") : `${each.slice(0, -1).join(", ")} and ${each.at(-1)}`;
 }
 
-// What to know about a belief where the numbers may surprise. released: the word that stands there, "" where pieces
-// answer to no words; copied: whether it is copied at every ε.
+// Notes on a belief whose numbers may surprise. released: the released word, "" if tokens do not correspond to words;
+// copied: whether it is copied at every ε.
 function remark(belief, found, { released, copied, text }) {
   const { words, prior, covered, draws } = belief;
   const [fact, ...others] = words;
@@ -71,13 +71,13 @@ function remark(belief, found, { released, copied, text }) {
   return `“${capital(released)}” is not “${fact}”, and ${gives}. Replacing a word does not always hide the fact.`;
 }
 
-// Beside the gauge of certainty, where there is none: what to do.
+// What to do if there is no certainty, shown next to its gauge.
 function gaugeHint(told, aligned) {
   if (told.why) return "enter alternatives";
   return aligned ? "choose a word" : "enter a word";
 }
 
-// Why a list of alternatives is not taken; "" where it is.
+// Why a list of alternatives is invalid; "" if it is valid.
 const tooLong = (typed) => (typed.trim().length > LONGEST
   ? `This list has ${typed.trim().length} characters. Use at most ${LONGEST}.` : "");
 
@@ -138,7 +138,7 @@ class BeliefPanel {
     return this.strip.belief;
   }
 
-  // New data came: which views there are.
+  // New data arrived: decide which views there are.
   load() {
     const { ui, strip: { data } } = this;
     const on = Boolean(data.stage && data.belief);
@@ -171,7 +171,7 @@ class BeliefPanel {
     }
   }
 
-  // The alternatives as a list between commas; they are worked out by the server.
+  // The alternatives as a comma-separated list, which the server processes.
   editing(open, focus = true) {
     const { ui, strip } = this;
     ui.form.hidden = !open;
@@ -201,7 +201,8 @@ class BeliefPanel {
     strip.schedule();
   }
 
-  // Why there are no numbers: a title, a sentence, and whether alternatives can be named; null where there are.
+  // Why there are no numbers: a title, a sentence, and whether the user can enter alternatives; null if there are
+  // numbers.
   missing() {
     const { strip, told } = this;
     const { why } = strip.data.belief;
@@ -251,7 +252,7 @@ class BeliefPanel {
     ui.tick.style.left = `${100 * prior}%`;
   }
 
-  // The belief at ε; null where none is known.
+  // The belief at ε; null if unknown.
   at(eps) {
     const { told, strip } = this;
     if (!strip.data.belief || strip.data.belief.why || !told?.words) return null;
@@ -304,7 +305,7 @@ class BeliefPanel {
 
   paintGauge(found) {
     const { ui, strip, told } = this;
-    // Of one word there may be none where there is one of another: then the gauge keeps its place.
+    // If some words have a belief and this one has none, the gauge keeps its place.
     const none = Boolean(strip.data.belief.why);
     const unknown = told?.fact === "" || Boolean(told?.why);
     strip.el.classList.toggle("has-belief", !none);
@@ -317,7 +318,7 @@ class BeliefPanel {
     ui.tick.hidden = !told?.prior;
   }
 
-  // Where the reader becomes surer than MOST: the last step of the slider before, so that it is true there.
+  // The last step of the slider before the reader becomes more certain than MOST.
   placeMark() {
     const { ui: { mark }, told, strip } = this;
     this.marked = told;

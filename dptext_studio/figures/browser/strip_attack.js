@@ -1,9 +1,9 @@
-// The strongest attacker's guesses, laid over the words: one button asks the server for them.
+// The strongest attacker's guesses over the words: one button requests them from the server.
 
 const GUESSES = "guesses"; // what the server hears that the words are marked by
 
 class StripAttack {
-  // What the server hears of the marks.
+  // The state of the marks for the server.
   get marks() {
     return this.guessing ? GUESSES : this.ui.tint.value;
   }
@@ -22,7 +22,7 @@ class StripAttack {
     this.shownGuesses = undefined;
   }
 
-  // The guesses for the text in sight; null where there are none.
+  // The guesses for the displayed text; null if there are none.
   guessesAt(eps) {
     const found = this.guesses;
     return this.guessing && found?.words && Math.abs(found.eps - eps) <= 1e-9 * eps ? found : null;
@@ -58,10 +58,10 @@ class StripAttack {
     put(label, told);
   }
 
-  // The mark above the text, and what it means.
+  // The legend above the text.
   keySaid(found) {
     if (found) {
-      const more = found.pending ? " Others still guess." : "";
+      const more = found.pending ? " Others are still guessing." : "";
       return ["named", `${found.right.length} of ${found.of} words. ${GUESSER[found.name] ?? `By “${found.name}”.`}${more}`];
     }
     if (this.guessing) return ["attack", this.guesses?.why && !this.dragging ? this.guesses.why : "Release the slider to attack this text."];
@@ -69,7 +69,7 @@ class StripAttack {
   }
 }
 
-// What each attacker goes by.
+// The method of each attacker.
 const GUESSER = {
   "Same word": "The attacker assumes that nothing changed.",
   "Nearest word": "The attacker guesses the nearest other word.",

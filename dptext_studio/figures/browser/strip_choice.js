@@ -1,7 +1,7 @@
 // The choice of a word: by mouse, touch and keyboard, and the sheet of a narrow screen.
 
 class StripChoice {
-  // tell: true, the server hears of this word; false, it hears that none is chosen; null, it hears nothing.
+  // tell: true: report this word to the server; false: report that none is chosen; null: report nothing.
   choose(i, { pin, tell }) {
     this.active = i;
     this.pinned = pin && i !== null;
@@ -21,14 +21,14 @@ class StripChoice {
     this.schedule();
   }
 
-  // The chosen word stands above the sheet of a narrow screen, not behind it.
+  // On a narrow screen, the chosen word is above the sheet, not behind it.
   clearOfSheet() {
     this.rises = false;
     const { node } = this.tokens[this.active];
     const sheet = getComputedStyle(this.ui.inspector);
     if (!node || sheet.position !== "fixed") return;
     const before = node.getBoundingClientRect().top;
-    // Where it comes to rest: it may still be on its way.
+    // Its final position: it may still be moving.
     node.style.scrollMarginBottom = `${this.ui.inspector.offsetHeight + parseFloat(sheet.bottom) + 8}px`;
     node.scrollIntoView({ block: "nearest" });
     node.style.scrollMarginBottom = "";

@@ -7,10 +7,10 @@ class StripCopy {
   }
 
   async copy() {
-    // An ε that was typed a moment ago: the words are those of the ε that is written down.
+    // An ε typed a moment ago: record the ε of the displayed words.
     if (this.frame) this.paint();
     const text = this.plainText();
-    // Another draw may have come when the browser answers.
+    // Another draw may have arrived before the browser answers.
     const { eps, draw, run } = this;
     let done = false;
     try {
@@ -29,10 +29,10 @@ class StripCopy {
     this.timers.copied = setTimeout(() => (this.ui.copy.textContent = "Copy text"), 2000);
   }
 
-  // A copy counts as released: it is written down here and told to the server at once.
+  // A copy counts as released: record it here and report it to the server at once.
   left(draw, run, eps) {
     const { copies } = this.memo;
-    // Two versions from the same locked noise are not covered together by any guarantee.
+    // No guarantee covers two versions from the same locked noise together.
     const other = copies.find((c) => c[0] === draw && c[2] !== eps)?.[2];
     if (!copies.some((c) => c[0] === draw && c[2] === eps)) copies.push([draw, run, eps]);
     this.queue(0);
@@ -47,13 +47,13 @@ class StripCopy {
     this.say(parts.join(" "), parts.length > 1);
   }
 
-  // Words that were selected by hand leave like those of the button.
+  // Words selected by hand are copied like those of the button.
   copiedByHand(event) {
     if (this.copying || !this.tokens.length || !this.memo) return;
     const root = this.ui.text.getRootNode();
     const ranges = [root.getSelection?.(), document.getSelection()].flatMap((s) => selected(s, root));
     let taken = this.tokens;
-    // A selection from outside into the strip has ends in two trees: which words it holds cannot be asked.
+    // A selection that starts outside the strip has ends in two trees, so its words in the strip are unknown.
     const holds = (r) => {
       const [a, b] = [r.startContainer, r.endContainer].map((node) => node.getRootNode());
       if (a !== b) return a === root || b === root;
@@ -64,7 +64,7 @@ class StripCopy {
       if (a === root) {
         const buttons = this.tokens.filter((t) => t.node);
         const words = buttons.filter((t) => range.intersectsNode(t.node));
-        // Marks between words are no buttons.
+        // Punctuation between words has no buttons.
         const [from, to] = [words[0], words.at(-1)].map((t) => this.tokens.indexOf(t));
         if (words.length < buttons.length) taken = this.tokens.slice(from, to + 1);
         return words.some((t) => t.drawn) || this.tokens.some((t) => t.a === "whole");
@@ -72,7 +72,7 @@ class StripCopy {
       return Boolean(root.host) && range.intersectsNode(root.host);
     };
     if (!ranges.some(holds)) return;
-    // Each word is a button of two rows, which the browser would copy on lines of their own.
+    // Each word is a button of two rows, which the browser would copy on separate lines.
     event.clipboardData?.setData("text/plain", this.plainText(taken));
     event.preventDefault();
     this.left(this.draw, this.run, this.data.live ? this.eps : this.data.eps);
@@ -98,7 +98,7 @@ class StripCopy {
     return done;
   }
 
-  // Plain news is only spoken (the button shows it); a caution stands above the text until the next copy or draw.
+  // Routine messages are only spoken (the button shows them); a warning is above the text until the next copy or draw.
   say(text, caution) {
     this.ui.copied.classList.toggle("caution", caution);
     this.ui.copied.textContent = text;

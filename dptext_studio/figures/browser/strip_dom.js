@@ -3,13 +3,13 @@
 const integer = new Intl.NumberFormat("en");
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
-// The ranges of a selection. Browsers differ in how they tell of one that lies in a shadow root.
+// The ranges of a selection. Browsers differ in how they report one inside a shadow root.
 function selected(selection, root) {
   if (!selection?.rangeCount) return [];
   try {
     if (root.host && selection.getComposedRanges) return selection.getComposedRanges({ shadowRoots: [root] });
   } catch {
-    // An older form of the call: the plain range below.
+    // Older browsers: the plain range below.
   }
   return [selection.getRangeAt(0)];
 }
@@ -25,7 +25,8 @@ function make(tag, className, text) {
   return node;
 }
 
-// Numbers on the axis: powers of two where both ends are such, else 1-2-5, more on a short axis; never crowding the ends.
+// Axis labels: powers of two if both ends are such, otherwise 1-2-5, more on a short axis, and never too close to the
+// ends.
 function ticks(lo, hi) {
   const two = (x) => Number.isInteger(Math.log2(x));
   const out = [];

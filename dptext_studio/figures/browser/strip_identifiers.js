@@ -3,13 +3,13 @@
 const CHIPS = 24; // names, dates and places that are listed; the others are counted
 
 class StripIdentifiers {
-  // What rules found in the original: its words know it, and each has a place of its own below the text.
+  // Identifiers that rules found in the original: their words refer to them, and each has a fixed place below the text.
   findTelling() {
     const { ui, data } = this;
     this.telling = (data.telling ?? []).map((f) => ({ ...f, stands: null, at: f.at.filter((i) => this.tokens[i]) }));
     for (const t of this.tokens) t.tells = null;
     for (const f of this.telling) for (const i of f.at) this.tokens[i].tells = f;
-    // On a first screen the list stands over the text, and is opened by what counts it.
+    // On a first screen the list covers the text, and its counter opens it.
     (data.stage ? ui.dial : ui.legend.parentElement).insertBefore(ui.standing, data.stage ? null : ui.legend);
     ui.standing.hidden = !data.telling;
     ui.whichStand.disabled = !this.telling.length || data.tools === false;
@@ -51,7 +51,7 @@ class StripIdentifiers {
     return `${tally(found)} of your text still visible`;
   }
 
-  // Which of it stands at this ε. Each keeps its place and its width, so that nothing below moves.
+  // Which identifiers are visible at this ε. Each keeps its place and its width, so that nothing below moves.
   paintStanding() {
     const { ui, data, aligned } = this;
     if (!data.telling || this.toldStands === this.atEvent) return;

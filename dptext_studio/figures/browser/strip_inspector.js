@@ -100,7 +100,7 @@ class StripInspector {
 
   paintInspector() {
     const { ui } = this;
-    // Without live words the chances hold at the ε of the rewrite only.
+    // Without live words, the probabilities hold at the ε of the rewrite only.
     const eps = this.data.live ? this.eps : this.data.eps;
     if (ui.pin.hidden === this.pinned) ui.pin.hidden = !this.pinned;
     if (this.active === null) return;
@@ -140,14 +140,14 @@ class StripInspector {
     }
   }
 
-  // p: the probability of a candidate. written: a probability for reading.
+  // p: the probability of a candidate. written: the same as text.
   paintRows(t, p, written) {
     let { order } = t;
     if (t.lp) {
       const all = t.c.map((_, k) => p(k));
       order = t.c.map((_, k) => k).filter((k) => all[k] >= 0).sort((a, b) => all[b] - all[a] || a - b);
     }
-    // The best words, most likely first; the released and the original word join at the end where they rank lower.
+    // The best words, most likely first; the released and the original word come last if they rank lower.
     const must = [t.at, t.src].filter((k, j, all) => k >= 0 && all.indexOf(k) === j);
     let best;
     for (let n = this.most; !best || best.length > this.most; n -= 1) {

@@ -1,4 +1,4 @@
-// What each event on the page calls.
+// Handlers of the page's events.
 
 class StripListeners {
   listen() {
@@ -30,7 +30,7 @@ class StripListeners {
   // The slider and its reset.
   listenToSlider(on) {
     const { ui } = this;
-    // An exact ε may lie between two steps: the thumb is freed for it and takes steps again when touched.
+    // An exact ε may lie between two steps: the thumb accepts it, and uses steps again when touched.
     on(ui.slider, "pointerdown", () => {
       ui.slider.step = "1";
       this.hold(true);
@@ -82,7 +82,7 @@ class StripListeners {
     });
   }
 
-  // The words below the slider, each over the range of ε that it shows at.
+  // The words below the slider, each over its range of ε.
   listenToLane(on) {
     const { ui } = this;
     on(ui.lane, "click", (event) => {
@@ -104,13 +104,13 @@ class StripListeners {
     on(ui.text, "click", (event) => {
       const i = this.indexOf(event.target);
       if (i === null) return;
-      // On a narrow first screen what is chosen is out of sight until it is asked for.
+      // On a narrow first screen, the chosen word's panel is out of sight until requested.
       const away = this.data.stage && getComputedStyle(ui.inspector).display === "none";
       if (this.pinned && this.active === i && !away) this.choose(i, { pin: false, tell: true });
       else this.choose(i, { pin: true, tell: true });
     });
     on(ui.text, "pointermove", (event) => {
-      // Words reflow under a resting mouse: only a real move counts.
+      // Words reflow under a resting mouse, so only a real move counts.
       const still = event.clientX === this.mouseX && event.clientY === this.mouseY;
       if (event.pointerType !== "mouse" || event.buttons || still) return;
       [this.mouseX, this.mouseY] = [event.clientX, event.clientY];
@@ -127,13 +127,13 @@ class StripListeners {
     on(ui.text, "keydown", (event) => this.walk(event));
   }
 
-  // The list of identifiers, and Escape for what lies on top.
+  // The list of identifiers, and Escape for the topmost element.
   listenToList(on) {
     const { ui } = this;
     on(this.el, "keydown", (event) => {
       if (event.key !== "Escape") return;
       const tip = event.target.closest?.(".tip");
-      // What lies on top goes first.
+      // The topmost element closes first.
       if (ui.standing.classList.contains("open")) {
         this.listStanding(false);
         ui.whichStand.focus();
@@ -153,7 +153,7 @@ class StripListeners {
     on(document, "pointerdown", (event) => {
       const inside = event.composedPath();
       if (!inside.includes(ui.standing) && !inside.includes(ui.whichStand)) this.listStanding(false);
-      // The sheet of a narrow screen lies over the page's end: it goes for whoever is not after words.
+      // The sheet of a narrow screen covers the end of the page, so it closes when the user leaves the words.
       if (this.pinned && !inside.includes(ui.body)) this.unpinSheet();
     });
     document.addEventListener("scroll", ({ target: { scrollTop, clientHeight, scrollHeight } }) => {
@@ -169,7 +169,7 @@ class StripListeners {
     });
   }
 
-  // The menu, copies, and news from the page.
+  // The menu, copies, and messages from the page.
   listenToMenu(on) {
     const { ui } = this;
     on(ui.originals, "change", () => {

@@ -1,10 +1,10 @@
-// ε in words under the dial; and after a switch of the mechanism, the way to the same certainty.
+// ε in words under the dial and, after a change of mechanism, a button for the same certainty.
 
 class StripOdds {
   loadOdds() {
     const { data, memo } = this;
     const other = memo.mechanism !== undefined && memo.mechanism !== data.mechanism;
-    // What the reader was sure of under the mechanism before.
+    // The reader's certainty with the previous mechanism.
     if (other) this.switched = { certainty: memo.certainty ?? null };
     memo.mechanism = data.mechanism;
     this.shownOdds = undefined;
@@ -28,7 +28,8 @@ class StripOdds {
     match.addEventListener("click", () => this.match());
   }
 
-  // Set ε where the reader is as sure as under the mechanism before; where no ε does that, say so and leave it.
+  // Set ε so that the reader is as certain as with the previous mechanism; if no ε does that, say so and change
+  // nothing.
   match() {
     const { ui, switched: { certainty } } = this;
     const epsilons = Array.from({ length: this.steps + 1 }, (_, step) => this.stepEps(step));
@@ -43,7 +44,7 @@ class StripOdds {
   }
 }
 
-// Why no ε gives this certainty. found: by matchCertainty.
+// Why no ε gives this certainty. found: from matchCertainty.
 function unmatched(found, certainty) {
   if (!found) return "no certainty is known here.";
   if (found.low > certainty) return `never below ${share(found.low)} here.`;

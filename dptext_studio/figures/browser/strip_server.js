@@ -1,14 +1,14 @@
-// Messages to and from the server, and what survives a switch of pages.
+// Messages to and from the server, and state that survives a change of page.
 
 const SETTLE_MS = 350; // quiet time before a change is sent
 
 class StripServer {
-  // What the page knows of the ε that it heard of last comes beside the rewrite, which is much longer.
+  // The page's results for the last reported ε arrive separately from the rewrite, which is much longer.
   hear() {
     const told = document.dptextHere;
     if (!told || this.data.here || told.key !== this.data.key || told.run !== this.run) return;
     this.heard = told.eps;
-    // Where ε moves nothing, a text has one figure, and what was told of another ε is of another text.
+    // If ε has no effect, a text has one value, and a value for another ε belongs to another text.
     this.meaning = this.data.live || told.eps === this.data.eps ? told.meaning : null;
     this.belief = told.belief ?? undefined;
     this.tourNumbers = told.tour ?? undefined;
@@ -17,7 +17,7 @@ class StripServer {
     this.tokens.forEach((t, i) => t.bent && tell(t, i, told));
   }
 
-  // Where the page has not heard of this ε yet, what it would give away is another text than the one in sight.
+  // Until the page knows this ε, it would release another text than the displayed one.
   behind() {
     const moved = Math.abs((this.heard ?? this.eps) - this.eps) > 1e-9 * this.eps;
     document.documentElement.toggleAttribute("data-behind", Boolean(this.data.live && !this.data.spread && moved));
@@ -28,7 +28,7 @@ class StripServer {
     if (this.dragging) return;
     this.timers.send = setTimeout(() => {
       if (this.dragging) return;
-      // All copies each time: a message may overtake another, and the server counts each of them once.
+      // All copies each time: a message may overtake another, and the server counts each copy once.
       const tint = this.marks;
       const { copies, fact = "", others = new Map() } = this.memo;
       const view = { run: this.run, eps: this.eps, token: this.told, copies: [...copies], tint, fact, others: [...others],
@@ -42,7 +42,7 @@ class StripServer {
     }, wait);
   }
 
-  // Whether what is shown differs from what the server takes it for before the first message: the payload as it came.
+  // Whether the displayed state differs from what the server assumes before the first message: the original payload.
   news() {
     const other = this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.byRisk;
     return other || this.memo.copies.length > 0 || Boolean(this.memo.others?.size);

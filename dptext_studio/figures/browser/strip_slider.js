@@ -4,7 +4,7 @@ const SPEAK_MS = 500; // quiet time before a change is spoken
 const SUBSTEPS = 4; // slider steps per grid interval
 
 class StripSlider {
-  // While ε moves, what the server says of it is of the ε before: the page may look at this.
+  // While ε moves, the server's results belong to the previous ε: the page may check this.
   hold(moving) {
     this.dragging = moving;
     document.documentElement.toggleAttribute("data-dragging", moving);
@@ -106,7 +106,7 @@ class StripSlider {
       ...marks.map((x, i) => {
         const at = this.where(x);
         const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", plain(x));
-        // What the ends say takes the place of the numbers beside them.
+        // The texts at the ends replace the numbers next to them.
         mark.classList.toggle("near", i > 0 && i < marks.length - 1 && (at < 0.15 || at > 0.78));
         mark.classList.toggle("tight", i > 0 && i < marks.length - 1 && (at < 0.1 || at > 0.88));
         mark.style.left = `${100 * at}%`;
@@ -167,7 +167,7 @@ class StripSlider {
     const spoken = `ε ${label}${stale ? "" : `, ${counted}`}${this.panel.spoken(eps)}`;
     if (ui.slider.getAttribute("aria-valuetext") !== spoken) ui.slider.setAttribute("aria-valuetext", spoken);
     this.spoken = spoken;
-    // The server made it exact, or the draw is another one.
+    // The server computed the exact value, or the draw is another one.
     if (ui.spoken.textContent && ui.spoken.textContent !== spoken) this.speakSoon();
     if (stale !== this.stale) {
       this.stale = stale;
@@ -179,7 +179,7 @@ class StripSlider {
     if (ui.hint.textContent !== hint) ui.hint.textContent = hint;
   }
 
-  // What is given away and what is kept, which move against each other.
+  // Privacy and utility, which move in opposite directions.
   paintGauges() {
     const { ui, data, eps } = this;
     const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;

@@ -1,7 +1,7 @@
 // The steps in which the chosen word was replaced: its scores, their range and the noise.
 
 class StripSteps {
-  // The steps in which the chosen word was replaced. What does not move with ε is drawn here, once a word.
+  // The steps that replaced the chosen word. Parts that do not depend on ε are drawn here, once for each word.
   openHow(t) {
     const { ui, data } = this;
     const steps = t?.drawn && !t.why && data.stage ? (data.how?.steps ?? []) : [];
@@ -34,7 +34,7 @@ class StripSteps {
     this.shownNoise = null;
   }
 
-  // All scores of a word, as bars on a logarithmic axis; in range: the part that is told apart.
+  // All scores of a word, as bars on a logarithmic axis; in range: the part that the mechanism distinguishes.
   drawScores(bars, range) {
     const [a, b] = this.data.how.axis;
     const top = Math.log1p(Math.max(...bars));
@@ -59,15 +59,15 @@ class StripSteps {
     return svg;
   }
 
-  // The best words on the axis of their scores, each with a bar as long as the noise; without scores, one bar in the
-  // range of all scores, or where none is known, one as long as what is left of the axis of ε.
+  // The best words on the axis of their scores, each with a bar as long as the noise. Without scores: one bar in the
+  // range of all scores or, if that is unknown, one as long as the rest of the ε axis.
   drawNoise(t) {
     const box = make("span", "noise");
     box.setAttribute("aria-hidden", "true");
     this.noiseBars = [];
     const shown = t.s ? t.order.filter((k) => t.s[k] > IMPOSSIBLE).slice(0, 6) : [];
     const { how } = this.data;
-    // One scale with the picture of all scores, where there is one.
+    // The same scale as the figure of all scores, if there is one.
     const [worst, best] = how.unit
       ? how.axis.map((score) => (score - how.high) / how.unit)
       : [Math.min(...shown.map((k) => t.s[k])), Math.max(...shown.map((k) => t.s[k]))];

@@ -1,4 +1,4 @@
-// The bar under each word: the probability that it is unchanged, or that an attacker names it.
+// The bar under each word: the probability that it is unchanged, or that an attacker recovers it.
 
 class StripTint {
   riskSaid() {
@@ -20,7 +20,7 @@ class StripTint {
     if (this.tokens.some((t) => t.risk !== undefined)) this.paintRisk(true);
   }
 
-  // How often an attacker would name each word, as a bar under it. The names of the words follow when ε rests.
+  // How often an attacker would recover each word, as a bar under it. The labels of the words follow when ε rests.
   paintRisk(again = false) {
     const { data, byRisk } = this;
     const eps = data.live ? this.eps : data.eps;
@@ -34,7 +34,7 @@ class StripTint {
         if (t.risk >= 0) t.node.style.setProperty("--r", t.risk.toFixed(3));
         else if (none) t.node?.style.removeProperty("--r"); // those of another mechanism
       });
-      // Not known at this ε: the bars of another ε are dimmed until they are.
+      // Unknown at this ε: the bars of another ε are dimmed until it is known.
       this.el.classList.toggle("risk-away", this.tokens.some((t) => Number.isNaN(t.risk)));
     }
     if (this.riskLabels || this.dragging) return;
@@ -42,7 +42,7 @@ class StripTint {
     for (const t of this.tokens) if (t.drawn && t.a === "replace" && t.node && t.at >= 0) this.label(t);
   }
 
-  // How likely each word stays, as a bar under it.
+  // The probability that each word is unchanged, as a bar under it.
   paintTint() {
     if (this.data.attack) this.paintRisk();
     const eps = this.data.live ? this.eps : this.data.eps;

@@ -1,13 +1,13 @@
-// The tour: five states of the first screen, by pointer, touch and keyboard. Its title and its buttons stand above the
-// view, in dptext_studio/components/tour_header.js: it hears of a step by "dptext-tour", and asks for one by
-// "dptext-tour-go". Numbers come from the server (dptext_studio/figures/tour_view.py). Stands before token_strip.js.
+// The tour: five states of the first screen, by pointer, touch and keyboard. Its title and its buttons are above the
+// view, in dptext_studio/components/tour_header.js: the event "dptext-tour" sends a step, and "dptext-tour-go" requests
+// one. Numbers come from the server (dptext_studio/figures/tour_view.py). Comes before token_strip.js.
 
 const LAST_STEP = TOUR_STEPS.length - 1;
 const COVERED = 3; // up to this step the view shows the note, and no rewrite of it
 const SMALL = ["", "one", "two", "three", "four", "five"];
 const GOAL = 0.5; // the challenge of the last step: certainty below, meaning above
 
-// A reload keeps the number of the step, and nothing else. A browser may refuse to store anything.
+// A reload keeps only the number of the step. A browser may refuse to store anything.
 const PLACE = "dptext-tour-step";
 function storedStep() {
   try {
@@ -21,11 +21,11 @@ function storeStep(step) {
     if (step) sessionStorage.setItem(PLACE, step);
     else sessionStorage.removeItem(PLACE);
   } catch {
-    // The tour then begins at its first step after a reload.
+    // Without it, the tour starts at its first step after a reload.
   }
 }
 
-// A probability in words that suit small ones.
+// A probability in words for small values.
 const inHundredThousand = (p) => `${(100000 * p).toFixed(1)} in 100,000`;
 
 class TourView {
@@ -48,7 +48,7 @@ class TourView {
     return this.strip.tourNumbers ?? null;
   }
 
-  // Whether the view shows the note of the tour in the place of a rewrite.
+  // Whether the view shows the note of the tour instead of a rewrite.
   get covers() {
     return this.step > 0 && this.step <= COVERED;
   }
@@ -66,7 +66,7 @@ class TourView {
     });
   }
 
-  // New data came: the tour begins where it was asked for, and ends where its note is gone.
+  // New data arrived: start a requested tour, and end one whose note is gone.
   load(first) {
     const { memo, data } = this.strip;
     if (first) this.step = memo.step ?? 0;
@@ -98,7 +98,7 @@ class TourView {
     this.strip.schedule();
   }
 
-  // Show the step: what does not move while it lasts.
+  // Show the step: the parts that do not change during it.
   apply() {
     const { strip, step } = this;
     const { el, memo } = strip;
@@ -154,7 +154,7 @@ class TourView {
 
   // ---- the text of the first steps
 
-  // One element for each word, and the marks that cling to it in the same group.
+  // One element for each word, together with its punctuation.
   layText() {
     const { text } = this.ui;
     this.nodes = new Map();
@@ -186,7 +186,7 @@ class TourView {
     if (!this.found.delete(i)) this.found.add(i);
     this.setStop(node);
     this.update();
-    // The server works out the numbers of the next steps meanwhile.
+    // Meanwhile, the server computes the numbers of the next steps.
     if (this.found.size === 1) this.strip.queue(0, true);
   }
 
@@ -273,7 +273,7 @@ class TourView {
     this.history = panel.appendChild(make("p", "tour-history"));
   }
 
-  // ---- the dial's middle, and what stands below the dial
+  // ---- the centre of the dial, and the parts below it
 
   layCentre() {
     const { centre } = this.ui;
@@ -313,7 +313,7 @@ class TourView {
     }
   }
 
-  // A card presses the control of the page that it stands for.
+  // A card presses the corresponding control of the page.
   card(kind, { title, does, press, on }) {
     const button = make("button", kind);
     button.type = "button";
@@ -356,7 +356,7 @@ class TourView {
     this.peekSays("What identifies her");
   }
 
-  // How many of the words that give her away are not crossed out, and how many there are.
+  // How many of the words that identify her are not crossed out, and how many there are.
   uncrossed() {
     const { groups, crossed } = this.strip.data.tour;
     const gone = crossed.flatMap(([, at]) => at);
@@ -435,7 +435,7 @@ class TourView {
     this.ui.peek.setAttribute("aria-expanded", String(this.strip.el.classList.contains("tour-sheet")));
   }
 
-  // The server told its numbers: the step that shows them is laid out again.
+  // The server sent its numbers: draw the step that shows them again.
   heard() {
     if (!this.covers || this.step === 1 || this.laidOf === this.numbers) return;
     this.laidOf = this.numbers;
@@ -476,7 +476,7 @@ class TourView {
     put(ui.unchanged, now.below);
   }
 
-  // The challenge of the last step, over the gauges as they are.
+  // The challenge of the last step, above the unchanged gauges.
   paintGoals(eps) {
     if (this.step !== LAST_STEP) return;
     const { data } = this.strip;

@@ -1,4 +1,4 @@
-// The words of the text: their buttons, which word shows at the current ε, and the room they need.
+// The words of the text: their buttons, the displayed word at the current ε, and their space.
 
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
 const END = "∎"; // what stands for the token that ends a text
@@ -7,7 +7,7 @@ const TRIED = 25; // points of ε at which the height of a text is tried out
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 class StripWords {
-  // Every change of a word, in order of ε: a drag walks along this list.
+  // Every change of a word, in order of ε: a drag moves along this list.
   makeEvents() {
     const events = [];
     this.tokens.forEach((t, i) => {
@@ -18,7 +18,7 @@ class StripWords {
     this.eventToken = events.map((e) => e[1]);
   }
 
-  // The button of a word; before: what stands in front of it.
+  // The button of a word; before: the text in front of it.
   makeWord(t, i, before) {
     const kind = { replace: "word", insert: "word added", delete: "word gone", keep: "word keep" }[t.a];
     t.node = make("button", kind);
@@ -41,7 +41,7 @@ class StripWords {
 
   setDirection() {
     const { ui } = this;
-    // The direction most of the words have: single words carry their own.
+    // The direction of most words: single words have separate ones.
     const leftward = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u;
     const rtl = this.words.filter((i) => leftward.test(this.tokens[i].o));
     ui.text.dir = rtl.length * 2 > this.words.length ? "rtl" : "ltr";
@@ -49,7 +49,7 @@ class StripWords {
 
   makeText() {
     const { ui } = this;
-    // One block a line of the text: a long text is then laid out only where it is in sight.
+    // One block for each line of the text: a long text is then laid out only where it is visible.
     const page = document.createDocumentFragment();
     let line = page.appendChild(make("div", "line-of-text"));
     const put = (between) => {
@@ -70,11 +70,11 @@ class StripWords {
       if (!before && !gap) [head, tail] = ["", head];
       const holdHead = before && head && head.length <= 12;
       const holdTail = node && tail && tail.length <= 12;
-      // Marks stand in the word that they cling to: beside it, and not beside a longer original below it.
+      // Punctuation is inside the element of its word: next to the word, and not next to a longer original below it.
       if (holdHead) before.append(make("span", "mark", head));
       const between = (holdHead ? "" : head) + gap + (holdTail ? "" : tail);
       if (between) put(between);
-      // Where nothing stands between two pieces they make up one word, or a word and its mark.
+      // Two tokens without a space between them form one word, or a word and its punctuation.
       if (node && !text && before && held + letters <= UNBROKEN) {
         let box = before.parentElement;
         if (!box.classList.contains("group")) {
@@ -119,14 +119,14 @@ class StripWords {
     this.timers.reserve = setTimeout(() => this.reserve(), 60);
   }
 
-  // Room for the text at every ε, so that nothing below it moves while ε does: its height is tried out on a copy.
+  // Space for the text at every ε, so that nothing below it moves while ε does: a copy measures its height.
   reserve() {
     const { text } = this.ui;
     if (this.dragging) return this.reserveSoon();
     text.style.minHeight = "";
     if (!this.data?.live || !text.clientWidth || text.classList.contains("long")) return;
     const copy = text.cloneNode(true);
-    // In a box whose layout nothing around it depends on: what is tried out lays out the copy, and not the page.
+    // In a box that does not affect the layout around it: a measurement lays out the copy, not the page.
     const box = make("div", "");
     box.inert = true;
     box.style.cssText = `position:absolute;visibility:hidden;contain:strict;top:0;left:0;width:${text.offsetWidth}px;height:1px`;
@@ -184,7 +184,7 @@ class StripWords {
     this.fade(news);
   }
 
-  // Put the winner at ε into a word; true where another word shows now.
+  // Write the winner at ε into a word; return true if the displayed word changed.
   setWord(t) {
     const at = winner(t, this.eps);
     if (at === t.at) return false;
@@ -199,7 +199,7 @@ class StripWords {
     return true;
   }
 
-  // The article before a word, as its winner wants it.
+  // The article before a word, in the form that its winner needs.
   agree(t) {
     const article = this.tokens[this.tokens.indexOf(t) - 1];
     if (!article?.forms) return;
@@ -207,7 +207,7 @@ class StripWords {
     put(article.word, article.now);
   }
 
-  // What a drawn word is called: with what it was, and how often an attacker would name it where words are marked so.
+  // The label of a sampled word: with its original, and how often an attacker would recover it if words are marked so.
   label(t) {
     const shown = t.shown[t.at] || END;
     const parts = [shown];

@@ -1,12 +1,12 @@
-// What the token view works out by itself: chances, released words, capital letters, the text that leaves.
+// Computations of the token view: probabilities, released words, capital letters, and the text to copy.
 // Plain functions of the payload (dptext_studio/figures/token_payload.py), in front of token_strip.js in one module.
-// tests/test_token_math.py runs them beside the core on the same cases: keep the page out of this file.
+// tests/test_token_math.py runs them against the core on the same cases, so keep the page out of this file.
 
 const IMPOSSIBLE = -9999; // a log-probability at most this stands for −∞
 
 const clamp = (x, lo, hi) => Math.min(hi, Math.max(lo, x));
 
-// "0%" is what cannot be; what can be, however rarely, is never written so.
+// "0%" means impossible; a possible event, however rare, is never written so.
 function percent(p) {
   if (p <= 0) return "0%";
   if (p < 0.0001) return "< 0.01%";
@@ -16,7 +16,7 @@ function percent(p) {
   return p < 0.9995 ? `${(100 * p).toFixed(1)}%` : ">99.9%";
 }
 
-// A share counted in n draws, with no more digits than they can tell.
+// A share counted in n draws, with no more digits than they support.
 function counted(p, n) {
   const unit = 10 ** Math.floor(Math.log10(100 / n) + 1e-9);
   const digits = Math.max(0, -Math.log10(unit));
@@ -32,10 +32,10 @@ function number(eps) {
   return Number(short) === eps ? short : String(Number(eps.toPrecision(6)));
 }
 
-// For ends and marks: without the zeros that keep the reading from jumping.
+// For ends and marks: without the trailing zeros that keep the reading from jumping.
 const plain = (eps) => String(Number(number(eps)));
 
-// The position rule as the core has it: the first letter or digit, where its capital is one character.
+// The position rule of the core: the first letter or digit, if its capital is one character.
 function capital(word) {
   return word.replace(/[\p{L}\p{N}]/u, (char) => {
     const upper = char.toUpperCase();
@@ -78,10 +78,10 @@ function interpolate(z, x) {
   return sum;
 }
 
-// The chance of this logarithm: a chance that is too small for a float is still one.
+// The probability of this logarithm: one that is too small for a float is still possible.
 const possible = (log) => Math.min(1, Math.max(Number.MIN_VALUE, Math.exp(log)));
 
-// Tell a token its chances at one ε, where they are known.
+// Give a token its probabilities at one ε, if they are known.
 function tell(token, i, here) {
   token.here = here?.lp[i]; // ln p of each candidate at hereAt
   token.hereAt = here?.eps;
@@ -90,10 +90,10 @@ function tell(token, i, here) {
 
 const isHere = (token, eps) => Boolean(token.here) && Math.abs(eps - token.hereAt) <= 1e-9 * eps;
 
-// Whether a chance at ε lies between points of a curve that bends.
+// Whether a probability at ε lies between points of a curve that bends.
 const rough = (token, eps) => token.bent && !isHere(token, eps);
 
-// The chance of candidate k at ε, which lies at x (0 to 1) on the axis; NaN where the word is not worth showing.
+// The probability of candidate k at ε, which is at x (0 to 1) on the axis; NaN if the word is not worth showing.
 function chance(token, k, eps, x) {
   if (k < 0) return 0;
   if (isHere(token, eps)) return token.here[k] > IMPOSSIBLE ? possible(token.here[k]) : 0;
@@ -109,12 +109,12 @@ function chance(token, k, eps, x) {
   let smooth = !token.draws;
   for (let j = first; smooth && j < Math.min(first + 6, row.length); j += 1) smooth = row[j] > IMPOSSIBLE;
   if (smooth) return possible(interpolate(row, at));
-  // Counts have no smooth logarithm, and neither has what is impossible at a neighbour.
+  // Counts have no smooth logarithm, and neither has an event that is impossible at a neighbouring point.
   return (1 - (at - i)) * Math.exp(row[i]) + (at - i) * Math.exp(row[i + 1]);
 }
 
-// How often the best guess names token i at ε, before it is drawn: the chance of the outputs whose best guess it is.
-// null where no word was drawn; NaN where it is not known at this ε.
+// How often the best guess recovers token i at ε, before sampling: the probability of the outputs whose best guess it
+// is. null if no word was sampled; NaN if it is unknown at this ε.
 function named(attack, i, eps) {
   const along = attack.along?.[i];
   if (!along) {
@@ -160,7 +160,7 @@ function prepare(raw, data, i) {
   token.from = raw.flips.map((f) => f[0]);
   token.to = raw.flips.map((f) => f[1]);
   token.shown = raw.cap ? raw.c.map(capital) : raw.c;
-  // A candidate may be written otherwise than it is listed: a piece of a word, a blank, the end.
+  // A candidate may be written differently from its list entry: a part of a word, a space, the end.
   if (raw.t !== undefined) token.shown = token.shown.map((c, k) => (token.to.includes(k) ? raw.t : c));
   token.kept = raw.c.map((word) => raw.a === "replace" && sameWord(word, token.o));
   if (raw.lp) return Object.assign(token, { lp: raw.lp, off, last: data.lp_grid - 1 });
@@ -171,8 +171,8 @@ function prepare(raw, data, i) {
   return token;
 }
 
-// How much of the meaning is preserved at ε; exact: whether that text itself was measured. Between two texts that were,
-// it is interpolated. null before it is known.
+// How much meaning is preserved at ε; exact: whether that text itself was measured. Between two measured texts, it is
+// interpolated. null before it is known.
 function kept(meaning, eps) {
   const at = meaning ? upTo(meaning.at, eps) - 1 : -1;
   if (at < 0) return null;
@@ -191,7 +191,7 @@ function likeness(cosine) {
   return names.find(([below]) => cosine < below)?.[1] ?? "close paraphrase";
 }
 
-// What a log-ratio of at most ``loss`` makes of even odds: "73:27".
+// How a log-ratio of at most ``loss`` changes even odds: "73:27".
 function oddsPair(loss) {
   const small = 100 / (1 + Math.exp(loss));
   const digits = Math.min(6, Math.max(0, -Math.floor(Math.log10(small))));
@@ -201,7 +201,7 @@ function oddsPair(loss) {
 const MATCHED = 0.05; // certainties this close to each other count as the same
 const SAYABLE = 12; // a log-ratio from which on the odds that it allows exclude nothing
 
-// The guarantee at ε in odds. odds: what the page tells of it (OddsView).
+// The guarantee at ε in odds. odds: the page's data (OddsView).
 function oddsWords(odds, eps) {
   const { notion, unit, draws, loss } = odds;
   if (notion === "none") return "This setting has no formal guarantee.";
@@ -231,14 +231,14 @@ function winner(token, eps) {
   return token.to[Math.max(0, upTo(token.from, eps) - 1)];
 }
 
-// Whether the word of a token that was read stands there, case aside; of tokens that answer to no word only those are
-// asked in which one stands. among: the candidates in which it does, where they are told.
+// Whether the original word of a token is released, ignoring case; for tokens without an original word, only those that
+// contain one are checked. among: the candidates that contain it, if given.
 function stands(token, aligned, among) {
   if (among) return among.includes(token.at);
   return aligned && token.drawn ? token.kept[token.at] : token.a !== "delete";
 }
 
-// How many there are of each kind: "2 names, 1 date".
+// The count of each kind: "2 names, 1 date".
 function tally(found) {
   const numbers = new Map();
   for (const { kind } of found) numbers.set(kind, (numbers.get(kind) ?? 0) + 1);
@@ -246,8 +246,8 @@ function tally(found) {
   return [...numbers].map(([kind, n]) => `${n} ${n === 1 ? kind : many.get(kind)}`).join(", ");
 }
 
-// The text that these tokens release, drawn ones with the candidate that they are at. What was drawn as nothing takes
-// the blank before it along.
+// The text that these tokens release, with the current candidates of sampled ones. An empty sampled token removes the
+// space before it.
 function spliced(tokens) {
   let out = "", bare = false;
   for (const t of tokens) {
@@ -258,8 +258,9 @@ function spliced(tokens) {
   return out;
 }
 
-// The belief at ε: exact where it was sent or the page can work it out, and between two points with interpolated
-// log-odds; null where it is not known. p: of each word; guess: the place of the best guess, of a tie the last, so never the original by luck.
+// The belief at ε: exact if it was sent or the page can compute it, and between two points with interpolated log-odds;
+// null if unknown. p: of each word; guess: the index of the best guess, in a tie the last, so never the original by
+// luck.
 function believed(belief, eps) {
   const same = (x) => Math.abs(x.eps - eps) <= 1e-9 * eps;
   const { points, now } = belief;
@@ -279,13 +280,13 @@ function believed(belief, eps) {
   const weights = found.log.map((l) => (l <= IMPOSSIBLE ? 0 : Math.max(Number.MIN_VALUE, Math.exp(l - top))));
   const sum = weights.reduce((s, w) => s + w, 0);
   const others = weights.filter((w) => w > 0).length - 1;
-  // What is merely very likely is never written as certain.
+  // A very likely event is never written as certain.
   const p = weights.map((w) => (others ? Math.min(w / sum, 1 - Number.EPSILON) : w / sum));
   return { p, ceiling: found.ceiling, guess: p.lastIndexOf(Math.max(...p)), exact };
 }
 
-// What the guarantee allows at ε, for a reader who starts at a prior; rounded up, as a limit is. draws: those that the
-// guarantee counts together, 0 for each alone.
+// What the guarantee allows at ε for a reader with a prior, rounded up like any limit. draws: those that the guarantee
+// counts together, 0 for each separately.
 function ceilingWords({ draws }, eps, prior, ceiling) {
   const most = Math.ceil(100 * ceiling - 1e-6);
   if (most >= 100) {
@@ -295,13 +296,13 @@ function ceilingWords({ draws }, eps, prior, ceiling) {
   return `No reader who starts at ${Math.round(100 * prior)}% can become more than ${most}% certain of this word, whatever other words they know.`;
 }
 
-// The step of the tour that a reload goes on at; 0 where the page was opened another way, or was in none.
+// The step at which the tour continues after a reload; 0 if the page was opened in another way, or there was no tour.
 function stepAfter(navigation, stored, last) {
   const step = Number(stored);
   return navigation === "reload" && Number.isInteger(step) && step > 0 && step <= last ? step : 0;
 }
 
-// The last point of ε up to which the reader is at most so sure, whatever the point; null where that is none or all.
+// The last point of ε up to which the reader is at most this certain at every point; null if that is none or all.
 function surestAt(belief, most) {
   let last = null;
   for (const { eps } of belief.points) {
@@ -311,8 +312,8 @@ function surestAt(belief, most) {
   return null;
 }
 
-// The ε at which the reader is as sure as ``target``, or nearly: ``p`` there, and the lowest and highest certainty over
-// these ε. ``reached``: whether p is close to the target. null where no belief is known.
+// The ε at which the reader is about as certain as ``target``: ``p`` there, and the lowest and highest certainty over
+// these ε. ``reached``: whether p is close to the target. null if no belief is known.
 function matchCertainty(belief, epsilons, target) {
   const known = epsilons.map((eps) => [eps, believed(belief, eps)]).filter(([, found]) => found)
     .map(([eps, found]) => ({ eps, p: found.p[found.guess] }));
@@ -323,7 +324,7 @@ function matchCertainty(belief, epsilons, target) {
   return { ...best, low: Math.min(...each), high: Math.max(...each), reached: away(best) <= MATCHED };
 }
 
-// How many of the sampled words are unchanged; where none can be, how many are replaced.
+// How many of the sampled words are unchanged; if none can be, how many are replaced.
 function countedWords(tokens, same, many, write = String) {
   if (many && !tokens.some((t) => t.drawn && t.src >= 0)) return `${write(many)} ${many === 1 ? "word" : "words"} replaced`;
   return `${write(same)} of ${write(many)} words unchanged`;

@@ -1,11 +1,11 @@
-// The live token strip. Python sends the probabilities of every word once; from then on ε moves without the server.
-// The files named in __init__.py are joined, in their order, with this one last: as a module in the app and as a plain
-// script in files that stand alone. So export nothing but mount, import nothing, and request nothing.
+// The live token strip. Python sends the probabilities of every word once; then ε moves without the server.
+// The files named in __init__.py are joined in order, with this one last: as a module in the app and as a plain script
+// in self-contained files. So export only mount, import nothing, and request nothing.
 // Text reaches the page through textContent or an attribute, never as markup.
 
 const NARROW = 640; // px up to which the chosen word is in a sheet
 
-// One module serves every strip of the page: these survive a switch of pages.
+// One module serves every strip of the page: this state survives a change of page.
 const memory = new Map();
 const strips = new WeakMap();
 
@@ -18,7 +18,7 @@ export default function mount(component) {
     strips.set(root, strip);
   }
   const turn = strip.accept(component);
-  // Of all the cleanups handed out, only the newest may take the strip down.
+  // Several cleanups may exist; only the newest may remove the strip.
   return () => {
     if (strip.turn !== turn) return;
     strip.destroy();
@@ -72,19 +72,19 @@ class Strip {
     this.wide = 0;
     this.sized = new ResizeObserver(() => {
       const wide = this.ui.text.clientWidth;
-      // On a wide screen what it opens is in sight.
+      // On a wide screen, the part that it opens is visible.
       this.panel.ui.certain.disabled = el.clientWidth > NARROW;
       if (wide === this.wide) return;
       this.wide = wide;
       this.reserveSoon();
     });
     this.sized.observe(this.ui.text);
-    // Above it lies the sheet of a narrow screen.
+    // The sheet of a narrow screen covers it.
     this.dialSized = new ResizeObserver(() => el.style.setProperty("--dial", `${this.ui.dial.offsetHeight}px`));
     this.dialSized.observe(this.ui.dial);
   }
 
-  // For the keyboard: from the top of the page to the slider, without the controls before it.
+  // For the keyboard: jump from the top of the page to the slider, past the controls before it.
   makeSkip() {
     const link = make("a", "", "Skip to the slider");
     link.href = "#slider";
@@ -168,7 +168,7 @@ class Strip {
       this.ui.tint.value = this.memo.tint ?? "changed";
     }
     this.eps = data.spread ? data.eps : this.round(clamp(this.memo.eps ?? data.eps, lo, hi));
-    // What was said about copies of one draw does not hold for the next.
+    // A message about copies of one draw does not apply to the next.
     const draw = data.draw ?? `run ${data.run}`;
     if (this.draw !== draw) this.say("", false);
     this.draw = draw;
@@ -210,7 +210,7 @@ class Strip {
       this.lastSent = null;
       this.queue(0, true);
     } else if ((newRun || first) && (this.eps !== data.eps || (first && this.news()))) {
-      // Once per ε: an answer at another ε than the one asked for must not start a round without end.
+      // Once for each ε: an answer at another ε than the requested one must not start an endless loop.
       if (data.live || this.askedEps !== this.eps) this.queue();
     }
   }
@@ -218,7 +218,7 @@ class Strip {
   loadAxis(lo, hi, nGrid) {
     this.span = Math.log(hi / lo);
     this.steps = (nGrid - 1) * SUBSTEPS;
-    // What is read is what is used: ε on the slider is rounded to the digits that are shown.
+    // Use what is displayed: ε on the slider is rounded to the displayed digits.
     this.digits = Math.expm1(this.span / this.steps) > 0.011 ? 3 : 4;
     this.lo = lo;
     this.hi = hi;
@@ -227,11 +227,11 @@ class Strip {
 
   loadChoice(tokens, sameText, first) {
     const { data } = this;
-    // A choice stays where the same text was rewritten again, and after a switch of pages.
+    // A choice is kept after a new rewrite of the same text, and after a change of page.
     const back = first && this.memo.run === data.run && this.memo.size === tokens.length;
     if (back) [this.active, this.told, this.pinned] = [this.memo.told, this.memo.told, this.memo.pinned];
     else if (!sameText) {
-      // While a text is edited, a choice stays as long as its word stands in its place.
+      // While a text is edited, a choice is kept as long as its word is in its place.
       const word = data.pin === undefined && this.told !== null ? this.tokens[this.told]?.o : undefined;
       const chosen = word !== undefined && tokens[this.told]?.o === word ? this.told : (data.pin ?? null);
       [this.active, this.told, this.pinned] = [chosen, chosen, chosen !== null];
@@ -298,7 +298,7 @@ class Strip {
   }
 }
 
-// Each part of the strip is a class without a constructor, in a file of its own: its methods become the strip's.
+// Each part of the strip is a class without a constructor in a separate file: its methods become the strip's.
 for (const part of [
   StripSlider, StripWords, StripChoice, StripIdentifiers, StripTint, StripCurves, StripInspector, StripSteps,
   StripAttack, StripOdds, StripServer, StripCopy, StripListeners,

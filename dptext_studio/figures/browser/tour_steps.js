@@ -1,4 +1,4 @@
-// What the tour says in each of its steps. Stands before strip_tour.js.
+// The text of the tour's steps. Comes before strip_tour.js.
 
 const TOUR_STEPS = [
   { title: "", say: "", bar: "", take: "" },

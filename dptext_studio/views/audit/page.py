@@ -32,24 +32,26 @@ MAX_LINES = 500
 
 @dataclass(frozen=True)
 class Request(Private):
-    """What is audited. setting: of a mechanism, or of a planted fault by its name; twin: the fault is taken out."""
+    """The request of an audit. setting: of a mechanism, or of a deliberately broken one by its name. twin: whether its
+    fault is removed.
+    """
 
     title: str
     setting: dpt.Setting
-    planted: bool
+    is_broken: bool
     twin: bool
     lines: tuple[str, ...]
     claim: float | None
     draws: int
 
     def make(self) -> dpt.Mechanism:
-        if self.planted:
+        if self.is_broken:
             return (sound if self.twin else broken)(self.setting.mechanism, **self.setting.given())
         return self.setting.make()
 
 
 def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, bool]:
-    """Return title, setting, planted and twin from the controls: what is audited, and below it how."""
+    """Return title, setting, whether the mechanism is broken, and whether its fault is removed, from the controls."""
     kind = choice.radio(
         "Audit",
         ["A mechanism", "A deliberately broken mechanism"],
@@ -96,8 +98,8 @@ def epsilon_input(place: Any, default: float, key: str) -> float:
 
 
 def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
-    """Return what the controls ask for, and whether the button was pressed."""
-    title, setting, planted, twin = chosen_mechanism(choice, below)
+    """Return the request from the controls, and whether the button was pressed."""
+    title, setting, is_broken, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
         "Words or texts, one on each line",
@@ -130,7 +132,7 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     if said := too_long(typed):
         choice.error(said)
         return None, False
-    return Request(title, setting, planted, twin, lines, claim, draws), pressed
+    return Request(title, setting, is_broken, twin, lines, claim, draws), pressed
 
 
 def start(wanted: Request) -> None:
@@ -150,7 +152,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
     headline, why, *scope = report.lines()
-    # What a violation is, and why there is no verdict, belongs to it. What the audit cannot see is folded.
+    # The violation, or the lack of a verdict, is explained here. The limits are in a closed expander.
     banner(f"**{literal(report.line)}**" + ("" if report.holds else f"  \n{literal(why)}"))
     released = report.verdict == "refuted" and report.witness is not None and report.witness.kind != "loss"
     released = released and report.measured <= report.claimed
@@ -198,7 +200,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
 
 
 def limits(report: core.AuditReport, lines: list[str]) -> None:
-    """Show what was proven and tested, and what the audit cannot see, folded."""
+    """Show what was proven and tested, and what the audit cannot see, in a closed expander."""
     if report.verdict == "refuted" and not report.unit:
         return
     with st.expander("What was tested, and what this audit cannot see"):
@@ -232,7 +234,7 @@ def checks(report: core.AuditReport) -> None:
 
 
 def bundled_table() -> None:
-    """Show the bundled audit of everything that ships."""
+    """Show the bundled audit of all built-in mechanisms."""
     st.subheader("All built-in mechanisms")
     rows = bench.bundled_rows()
     if not rows:
@@ -275,7 +277,7 @@ def main() -> None:
         elif said := work.failure_text("Stopped. Press “Run the audit” to start again."):
             st.error(literal(said))
         elif work.result is not None:
-            # Each run of the page makes its classes again.
+            # Each run of the page defines its classes again.
             if wanted is not None and vars(wanted) != vars(work.asked):
                 st.caption("These are the results of the previous settings. Press “Run the audit” to update them.")
             report_view(work.asked, work.result)
@@ -283,9 +285,9 @@ def main() -> None:
             st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
         if wanted is not None:
             st.subheader("Two texts")
-            key = wanted.setting, wanted.planted, wanted.twin
+            key = wanted.setting, wanted.is_broken, wanted.twin
             subject = distinguishability.Subject(wanted.title, key, wanted.make)
-            two_texts.panel(subject, None if wanted.planted else wanted.setting)
+            two_texts.panel(subject, None if wanted.is_broken else wanted.setting)
             st.markdown("**Measured from rewrites**")
             distinguishability.panel([subject], "audit_two")
         bundled_table()

@@ -36,7 +36,7 @@ CONFIG = {
 
 @dataclass(frozen=True)
 class CurveRequest(Private):
-    """Which texts are compared, and under what: the key of a subject."""
+    """The texts to compare, and the key of the subject that rewrites them."""
 
     one: str
     other: str
@@ -86,14 +86,14 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
 
 
 def _compared(asked: CurveRequest, subject: Subject, task: dpt.Task) -> tuple[dpt.TradeOffCurve, dpt.Guarantee]:
-    """Return the curve, and the guarantee of the text that spends more."""
+    """Return the curve, and the guarantee of the text with the larger total."""
     m = subject.make()
     curve = dpt.trade_off_curve(m, asked.one, asked.other, false_alarms=RATES, task=task)
     return curve, max(map(m.guarantee, (asked.one, asked.other)), key=lambda g: g.total)
 
 
 def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, setting: dpt.Setting | None) -> None:
-    """Show the figures of a curve, the curve, its downloads and the calls that repeat it."""
+    """Show a curve with its measures, its downloads and the code that repeats it."""
     least, best = (percent(float(x)) for x in curve.success)
     rate, ceiling = detected_at(curve)
     values = {
@@ -106,11 +106,11 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
             "The highest success that the guarantee allows any reader for these two texts.",
         ),
         "Detected": (rate, "Share of releases of the first text that are detected, at 5% false alarms."),
-        "Allowed": (ceiling, "The most detections that the guarantee alone allows at 5% false alarms."),
+        "Allowed": (ceiling, "The highest detection rate that the guarantee alone allows at 5% false alarms."),
     }
     with st.container(horizontal=True, gap="large"):
-        for label, (value, told) in values.items():
-            st.metric(label, value, help=told, width="content")
+        for label, (value, help_text) in values.items():
+            st.metric(label, value, help=help_text, width="content")
     alt = f"{curve.sentence()} “Data (CSV)” has the numbers."
     st.plotly_chart(detection_curve(curve, dark=dark()), theme=None, config=CONFIG, key="audit_curve_figure", alt=alt)
     st.markdown(literal(curve.sentence()))
@@ -122,7 +122,7 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
 
 
 def _ceiling_text(ceiling: float) -> str:
-    """Round a ceiling up, and name it certainty only where nothing separates the two."""
+    """Round a ceiling up, and write 100% only if no possible value is lower."""
     return f"{min(100.0, math.ceil(1000 * ceiling) / 10):g}%"
 
 
@@ -146,7 +146,7 @@ def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting 
         ),
     )
     with st.container(horizontal=True):
-        for label, make, name, kind, told in files:
+        for label, make, name, kind, help_text in files:
             download.button(
                 label,
                 make,
@@ -156,7 +156,7 @@ def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting 
                 key=f"audit_curve_{name}",
                 on_click="ignore",
                 holds="private",
-                help=told,
+                help=help_text,
             )
         if setting is not None:
             with st.popover("Code", icon=":material/code:"):

@@ -14,7 +14,7 @@ from ...server.uploads import open_upload, store_upload
 
 
 def choose_data() -> None:
-    """Offer ways to begin: upload a file, take the example, or open a kept job."""
+    """Show the ways to begin: upload a file, take the example, or open a kept job."""
     mine = session()
     left, right = st.columns([1.6, 1], gap="large")
     with left:
@@ -47,7 +47,7 @@ def choose_data() -> None:
     )
     if sent is not None or example:
         name, data = (sent.name, sent.getvalue()) if sent is not None else ("example.csv", core.example())
-        # Another key makes the browser's copy of the file be forgotten.
+        # A new key makes the browser forget its copy of the file.
         mine.uploads += 1
         accept_file(name, data)
 
@@ -80,14 +80,14 @@ def open_kept(code: str) -> None:
 
 
 def leave_job(delete: bool = False) -> None:
-    """Go back to the beginning. Kept jobs remain, unless they are to be deleted."""
+    """Return to the beginning. Kept jobs remain, unless they must be deleted."""
     mine = session()
     upload, mine.upload = mine.upload, None
     for place in ("batch_read", "batch_first", "batch_before", "batch_measure"):
         mine.at(place).stop()
     work = mine.at("batch_all")
     if upload is not None and upload.code and not delete:
-        work.job = None  # it goes on
+        work.job = None  # it continues
     work.stop()
     work.asked = work.result = work.error = None
     if upload is not None:

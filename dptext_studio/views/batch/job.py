@@ -1,4 +1,4 @@
-"""A job under way or ended: its progress, its code, and how to resume it."""
+"""A running or finished job: its progress, its code, and how to resume it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .results import results_view
 
 
 def job_view(upload: Upload, batch: core.Batch) -> None:
-    """Show a job under way, or its results."""
+    """Show a running job, or its results."""
     mine = session()
     work = mine.at("batch_all")
     top, away = st.columns([4, 1], vertical_alignment="center")
@@ -47,21 +47,21 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
             f"Stopped after {batch.written:,} of {upload.count:,} rows. The finished rows are complete."
         )
         (st.warning if isinstance(work.error, dpt.Cancelled) else st.error)(literal(said))
-        # What is written can still be looked at: it is read in the place of what was stopped.
+        # Finished rows remain viewable: reading them replaces the stopped task.
         ended = mine.at("batch_found")
         if ended.asked is not work.error:
             ended.start(work.error, results_reader(batch), "Reading the results")
         if ended.is_running():
             ended.show_progress("batch_found_stop")
             return
-        found = ended.result
+        summary = ended.result
     else:
-        found = work.result
+        summary = work.result
     done = batch.done
     if not done:
         resume_controls(upload, batch)
-    if found is not None and found.rows:
-        results_view(batch, found, done)
+    if summary is not None and summary.rows:
+        results_view(batch, summary, done)
     code_snippets(batch.asked)
     with st.expander("Ledger: what was released", key="batch_ledger", on_change="rerun") as book:
         if book.open:
@@ -79,7 +79,7 @@ def progress_text(running: Job) -> str:
 
 
 def code_box(upload: Upload) -> None:
-    """Show the code of a kept job, when it ends, and the way to end it now."""
+    """Show the code of a kept job, its expiry, and a button to delete it now."""
     with st.container(border=True):
         left, right = st.columns([4, 1], vertical_alignment="center")
         with left:
@@ -101,8 +101,8 @@ def code_box(upload: Upload) -> None:
 
 
 def resume_controls(upload: Upload, batch: core.Batch) -> None:
-    """Offer to go on with a stopped job, or to start again where its draws are for all rows at once."""
-    if session().at("batch_all").error is None:  # it was opened by its code
+    """Offer to resume a stopped job, or to restart it if its draws cover all rows together."""
+    if session().at("batch_all").error is None:  # opened with its code
         st.caption(f"{batch.written:,} of {upload.count:,} rows are done.")
     if batch.mechanism.shares_draws and batch.written:
         st.info(

@@ -1,4 +1,4 @@
-"""Batch: a table of texts rewritten row by row: ten rows for a look, then all of them, and what they come to."""
+"""Batch: rewrite a table of texts row by row, with a preview of ten rows before the full run."""
 
 from __future__ import annotations
 

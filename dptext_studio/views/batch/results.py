@@ -63,7 +63,7 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
 
 
 def remaining_identifiers(found: core.BatchSummary) -> None:
-    """Show names, numbers, dates and places that still stand, in which rows, and the way to look at one."""
+    """Show names, numbers, dates and places that are still visible, by row, and a way to inspect a row."""
     left = found.left
     if not left.looked:
         return
@@ -84,7 +84,7 @@ def remaining_identifiers(found: core.BatchSummary) -> None:
 
 
 def measures_view(batch: core.Batch, found: core.BatchSummary) -> None:
-    """Show shares of unchanged words always; the rest when asked for, since it takes its time."""
+    """Show shares of unchanged words, and similarity measures on request, because they are slow."""
     work = session().at("batch_measure")
     if work.asked is not batch:
         work.stop()

@@ -1,4 +1,4 @@
-"""Originals beside rewrites, as tables."""
+"""Originals next to rewrites, as tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE, CELL = 20, 1000
 
 @st.fragment
 def row_browser(batch: core.Batch, rows: int) -> None:
-    """Show a page of originals and rewrites: the browser never gets more."""
+    """Show one page of originals and rewrites; the browser never receives more."""
     pages = -(-rows // PAGE)
     page = 1
     if pages > 1:
@@ -43,7 +43,7 @@ def row_browser(batch: core.Batch, rows: int) -> None:
 
 
 def pair_table(found: list[core.Pair], key: str) -> None:
-    """Show originals and rewrites side by side, as a table that wraps, with the words marked that differ."""
+    """Show originals and rewrites side by side, as a wrapping table with marked differences."""
     lines = ["| row | original | rewrite |", "|---:|---|---|"]
     for p in found:
         original, rewrite = marked_cells(p.original, p.text)
@@ -58,14 +58,14 @@ def pair_table(found: list[core.Pair], key: str) -> None:
 
 
 def number_list(numbers: Sequence[int], n: int) -> str:
-    """Return row numbers in words. n: how many rows they are, of which ``numbers`` are the first."""
+    """Return row numbers as text. n: the number of all rows, of which ``numbers`` are the first."""
     names = [f"{number:,}" for number in numbers]
     last = f"{n - len(names):,} more" if n > len(names) else names.pop()
     return f"{', '.join(names)} and {last}" if names else last
 
 
 def marked_cells(original: str, rewrite: str) -> tuple[str, str]:
-    """Return both texts as cells in which the words that differ are marked; capital letters do not count."""
+    """Return both texts as cells with marked differences, ignoring case."""
     sides = [shortened_cell(text).split() for text in (original, rewrite)]
     before, after = ([word.casefold() for word in side] for side in sides)
     matcher = SequenceMatcher(None, before, after, autojunk=False)
@@ -79,11 +79,11 @@ def marked_cells(original: str, rewrite: str) -> tuple[str, str]:
 
 
 def cell(text: str) -> str:
-    """Return a text in a cell of a Markdown table, as it is."""
+    """Return a text for a cell of a Markdown table, unchanged in appearance."""
     return literal(" ".join(shortened_cell(text).split()))
 
 
 def shortened_cell(value: Any) -> Any:
-    """Return a cell of a table on the screen."""
+    """Return a shortened cell of a table on the screen."""
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return text if len(text) <= CELL else f"{text[:CELL]} …"

@@ -1,4 +1,4 @@
-"""Set up a file: its column, mechanism and settings, and its first rows rewritten."""
+"""Setup of a file: its column, mechanism and settings, and a preview of its first rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ...server.uploads import Upload
 from .data_choice import error_text, leave_job
 from .rows import number_list, pair_table, shortened_cell
 
-#: Seconds up to which the first rows are rewritten whenever a setting changes.
+#: Up to this many seconds, the first rows are rewritten whenever a setting changes.
 QUICK = 2.0
-#: Rows up to which the guarantee of all of them is computed without being asked for.
+#: Up to this many rows, the guarantee of all of them is computed without a request.
 FORECAST_AT_ONCE = 20_000
 
 
 def file_setup(upload: Upload) -> None:
-    """Show what is in the file, its settings, and ten rows rewritten."""
+    """Show the content of the file, its settings, and ten rewritten rows."""
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         head = st.container()
@@ -75,7 +75,7 @@ def file_setup(upload: Upload) -> None:
 
 
 def _mechanism_control() -> dpt.MechanismSpec:
-    """Show the mechanisms. A table is long: the first choice is a quick one."""
+    """Show the mechanisms. A table is long, so the first choice is a fast one."""
     specs = {s.name: s for s in dpt.mechanisms()}
     first = next((n for n in specs if not dpt.mechanism_class(n).slow_to_prepare), next(iter(specs)))
     name = st.selectbox(
@@ -89,7 +89,7 @@ def _mechanism_control() -> dpt.MechanismSpec:
 
 
 def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> core.BatchRequest | None:
-    """Show column, mechanism and settings; None where they do not fit together."""
+    """Show column, mechanism and settings, and return them; None if they are invalid together."""
     key = f"{upload.folder.name}_{header}"
     column = st.selectbox(
         "Column to rewrite",
@@ -147,7 +147,7 @@ def column_title(header: bool) -> Any:
 
 
 def first_rows(upload: Upload, look: core.FilePreview, asked: core.BatchRequest | None) -> None:
-    """Show ten rows rewritten; then all of them can be. They follow the settings where that is quick."""
+    """Show ten rewritten rows, which enable the full run. They follow the settings if that is fast."""
     work = session().at("batch_first")
     n = min(core.FIRST, look.count)
     mine = work.asked is not None and work.asked[0] == upload.folder
@@ -187,24 +187,23 @@ def first_rows(upload: Upload, look: core.FilePreview, asked: core.BatchRequest 
 
 
 def follows_settings(upload: Upload, asked: core.BatchRequest) -> bool:
-    """Return whether the first rows of this file follow the settings: as long as they took last time under this
-    mechanism, or before that is known, by what the mechanism says of itself."""
+    """Return True if the preview follows the settings: if it was fast with this mechanism, or is expected to be."""
     took = upload.took.get(asked.mechanism)
     return took < QUICK if took is not None else not dpt.mechanism_class(asked.mechanism).slow_to_prepare
 
 
 def rewrite_first_rows(upload: Upload, asked: core.BatchRequest | None) -> None:
-    """Rewrite the first rows, in the place of those that are under way."""
+    """Rewrite the first rows, and replace a running rewrite of them."""
     if asked is None:
         return
     batch = core.Batch(upload.folder, asked, limits().row)
 
     def work(task: dpt.Task):
         begun, ready = time.monotonic(), asked.setting.make().model_ready
-        found = batch.first(task=task)
+        pairs = batch.first(task=task)
         if ready:  # a model is loaded once
             upload.took[asked.mechanism] = time.monotonic() - begun
-        return found
+        return pairs
 
     session().at("batch_first").start((upload.folder, asked), work, "Rewriting")
 
@@ -228,7 +227,7 @@ def all_rows_button(upload: Upload, look: core.FilePreview, asked: core.BatchReq
 
 
 def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchRequest) -> None:
-    """Show what a rewrite of all rows will guarantee, before it begins."""
+    """Show the guarantee of a rewrite of all rows before it begins."""
     work, wanted = session().at("batch_before"), (upload.folder, asked.column, asked.header, asked.setting)
     st.markdown("**Guarantee of the result**")
     if work.asked != wanted:
@@ -244,21 +243,21 @@ def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchReque
     if said := work.failure_text("Stopped."):
         st.caption(literal(said))
         return
-    found = work.result
-    if found is None:
+    forecast = work.result
+    if forecast is None:
         st.caption("With these settings, the total is known only after the run.")
         return
-    promise = found.guarantee
+    promise = forecast.guarantee
     if promise.rows:
         (st.warning if promise.notions.get("none") else st.info)(literal(promise.sentence()))
-    if n := found.uncovered:
-        rows = f"In row{'s' * (n > 1)} {number_list(found.named, n)}"
+    if n := forecast.uncovered:
+        rows = f"In row{'s' * (n > 1)} {number_list(forecast.named, n)}"
         st.warning(
-            f"{rows}, no word is sampled, so the guarantee covers nothing. Stand-ins and words outside the "
-            "vocabulary may still change there."
+            f"{rows}, no word is sampled, so the guarantee covers nothing. Flagged words and words outside the "
+            "vocabulary may still be replaced there."
         )
-    if found.failing:
-        st.caption(f"{pluralize(found.failing, 'row')} cannot be rewritten and will be empty in the release.")
+    if forecast.failing:
+        st.caption(f"{pluralize(forecast.failing, 'row')} cannot be rewritten and will be empty in the release.")
 
 
 def start_job(upload: Upload, asked: core.BatchRequest, keep: bool) -> None:

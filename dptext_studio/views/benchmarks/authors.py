@@ -11,7 +11,9 @@ from ...components.text import literal
 
 
 def authors_note() -> None:
-    """Show how often the author is recognised by the number of texts that are read together, where it is bundled."""
+    """Show how often the author is recognised by the number of texts that are read together, if these results are
+    bundled.
+    """
     rows = authors.bundled()
     if not rows:
         return
@@ -21,8 +23,8 @@ def authors_note() -> None:
     first = rows[0]
     st.caption(
         literal(
-            f"An attacker reads several rewritten speeches of one of {first.authors} presidents. What a mechanism "
-            f"keeps of the style adds up over texts. Guessing is right {first.chance:.0%} of the time. In brackets: "
+            f"An attacker reads several rewritten speeches of one of {first.authors} presidents. Traces of style "
+            f"in the texts add up. Guessing is right {first.chance:.0%} of the time. In brackets: "
             "95% intervals."
         )
     )

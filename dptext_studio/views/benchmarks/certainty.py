@@ -19,14 +19,14 @@ METRICS = ("cosine", "label_kept")
 
 
 def anonymisers_note() -> None:
-    """Show all anonymisers on one plot, where they are bundled."""
+    """Show all anonymisers on one plot, if these results are bundled."""
     if anonymisers.bundled():
         st.markdown("### Why not just remove the names?")
         anonymisers_plot("bench_anonymisers")
 
 
 def certainty_note() -> None:
-    """Show what each mechanism preserves over the certainty of the optimal reader, where it is bundled."""
+    """Show what each mechanism preserves over the certainty of the optimal reader, if these results are bundled."""
     rows = belief.bundled()
     sets = list(dict.fromkeys(r.data for r in rows))
     if not sets:

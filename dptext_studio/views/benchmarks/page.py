@@ -29,10 +29,10 @@ from .authors import authors_note
 from .certainty import anonymisers_note, certainty_note
 from .total_budget import total_budget_note
 
-#: So many are shown at first, as far as they were measured.
+#: The mechanisms that are shown at first, if they were measured.
 MOST = 6
 VIEWS = ("Curves", "Plane", "Table")
-#: Of the table, what is read first: a narrow one is cut at its right end.
+#: Columns of the table in order of importance: a narrow table is cut at its right end.
 COLUMNS = (
     *("series", "ε", "metric", "value", "low", "high", "N_w"),
     *("n", "seeds", "source", "data", "ε counts", "point"),
@@ -47,7 +47,7 @@ state = st.session_state
 
 
 def data_controls(found: results.Results) -> tuple[str, list[str]]:
-    """Show data set and mechanisms."""
+    """Show the data sets and the mechanisms."""
     titles = curves.data_sets(found)
     left, right = st.columns([1, 2.4], gap="medium")
     data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key=stay("bench_data"))
@@ -64,7 +64,7 @@ def data_controls(found: results.Results) -> tuple[str, list[str]]:
 
 
 def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
-    """Show a switch where it has an effect. Where it has none, it is hidden and keeps its value."""
+    """Show a switch if it has an effect. Otherwise it is hidden and keeps its value."""
     stay(key, first)
     return place.toggle(label, key=key, **more) if shown else bool(state[key])
 
@@ -107,7 +107,7 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
 
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
-    """Show what is on the horizontal axis: ε, or one of the measures that can be the same for all."""
+    """Show the choice of the horizontal axis: ε, or a measure that can be equal for all."""
     # Two texts were measured at some points only, so they are no axis.
     few = {"n_w", attacker_rows.TWO_TEXTS}
     attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
@@ -164,7 +164,7 @@ def draw(place: Any, figure: Any, key: str, alt: str) -> None:
 def over_budget(
     found: results.Results, data: str, metric: str, x: str, names: list[str], every: bool, papers: bool
 ) -> tuple[list[curves.Series], list[curves.Series]]:
-    """Return the series of ours and of the papers that are shown for a metric."""
+    """Return our series and the papers' that are shown for a metric."""
     all_ = curves.series(found, data, metric, names, x)
     ours = all_ if every else curves.main_series(all_)
     if not papers or x != "epsilon":
@@ -204,7 +204,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
 
 
 def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
-    """Show the plane, and the spots on it."""
+    """Show the utility-privacy plot and its points."""
     utility, privacy = metrics
     ours, _ = over_budget(found, data, utility, "epsilon", names, every, False)
     shown = {s.label for s in ours}
@@ -231,7 +231,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
 
 
 def card(found: results.Results, ours: list[curves.Series]) -> None:
-    """Show the chosen point: what was measured there, how to measure it again, and the way to Explore."""
+    """Show the chosen point: its measurements, how to repeat them, and a link to Explore."""
     known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
@@ -264,14 +264,15 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
 
 
 def open_point(found: results.Results) -> None:
-    """Go to Explore with the setting of the point that the button was pressed for.
+    """Go to Explore with the setting of the chosen point.
 
-    Before anything is drawn: it is quick, and a run that a second event of a chart cuts short loses no press.
+    This runs before anything is drawn: it is fast, and a run that a second event of a chart interrupts then loses no
+    press.
     """
     row = next((r for r in found.rows if r.point == state.bench_opened), None)
     try:
         query = links.to_query(row.setting) if row is not None else {}
-    except dpt.ConfigError as error:  # measured by another version, or with a mechanism of somebody's own
+    except dpt.ConfigError as error:  # measured by another version, or with a plugin
         st.error(literal(str(error)))
         query = {}
     del state.bench_opened
@@ -282,7 +283,7 @@ def open_point(found: results.Results) -> None:
 def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
-        # Each is made when it is asked for.
+        # Each is made on request.
         for label, make, name, kind in (
             ("Current view (CSV)", lambda: to_csv(rows), "shown.csv", csv),
             ("All results (CSV)", lambda: to_csv(curves.flat(found)), "benchmarks.csv", csv),
@@ -297,7 +298,7 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
 
 
 def uses_of(shown: Sequence[curves.Series]) -> methods_panel.Uses:
-    """Return each setting that is shown with the values of ε it was measured at."""
+    """Return each displayed setting with its measured values of ε."""
     measured: dict[dpt.Setting, set[float]] = {}
     for one in (series for series in shown if series.points):
         measured.setdefault(one.setting.at(None), set()).update(point.row.epsilon for point in one.points)
@@ -309,7 +310,7 @@ def uses_of(shown: Sequence[curves.Series]) -> methods_panel.Uses:
 
 
 def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
-    """Show what is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
+    """Show what was measured, what was not, and how, with remarks on the papers' tables that are shown."""
     with st.expander("What is measured"):
         for name in curves.metrics_of(found, data):
             m = measure(name)
@@ -357,7 +358,7 @@ def result_table(place: Any, rows: list[dict[str, Any]]) -> None:
 
 
 def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curves.Series]) -> None:
-    """Say what is shown, and what cannot be compared. ``ours``: empty where all configurations are shown."""
+    """Show what the chart contains and what cannot be compared. ``ours``: empty if all configurations are shown."""
     named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
     if named:
         st.caption(literal(f"This view shows {'; '.join(named)}. The others are under “All configurations”."))
@@ -378,12 +379,12 @@ def main() -> None:
     st.markdown("## Benchmarks")
     st.caption("Utility and privacy of each mechanism, as we measured them and as the papers report them.")
     try:
-        found = results.displayed_results()
-        found = None if found is None else attacker_rows.with_attackers(found)
+        shown_results = results.displayed_results()
+        shown_results = None if shown_results is None else attacker_rows.with_attackers(shown_results)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return
-    if found is None or not found.rows:
+    if shown_results is None or not shown_results.rows:
         st.info(
             "There are no results yet. `python -m dptext_core bench run --grid quick --out points.jsonl` measures a "
             "few points in a minute; `--grid full --data DIR` measures all. Then `python -m dptext_core bench run "
@@ -391,48 +392,48 @@ def main() -> None:
         )
         return
     if "bench_opened" in state:
-        open_point(found)
+        open_point(shown_results)
     add_style(__file__, "page.css")
     anonymisers_note()
     certainty_note()
     total_budget_note()
     authors_note()
     st.markdown("### Every mechanism at every ε")
-    data, names = data_controls(found)
+    data, names = data_controls(shown_results)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=stay("bench_view"))
         x = "epsilon"
-        if view == "Curves" and (alike := [m for m in curves.metrics_of(found, data) if m in curves.HIDDEN]):
+        if view == "Curves" and (alike := [m for m in curves.metrics_of(shown_results, data) if m in curves.HIDDEN]):
             x = across(data, alike, mixed)
         files = st.container(width="content", horizontal=True)
     bar = st.container(horizontal=True)
     wide, narrow = st.columns([2.6, 1], gap="large")
     left, right = wide.columns(2, gap="medium")
     kinds = tuple(k for k in HIDDEN if view != "Plane" or k != "gain")
-    kept = metric_choice(left, found, data, "Utility", KEPT, f"bench_kept_{data}")
-    hidden = metric_choice(right, found, data, "Privacy", kinds, f"bench_hidden_{data}_{view}_{x}")
-    every, papers = switches(bar, found, data, [m for m in (kept, hidden) if m], x, names, view == "Plane")
-    shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
+    utility = metric_choice(left, shown_results, data, "Utility", KEPT, f"bench_kept_{data}")
+    hidden = metric_choice(right, shown_results, data, "Privacy", kinds, f"bench_hidden_{data}_{view}_{x}")
+    every, papers = switches(bar, shown_results, data, [m for m in (utility, hidden) if m], x, names, view == "Plane")
+    shown = [over_budget(shown_results, data, m, x, names, every, papers) for m in (utility, hidden) if m]
     ours = [s for pair in shown for s in pair[0]]
     rows = curves.table([s for pair in shown for both in pair for s in both])
     with files:
-        downloads(found, rows, view != "Table")
+        downloads(shown_results, rows, view != "Table")
         methods_panel.popover(lambda: uses_of(ours), "bench_methods", SEEDED)
     if not rows:
         wide.info("There are no measurements for this choice. Choose another data set, or more mechanisms.")
     elif view == "Curves":
-        for place, m, (mine, printed) in zip((left, right), filter(None, (kept, hidden)), shown, strict=False):
-            chart(place, found, data, m, x, mine, printed)
+        for place, m, (mine, printed) in zip((left, right), filter(None, (utility, hidden)), shown, strict=False):
+            chart(place, shown_results, data, m, x, mine, printed)
     elif view == "Plane":
         with wide:
-            plane(found, data, (kept, hidden), names, every, papers)
+            plane(shown_results, data, (utility, hidden), names, every, papers)
     else:
         result_table(wide, rows)
     with narrow, st.container(key="bench_card", border=True):
-        card(found, ours)
-    captions(data, names, kept, x, [] if every else ours)
-    notes(found, data, [s for pair in shown for s in pair[1]])
+        card(shown_results, ours)
+    captions(data, names, utility, x, [] if every else ours)
+    notes(shown_results, data, [s for pair in shown for s in pair[1]])
 
 
 def render() -> None:

@@ -15,7 +15,7 @@ from ...figures import total_budget as budget_chart
 
 state = st.session_state
 
-#: What is measured at a total ε, as the controls call it, and what it says.
+#: Measures at a total ε: the label in controls, and a definition.
 BOUGHT = {
     "cosine": ("Meaning preserved", "How similar a rewrite is to its text, according to a sentence encoder."),
     "task": ("Task accuracy", "How often a classifier trained on original texts predicts the label of a rewrite."),
@@ -27,7 +27,7 @@ BOUGHT = {
 
 
 def total_budget_note() -> None:
-    """Show what a total ε of a text preserves and reveals, where it is bundled."""
+    """Show what a total ε of a text preserves and reveals, if these results are bundled."""
     rows = total_budget.bundled()
     if not rows:
         return
@@ -51,7 +51,7 @@ def total_budget_note() -> None:
         "intervals over the texts. Dotted: output that does not depend on the text. The table shows each guarantee."
     )
     chart(
-        budget_chart(rows, measure, dark=dark(), width=450),  # as a phone has room for
+        budget_chart(rows, measure, dark=dark(), width=450),  # fits on a phone
         key="bench_budget",
         alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each mechanism",
     )

@@ -1,4 +1,4 @@
-"""All anonymisers on one plot, with what removing names protects, and other tools that a visitor adds."""
+"""All anonymisers on one plot, the protection by name removal, and tools that a visitor adds."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ...server.session import session
 from ...server.uploads import store_upload
 
 FACTS = {results.IDENTIFYING: "An identifying word", results.OTHER: "Another word"}
-#: Pairs of one file that are scored: each takes passes of a model.
+#: The number of pairs of one file that are scored: each takes passes of a model.
 MOST = 200
-#: What is scored stands at this place of the session.
+#: The place of the scoring task in the session.
 PLACE = "scored tool"
 
 
 def anonymisers_plot(key: str, tools: tuple[ScoredTool, ...] = ()) -> None:
-    """Show the finding, the choice of texts and question, and the plot. key: what its controls' keys begin with."""
+    """Show the finding, the choice of texts and question, and the plot. key: the prefix of its controls' keys."""
     rows = results.bundled()
     sets = results.data_sets(rows)
     if not sets:
@@ -69,19 +69,20 @@ def anonymisers_view() -> None:
 
 
 def tool_of(name: str, scores: Scores) -> ScoredTool:
-    """Return the mark of a tool: its mean cosine, what the strongest attacker on single words finds, and which share of
-    identifying words is left."""
+    """Return the mark of a tool: its mean cosine, the success of the strongest attacker, and the share of unchanged
+    identifying words.
+    """
     left = next((row for row in scores.rows if row.name == "identifiers"), None)
     return ScoredTool(name, scores.texts, _ends(scores["cosine"]), _ends(scores.best), _ends(left))
 
 
 def _ends(found: ScoredFigure | None) -> tuple[float, float, float]:
-    """Return a figure and its interval, which is everything where nothing was measured."""
+    """Return a measure and its interval, which is everything if nothing was measured."""
     return (0.0, 0.0, 1.0) if found is None else (found.value, found.low, found.high)
 
 
 def tool_controls() -> None:
-    """Take a file of originals and rewrites, score it beside the page, and state what is known."""
+    """Read a file of originals and rewrites, score it next to the page, and show the results."""
     st.caption(
         f"Upload a CSV file with a column of originals and one of rewrites. The first {MOST} rows are scored. "
         "The file is deleted as soon as it is read."
@@ -111,7 +112,7 @@ def tool_controls() -> None:
         )
         st.caption(
             "The star uses your own texts, so compare it with care. Its certainty is a lower bound: the share of "
-            "identifying words left unchanged, or of words that attackers recover who do not know the tool."
+            "identifying words that are unchanged, or that attackers recover without knowing the tool."
         )
 
 

@@ -1,4 +1,4 @@
-"""What the strongest attacker finds under each setting."""
+"""The success of the strongest attacker for each setting."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
     elif said := work.failure_text("Stopped. Press “Run all attackers” to start again."):
         st.error(literal(said))
     elif work.result is not None:
-        found = [(c, m) for (c, _), m in zip(able, work.result, strict=True)]
+        pairs = [(c, m) for (c, _), m in zip(able, work.result, strict=True)]
         st.dataframe(
             {
-                "setting": [c.title for c, _ in found],
-                "strongest attacker": [best.title(m.by) if isinstance(m, TargetFigure) else "none" for _, m in found],
-                "right": [percent(m.value) if isinstance(m, TargetFigure) else "" for _, m in found],
+                "setting": [c.title for c, _ in pairs],
+                "strongest attacker": [best.title(m.by) if isinstance(m, TargetFigure) else "none" for _, m in pairs],
+                "right": [percent(m.value) if isinstance(m, TargetFigure) else "" for _, m in pairs],
                 "95% interval": [
                     "{} to {}".format(*map(percent, m.interval)) if isinstance(m, TargetFigure) else ""
-                    for _, m in found
+                    for _, m in pairs
                 ],
             },
             hide_index=True,
@@ -56,5 +56,5 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
             "How often the strongest attacker recovers a word that all settings replace. Intervals are corrected for "
             f"the choice among {', '.join(best.ASKED.values()).lower()}."
         )
-        for reason in dict.fromkeys(m for _, m in found if isinstance(m, str)):
+        for reason in dict.fromkeys(m for _, m in pairs if isinstance(m, str)):
             st.caption(literal(reason))

@@ -1,4 +1,4 @@
-"""The settings that are compared: from a link, from Explore, or chosen on the page."""
+"""The compared settings: from a link, from Explore, or from the controls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES = {
     "best": "Equal strongest attacker",
     "n_w": "Equal N_w",
 }
-#: Modes in which a share of the drawn words is equal: what their slider says, and where it begins, in percent.
+#: Modes in which a share of the sampled words is equal: the label of their slider, and its initial value in percent.
 SHARES = {
     "best": ("Share of replaced words that the strongest attacker recovers", 60),
     "n_w": ("Probability that a word is unchanged (N_w)", 40),
@@ -33,7 +33,7 @@ SHARES = {
 
 
 def follow_link() -> None:
-    """Set the controls to what a link asks for, before they are made. The text stays."""
+    """Set the controls to a link's settings before they are drawn, and keep the text."""
     mine = session()
     query, mine.query = mine.query, None
     if query is not None:
@@ -45,7 +45,7 @@ def follow_link() -> None:
 
 
 def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
-    """Show these; what is wrong with the link, where something is."""
+    """Show these settings. Return an error if the link has one."""
     mode, text = query.get("equal", "own"), query.get("at", "")
     refused = "This link was not followed:"
     if not 2 <= len(settings) <= COLUMNS:
@@ -66,7 +66,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
 
 
 def number_in(text: str) -> float:
-    """Return how much is equal, as a link has it. Raise ConfigError."""
+    """Return the value of a link that is equal for all. Raise ConfigError."""
     value = codec.real("at", text)
     if not 0 < value < math.inf:
         raise dpt.ConfigError(f"at must be a number above 0, not {shorten_repr(text)}.")
@@ -74,7 +74,7 @@ def number_in(text: str) -> float:
 
 
 def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
-    """Return what the controls are at, as parameters of the address."""
+    """Return the values of the controls as parameters of the address."""
     settings = [setting for _, setting in session().columns]
     if mode == "own":
         return links.several_to_query(settings)
@@ -83,7 +83,7 @@ def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
 
 
 def sync_settings() -> None:
-    """Set the controls to the settings of this session, at first those of Explore beside another one."""
+    """Set the controls to the settings of this session, at first those of Explore next to another one."""
     mine = session()
     explored = None if mine.run is None else setting_of_run()
     if not mine.columns:
@@ -92,7 +92,7 @@ def sync_settings() -> None:
         mine.compare(first[:2])
         mine.explored = explored
     elif explored not in (None, mine.explored) and mine.columns[0][1] == mine.explored:
-        # Nobody has changed it here since: it goes on with Explore.
+        # Unchanged here since then: continue to follow Explore.
         mine.compare([explored, *(setting for _, setting in mine.columns[1:])])
         mine.explored = explored
     fresh, mine.columns_new = mine.columns_new, False
@@ -116,7 +116,7 @@ def default_setting(name: str) -> dpt.Setting:
 
 
 def add_setting(setting: dpt.Setting) -> None:
-    """Show a setting beside those that are there, in the place of the first where there are as many as can be."""
+    """Add a setting to the comparison, and replace the first one if there are too many."""
     others = [s for _, s in session().columns] or [
         default_setting(recommended.recommended_partners(setting.mechanism)[0])
     ]

@@ -1,4 +1,4 @@
-"""Two to four mechanisms or settings side by side on one text, at an ε of their own, or at the same of something."""
+"""Two to four mechanisms or settings side by side on one text, at separate ε or at an equal measure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .equal_certainty import equal_certainty_answer, level_slider
 from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
 
-#: What the keys of containers begin with that show rewrites, also those of before while new ones come.
+#: The prefix of the keys of containers with rewrites, including previous ones while new ones arrive.
 BEFORE = "compare_before"
 MODES_HELP = (
     "Equal ε and equal total ε fix the guarantee. Equal strongest attacker fixes how often that attacker recovers a "
@@ -40,7 +40,7 @@ MODES_HELP = (
 
 
 def start_rewrites(asked: ComparisonRequest) -> None:
-    """Rewrite in a thread. What is kept is used again."""
+    """Rewrite in a thread, and reuse kept results."""
     mine = session()
     before, edited = mine.compared
     if before != asked.text:
@@ -104,7 +104,7 @@ def _rewrites(
     slot: DeltaGenerator,
     places: Mapping[int, Any],
 ) -> None:
-    """Show the rewrites in their ``places``, or those of before while new ones come."""
+    """Show the rewrites in their ``places``, or the previous ones until new ones arrive."""
     mine = session()
     work = mine.at("compare")
     before = work.asked.draw if work.asked is not None else 0
@@ -129,7 +129,7 @@ def _rewrites(
 
 
 def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
-    """Dim what is shown while newer rewrites come, and say so."""
+    """Dim outdated rewrites until newer ones arrive, and say so."""
     if shown.text == asked.text:
         live_text.dim(BEFORE)
     else:
@@ -137,7 +137,7 @@ def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
 
 
 def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
-    """Record and draw new rewrites. places: where each column stands."""
+    """Show new rewrites and record them as draws. places: the container of each column."""
     mine = session()
     results = [o.looked.result if o.looked is not None else None for o in outcomes]
     before, edited = mine.compared
@@ -146,16 +146,16 @@ def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Ma
         mine.compared = asked.text, edited
     for result in results:
         if result is not None and not mine.ledger.knows(result.noise_id, asked.text):
-            mine.ledger.record(result, edited=edited)  # a draw that was looked at; its other settings share it
+            mine.ledger.record(result, edited=edited)  # a viewed draw, which its other ε share
     draw_columns(asked, outcomes, places)
     if any(r is not None and mine.ledger.spent(r.noise_id, asked.text) for r in results):
-        # A copy of the text before was told of after the text had gone on: this one is drawn with noise of its own.
+        # A copy of the previous text was reported after an edit: use separate noise for this text.
         mine.at("compare").asked = None
         st.rerun()
 
 
 def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
-    """Show the rewrites, what one word was drawn from, and what is measured, of columns that still stand there."""
+    """Show the rewrites, the distributions of one word, and the measures, for columns that still exist."""
     both = [(c, o) for c, o in zip(asked.columns, outcomes, strict=True) if c.id in places]
     results = [o.looked.result if o.looked is not None else None for _, o in both]
     at = session().word
@@ -177,7 +177,7 @@ def below_columns(
     results: Sequence[dpt.RewriteResult | None],
     word: side_by_side.WordComparison | None,
 ) -> None:
-    """Show what stands below the columns. results: of each, as far as there is one. word: the one that is chosen."""
+    """Show the parts below the columns. results: of each, if it has any. word: the chosen one."""
     mine = session()
     warn_of_differences(asked)
     if word is not None:

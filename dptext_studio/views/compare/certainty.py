@@ -1,4 +1,4 @@
-"""What an optimal reader believes about one fact of the text, the same for all settings."""
+"""An optimal reader's belief about one fact of the text, the same fact for all settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...server.session import session
 from ..explore.text_input import origin_of
 
 PLACE = "compare belief"
-#: Controls of the fact and its alternatives, and how many alternatives a visitor can name.
+#: Controls of the fact and its alternatives, and the largest number of alternatives.
 FACT, ALTERNATIVES, MOST = "compare_fact", "compare_alternatives", 11
 
 state = st.session_state
@@ -27,7 +27,7 @@ state = st.session_state
 
 @dataclass(frozen=True)
 class ChosenFact(Private):
-    """What the reader wants to know. word: empty for the rarest content word. alternatives: None for public ones."""
+    """The fact that the reader guesses. word: empty for the rarest content word. alternatives: None for public ones."""
 
     word: str
     alternatives: tuple[str, ...] | None
@@ -36,13 +36,13 @@ class ChosenFact(Private):
 
 
 def default_word(text: str) -> str:
-    """Return the word that Explore looks at first; empty where the text is no example."""
+    """Return the word that Explore shows first; empty if the text is not an example."""
     origin = origin_of(text)
     return origin.sensitive if origin else ""
 
 
 def fact_controls(text: str, beside: bool = True) -> None:
-    """Show where the fact and its alternatives are named, beside or below each other; empty boxes: public ones."""
+    """Show boxes for the fact and its alternatives, side by side or below each other. Empty boxes use public ones."""
     fact, others = st.columns([1, 2]) if beside else (st, st)
     fact.text_input(
         "Fact that the reader guesses",
@@ -59,7 +59,7 @@ def fact_controls(text: str, beside: bool = True) -> None:
 
 
 def chosen_fact(text: str) -> ChosenFact:
-    """Return what the controls name."""
+    """Return the fact from the controls."""
     word, named = ((state.get(key) or "").strip() for key in (FACT, ALTERNATIVES))
     others, _ = named_words(named, MOST)
     return ChosenFact(word or default_word(text), others or None)
@@ -68,8 +68,9 @@ def chosen_fact(text: str) -> ChosenFact:
 def known_beliefs(
     asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]
 ) -> Mapping[int, dpt.Belief | str] | None:
-    """Return the belief of each column, or why it has none, by the column's number; None while they are worked out,
-    beside the page."""
+    """Return the belief of each column, or why it has none, by the column's number; None while they are computed in a
+    thread.
+    """
     columns = [(c, o.looked.result) for c, o in both if o.looked is not None]
     work = session().at(PLACE)
     fact = chosen_fact(asked.text)
@@ -79,25 +80,25 @@ def known_beliefs(
     if work.is_running(0.2):
         work.follow()
     elif work.asked == wanted and isinstance(work.result, list):
-        return {c.id: found for (c, _), found in zip(columns, work.result, strict=True)}
+        return {c.id: belief for (c, _), belief in zip(columns, work.result, strict=True)}
     elif said := work.failure_text("Stopped."):
         return {c.id: said for c, _ in columns}
     return None
 
 
 def start(wanted: Any, columns: Sequence[tuple[Column, dpt.RewriteResult]], fact: ChosenFact) -> None:
-    """Begin, in the place of what is under way."""
-    kept = session().kept
+    """Start computing the beliefs, and replace a running computation."""
+    cache = session().kept
     mechanisms = [dpt.mechanism_class(c.mechanism).of_config(r.config) for c, r in columns]
 
     def work(task: dpt.Task) -> list[dpt.Belief | str]:
-        return kept.beliefs([r for _, r in columns], mechanisms, fact.word, fact.alternatives, task)
+        return cache.beliefs([r for _, r in columns], mechanisms, fact.word, fact.alternatives, task)
 
     session().at(PLACE).start(wanted, work, "Computing the reader's certainty", last=True)
 
 
 def certainty_line(found: dpt.Belief | str | None) -> str:
-    """Return one line for a column, as Markdown."""
+    """Return one line about the certainty for a column, as Markdown."""
     if found is None:
         return "Reader’s certainty: …"
     if isinstance(found, str):
@@ -113,7 +114,7 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
 
 
 def fact_note(beliefs: Mapping[int, dpt.Belief | str] | None) -> None:
-    """Say what the reader knows and wonders about, and why some columns have no certainty."""
+    """Show what the reader knows and guesses, and why some columns have no certainty."""
     if named_words(state.get(ALTERNATIVES) or "", MOST)[1]:
         st.caption(f"The first {MOST} alternatives are used.")
     known = list((beliefs or {}).values())
@@ -124,7 +125,7 @@ def fact_note(beliefs: Mapping[int, dpt.Belief | str] | None) -> None:
 
 
 def about(words: Sequence[str]) -> str:
-    """Return what a reader wonders about, the original first, as a sentence."""
+    """Return a sentence about the alternatives that a reader considers, the original first."""
     first, *others = (f"“{w}”" for w in words)
     return (
         f"a reader knows the mechanism and every other word, and guesses among {first} and {', '.join(others)}."

@@ -1,4 +1,4 @@
-"""Controls of the columns, and the one slider for all where something is equal."""
+"""Controls of the columns, and a shared slider if a measure is equal for all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = 61
 
 
 def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Column:
-    """Show the controls of one column, and return what they are at."""
+    """Show the controls of one column, and return their values."""
     specs = {s.name: s for s in dpt.mechanisms()}
     name = st.selectbox(
         "Mechanism",
@@ -41,7 +41,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
             chosen = controls.options(specs[name], f"compare{id_}")
         if more:
             st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove_column, args=(id_,))
-    if name == setting.mechanism:  # what a link or another page set, and no control here does
+    if name == setting.mechanism:  # set by a link or another page, without a control here
         apart = {f.name for f in fields_of(name).values() if option_meta(f).has_own_control}
         chosen = {k: v for k, v in setting.options.items() if k in apart} | chosen
     uses_epsilon = dpt.mechanism_class(name).uses_epsilon
@@ -50,7 +50,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     if mode == "own":
         low, high, default = dpt.mechanism_class(name).epsilon_range(chosen)
         now = setting.epsilon if name == setting.mechanism and isinstance(setting.epsilon, float) else default
-        low, high = min(low, now), max(high, now)  # what was calibrated may lie beyond the slider's own ends
+        low, high = min(low, now), max(high, now)  # a calibrated ε may lie outside the slider's range
         epsilon = now
         if uses_epsilon:
             epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
@@ -58,7 +58,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
 
 
 def epsilon_slider(label: str, low: float, high: float, now: float, key: str, symbol: str = "ε") -> float:
-    """Show a slider over ε, evenly on a logarithmic axis; what it stands at need be none of its own marks."""
+    """Show a slider over ε on a logarithmic axis; its value need not be one of its marks."""
     now = min(max(state.get(key, now), low), high)
     marks = {float(f"{e:.3g}") for e in np.geomspace(low, high, STEPS)}
     epsilons = sorted({e for e in marks if low <= e <= high} | {now, low, high})
@@ -67,7 +67,7 @@ def epsilon_slider(label: str, low: float, high: float, now: float, key: str, sy
 
 
 def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tuple[str, float] | None:
-    """Show the one slider for all, where something is equal."""
+    """Show the shared slider if a measure is equal for all."""
     if mode == "own":
         return None
     if mode in SHARES:
@@ -97,7 +97,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
         try:
             m = setting.make()
             totals.append([m.replace(epsilon=e).guarantee(text).total for e in (low, high, default)])
-        except dpt.DPTextError:  # said in its column
+        except dpt.DPTextError:  # shown in its column
             continue
     totals = [t for t in totals if t[0] > 0 and np.isfinite(t[1])]
     if not totals:

@@ -1,4 +1,5 @@
-"""Two texts distinguished by their rewrites: what was found, and the bundled pairs under settings of a page."""
+"""How well classifiers distinguish two texts by their rewrites: results, and bundled pairs for the settings of a page.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _BOUND = "A measured lower bound of ε for these two texts. It is no guarantee: 
 
 
 def show(found: DistinguishabilityFinding) -> None:
-    """Show one finding."""
+    """Show one result."""
     right, advantage, least, most = st.columns(4)
     right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
     advantage.metric("Advantage", f"{found.advantage:.2f}", help=definition("advantage"))
@@ -43,7 +44,7 @@ def show(found: DistinguishabilityFinding) -> None:
 
 @dataclass(frozen=True)
 class Subject:
-    """A setting that is asked about. key: what it follows from. make: the mechanism."""
+    """A setting to test. key: identifies its inputs. make: returns the mechanism."""
 
     title: str
     key: Any
@@ -51,7 +52,7 @@ class Subject:
 
 
 def panel(subjects: Sequence[Subject], place: str) -> None:
-    """Show a bundled pair under each of these settings, on demand. place: names the work and the controls."""
+    """Show a bundled pair for each of these settings on request. place: names the task and the controls."""
     st.caption(
         "Can classifiers distinguish two public texts by their rewrites? They train on one half of the rewrites and "
         "are tested on the other. This works for every mechanism."

@@ -1,4 +1,4 @@
-"""Which setting preserves the most meaning where a reader is equally certain: the answer above the rewrites."""
+"""Which setting preserves the most meaning at an equal certainty of the reader: the answer above the rewrites."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ COLUMNS = ("setting", "meaning preserved (cosine, 95% interval)", "reader’s ce
 
 
 def level_slider() -> tuple[DeltaGenerator, int]:
-    """Show the certainty that all settings share. Return a place for the answer above it, and the certainty."""
+    """Show the slider of the certainty that all settings share. Return a container for the answer above it, and the
+    certainty.
+    """
     with st.container(key="compare_answer"):  # a container with nothing in it would have no height
         place = st.empty()
     level = st.columns([1, 1])[0].slider(
@@ -45,7 +47,7 @@ def level_slider() -> tuple[DeltaGenerator, int]:
 
 
 def equal_certainty_answer(place: DeltaGenerator, level: int, text: str, columns: Sequence[Column]) -> None:
-    """Measure the settings on the text, beside the page, and show the answer with its table."""
+    """Measure the settings on the text in a thread, and show the answer with its table."""
     fact = chosen_fact(text)
     wanted = text, tuple(c.setting.at(None) for c in columns), level, fact
     work = session().at(PLACE)
@@ -64,7 +66,7 @@ def equal_certainty_answer(place: DeltaGenerator, level: int, text: str, columns
 
 
 def start(wanted: Any, measure: Callable[[dpt.Task], EqualCertainty]) -> None:
-    """Begin, in the place of what is under way, after what others wait for."""
+    """Start measuring, replace a running measurement, and let other tasks go first."""
     session().at(PLACE).start(wanted, measure, "Measuring meaning at equal certainty", last=True)
 
 
@@ -81,7 +83,7 @@ def _measure(
 
 
 def pending(level: int, titles: Sequence[str]) -> None:
-    """Show the question and the table that will answer it."""
+    """Show the question, and the table without results."""
     st.markdown(f"**Which setting preserves more meaning at {level}% certainty?** :small[The answer appears here.]")
     st.dataframe(
         dict(zip(COLUMNS, (titles, *[["…"] * len(titles)] * 3), strict=True)), hide_index=True, key="compare_level_none"
@@ -89,7 +91,7 @@ def pending(level: int, titles: Sequence[str]) -> None:
 
 
 def show(found: EqualCertainty) -> None:
-    """Show the answer, the table, and a way to the rewrites at these ε."""
+    """Show the answer, the table, and a button for the rewrites at these ε."""
     st.markdown(f"**{literal(found.sentence())}**")
     st.dataframe(table(found), hide_index=True, key="compare_level_table")
     for reason in dict.fromkeys(row.reason for row in found.rows if row.reason):

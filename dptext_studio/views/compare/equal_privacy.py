@@ -1,4 +1,4 @@
-"""The ε of other mechanisms at the same measured privacy: equal ε is not equal privacy."""
+"""The ε of other mechanisms at the same measured privacy, because equal ε is not equal privacy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _HELP = (
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Choose a figure and mechanisms; see at which ε each reaches what this rewrite reaches, or another value."""
+    """Show the choice of a measure and mechanisms, and the ε at which each reaches this rewrite's value, or another
+    value.
+    """
     st.markdown(
         "The ε of two mechanisms are not comparable because they have different units. Compare measured privacy on "
         "the words of your text instead."
@@ -39,7 +41,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     left, right = st.columns([1, 1])
     why = refusals(run.mechanism)
     offered = [label for label, kind in _KINDS.items() if not why[kind]]
-    # A key for each offer: what was chosen of a longer one comes back with it.
+    # A key for each set of options, so that its choice returns with it.
     key = f"equal_kind_{'_'.join(_KINDS[o] for o in offered)}"
     label = left.segmented_control("Same", offered, default=offered[0], required=True, key=key, help=_HELP)
     kind = _KINDS[label]
@@ -81,7 +83,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class EqualPrivacyRequest:
-    """What a table answers. setting: the configuration of the run, with its ε where that sets the value."""
+    """The request of a table. setting: the configuration of the run, with its ε if that determines the value."""
 
     text: str
     setting: Any
@@ -105,7 +107,7 @@ def start(
     kind: str,
     value: float | None,
 ) -> None:
-    """Calibrate the mechanism of the run and the others in a thread."""
+    """Start calibrating the mechanism of the run and the others in a thread."""
     epsilon = result.config.epsilon
     first = run.mechanism.replace(epsilon=epsilon)
     text = run.inputs.text
@@ -119,7 +121,7 @@ def start(
 
 
 def like(run: runs.Run, name: str) -> dpt.Mechanism:
-    """Return another mechanism with the options it shares with that of the run."""
+    """Return another mechanism with the options that it shares with that of the run."""
     other = dpt.mechanism_class(name)
     alike = ("all", "kind") if other.needs == run.mechanism.needs else ("all",)
     fields = {f.name for f in dataclasses.fields(other.config_cls) if option_meta(f).shared_with in alike}
@@ -128,7 +130,7 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
 
 
 def table(found: list[Calibration]) -> dict[str, list[str]]:
-    """Return columns of what was found, as text."""
+    """Return columns of the results, as text."""
 
     def reached(c: Calibration) -> str:
         if math.isnan(c.reached):
@@ -148,7 +150,7 @@ def table(found: list[Calibration]) -> dict[str, list[str]]:
 
 
 def to_compare(found: list[Calibration]) -> None:
-    """Show a way to see each row's setting beside that of the rewrite, with its words."""
+    """Show buttons that put each row's setting next to the rewrite's, with the same words."""
     first, *others = [c for c in found if c.epsilon is not None]
     if not others or found[0].epsilon is None:
         return
@@ -176,7 +178,7 @@ def _unit(mechanism: dpt.Mechanism) -> str:
 
 
 def show(found: list[Calibration], current: bool) -> None:
-    """Show the table, what it is over, and why some have no ε."""
+    """Show the table, the words that it covers, and why some mechanisms have no ε."""
     first = found[0]
     wanted = bound(first.target) if first.kind == "total" else f"{first.target:.1%}"
     words = f"{first.words:,} {'word' if first.words == 1 else 'words'}"

@@ -1,4 +1,4 @@
-"""The table of measures below the columns, and what can be compared."""
+"""The table of measures below the columns, and notes on what is comparable."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from ...server.session import session
 
 
 def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> Mapping[str, float]:
-    """Return the cosine of each rewrite with the original, as far as it is known; what is not is measured beside the
-    page, after what others wait for."""
-    kept = session().kept
+    """Return the cosine of each rewrite with the original, as far as it is known.
+
+    Missing values are measured in a thread, after tasks that others wait for.
+    """
+    cache = session().kept
     texts = [o.looked.result.text for _, o in both if o.looked is not None]
-    known = {t: c for t in texts if (c := kept.likeness.get((asked.text, t))) is not None}
+    known = {t: c for t in texts if (c := cache.likeness.get((asked.text, t))) is not None}
     work, wanted = session().at("compare likeness"), (asked.text, tuple(texts))
     if len(known) == len(set(texts)):
         work.stop()
     elif work.asked != wanted:
         work.start(
-            wanted, lambda task: kept.like(asked.text, texts, task), "Measuring the similarity in meaning", last=True
+            wanted, lambda task: cache.like(asked.text, texts, task), "Measuring the similarity in meaning", last=True
         )
     if work.is_running(0.2):
         work.follow()
@@ -42,8 +44,7 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
 def measures_table(
     asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
 ) -> dict[str, list[str]]:
-    """Return the table: a row for each setting. like: the cosine of each rewrite with the original, where it is
-    known."""
+    """Return the table with a row for each setting. like: the cosine of each rewrite with the original, if known."""
     rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
@@ -84,7 +85,7 @@ MEASURES_HELP = {
 
 
 def warn_of_differences(asked: ComparisonRequest) -> None:
-    """Say what can be compared and what cannot."""
+    """Show what can be compared and what cannot."""
     names = [c.mechanism for c in asked.columns]
     mixed = len(curves.units(names)) > 1
     kind = asked.target[0] if asked.target else "own"

@@ -1,4 +1,4 @@
-"""Compare: on one text, two to four settings beside each other, or many as points on a map."""
+"""Compare: two to four settings side by side on one text, a trade-off plot of many settings, or all anonymisers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main() -> None:
     mine = session()
     if mine.query is not None:
         state[VIEW] = "map" if mine.query.get("view") == "map" else "cards"
-    elif mine.columns_new:  # settings that another page, or the map, puts side by side
+    elif mine.columns_new:  # settings from another page or the trade-off plot
         state[VIEW] = "cards"
     head, which = st.columns([3, 2], vertical_alignment="bottom")
     head.markdown("## Compare")

@@ -1,4 +1,4 @@
-"""Axes of the trade-off plot: what is preserved, and what is hidden."""
+"""Axes of the trade-off plot: utility and privacy."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ HIDDEN_HELP = (
     "word; this needs many rewrites for each mark. Words unchanged: counted in the rewrites, kept words included. "
     f"ε alone: the number in the guarantee. {definition('ε')}"
 )
-#: Where the limit begins, in percent.
+#: The initial value of the limit, in percent.
 LIMITS = {"certainty": 50, "best": 40, "n_w": 30, "bayes": 30, "two_texts": 75, "unchanged": 60}

@@ -20,7 +20,7 @@ from .plot_work import CHEAP
 
 
 def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: str, kept: str) -> None:
-    """Show the figure, its data, and the code that makes the same points again."""
+    """Show downloads of the figure and its data, and code that computes the same points."""
     st.subheader("Downloads")
     dark = st.context.theme.type == "dark"
 
@@ -63,7 +63,7 @@ def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: s
 
 
 def uses_of(points: list[TradeOffPoint]) -> methods_panel.Uses:
-    """Return each setting with the values of ε it was measured at."""
+    """Return each setting with its measured values of ε."""
     by_setting: dict[int, list[TradeOffPoint]] = {}
     for point in points:
         by_setting.setdefault(point.setting, []).append(point)

@@ -22,16 +22,16 @@ from .plot_axes import HIDDEN, KEPT
 
 state = st.session_state
 
-#: What answers at once comes first.
+#: Mechanisms with fast answers come first.
 FIRST = recommended.ORDER[:4]
-#: How many ε of each mechanism, and how many draws at each point.
+#: The number of ε of each mechanism, and of draws at each point.
 POINTS, DRAWS = (3, 5, 7, 9, 13, 17), (1, 3, 5, 10, 20, 50)
-#: Rewrites of a chosen point that are shown beside each other.
+#: The number of rewrites of a chosen point that are shown side by side.
 SHOWN = 3
 
 
 def follow_link() -> None:
-    """Set the controls to what a link asks for, before they are made. The text stays."""
+    """Set the controls to a link's settings before they are drawn, and keep the text."""
     mine = session()
     query, mine.query = mine.query, None
     if query is not None:
@@ -43,7 +43,7 @@ def follow_link() -> None:
 
 
 def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
-    """Set the controls; what is wrong with the link, where something is."""
+    """Set the controls to the link's settings. Return an error if it has one."""
     found: dict[str, Any] = {}
     for setting in settings:
         name = setting.mechanism
@@ -72,7 +72,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
 
 
 def query_of(tried: PlotRequest, hidden: str, kept: str) -> dict[str, str]:
-    """Return what the controls are at, as parameters of the address."""
+    """Return the values of the controls as parameters of the address."""
     query = links.several_to_query(tried.settings)
     query |= {"view": "map", "points": str(tried.points), "draws": str(tried.draws), "kept": kept, "hidden": hidden}
     limit = state.get(f"trade_limit_{hidden}")
@@ -80,7 +80,7 @@ def query_of(tried: PlotRequest, hidden: str, kept: str) -> dict[str, str]:
 
 
 def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
-    """Show the settings, how many ε of each, and how many draws at each."""
+    """Show the settings, the number of ε for each, and the number of draws at each point."""
     specs = {s.name: s for s in dpt.mechanisms()}
     first = [n for n in FIRST if n in specs]
     names = st.multiselect(
@@ -90,7 +90,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
         format_func=lambda n: specs[n].title,
         key=stay("trade_mechanisms", first),
     )
-    found: list[dpt.Setting] = []
+    settings: list[dpt.Setting] = []
     with st.expander("More points"):
         points = st.select_slider("ε of each mechanism", POINTS, 7, key=stay("trade_points", 7), help=definition("ε"))
         draws = st.select_slider(
@@ -104,15 +104,15 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
             values: Sequence[Any] = ()
             if (second := trade_off.second_option(name)) is not None:
                 values = second_control(name, *second)
-            found += [
+            settings += [
                 recommended.with_recommended(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))
                 for v in values or (None,)
             ]
-    return tuple(found), int(points), int(draws)
+    return tuple(settings), int(points), int(draws)
 
 
 def second_control(name: str, option: str, tries: tuple[Any, ...]) -> list[Any]:
-    """Show the values of a second option that are looked at; None for its default."""
+    """Show the values of a second option to compare; return None for its default."""
     default = dpt.Setting(name).full()[option]
     label = f"{curves.title(name)}: {codec.describe({option: ''}, name).strip(' =:')}"
     chosen = st.multiselect(label, tries, [default], key=stay(f"trade_{name}_{option}", [default]))

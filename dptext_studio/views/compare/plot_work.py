@@ -1,4 +1,4 @@
-"""Measurements of the points, beside the page."""
+"""Tasks that measure the points of the trade-off plot."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ...server.jobs import Work, progress_text
 from ...server.plot_request import PlotRequest
 from ...server.session import session
 
-#: Measured with every point, as it costs next to nothing.
+#: Metrics that are measured at every point, because they are almost free.
 CHEAP = ("unchanged", "bleu", "n_w")
-#: Seconds between two pictures while points come in (each takes time from the work), and until the first one.
+#: Seconds between two updates while points arrive (each delays the task), and until the first one.
 EVERY, FIRST_AFTER = 2.0, 1.2
 
 
 def start_points(tried: PlotRequest) -> None:
-    """Measure the points in a thread; they are there one by one."""
+    """Measure the points in a thread; they arrive one by one."""
     mine = session()
-    kept, run = mine.kept, mine.run
+    cache, run = mine.kept, mine.run
     points: list[TradeOffPoint] = []
     mine.points, mine.tried = points, tried
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, run, task)
+            return cache.prepared(tried.text, m, run, task)
 
         for point in trade_off.tradeoff(
             tried.text,
@@ -48,25 +48,25 @@ def start_points(tried: PlotRequest) -> None:
 
 
 def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
-    """Measure something else of the points that are there."""
+    """Start measuring another metric for the existing points."""
     mine = session()
-    kept, run, found = mine.kept, mine.run, mine.points
+    cache, run, points = mine.kept, mine.run, mine.points
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, run, task)
+            return cache.prepared(tried.text, m, run, task)
 
         more = trade_off.add_metrics(
-            list(found), names, prepare, fact=tried.fact, alternatives=tried.alternatives, task=task
+            list(points), names, prepare, fact=tried.fact, alternatives=tried.alternatives, task=task
         )
         for i, point in enumerate(more):
-            found[i] = point
+            points[i] = point
 
     mine.at("trade-off more").start((tried, names), work, "Measuring more")
 
 
 def missing_values(points: Sequence[TradeOffPoint], names: Sequence[str]) -> tuple[str, ...]:
-    """Return what is not measured of some point, and was not refused."""
+    """Return the metrics that are missing for some point and were not refused."""
     return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
 
 

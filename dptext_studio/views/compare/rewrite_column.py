@@ -1,4 +1,4 @@
-"""One column: its rewrite, and what the chosen word was drawn from."""
+"""One column: its rewrite, and the distribution of the chosen word."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def choose_word(key: str) -> None:
 
 
 def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below: str) -> None:
-    """Show the rewrite of one column, and below it a line of Markdown."""
+    """Show the rewrite of one column with a line of Markdown below it."""
     if outcome.looked is None:
         st.info(literal(outcome.error or "No rewrite."))
         return
@@ -34,16 +34,16 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
     if column.epsilon is None and outcome.epsilon is not None:
         st.markdown(f"**ε = {number(outcome.epsilon)}**")
     key = f"compare{column.id}_view"
-    stand, found = outcome.figures.left if outcome.figures is not None else (0, 0)
+    stand, total = outcome.figures.left if outcome.figures is not None else (0, 0)
     data = payload(
         side_by_side.pieces(result),
         chosen=word,
         copies=outcome.looked.number,
         name=f"Rewrite by {column.title}",
-        note=f"{stand:,} of {found:,} identifying words still visible, " if found else "",
+        note=f"{stand:,} of {total:,} identifying words still visible, " if total else "",
     )
     for copy in rewrite_view(data, key=key, on_word=partial(choose_word, key)):
-        if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
+        if (left := session().kept.shown.get(copy)) is not None:  # exactly the displayed rewrite
             mine = session().ledger
             mine.record(left, released=True)
             mine.take(PAGE, "copied text", "rewrite")
@@ -72,7 +72,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
 
 
 def show_word(column: Column, which: int, word: side_by_side.WordComparison, result: dpt.RewriteResult | None) -> None:
-    """Show what the chosen word was drawn from in one column."""
+    """Show the distribution of the chosen word in one column."""
     found = word.each[which]
     st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))
     if found.reason:

@@ -1,4 +1,4 @@
-"""What mechanisms keep of your text and what they hide, over ε: points on a map, as they are measured."""
+"""The trade-off plot: utility over privacy of many settings on your text, as they are measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .plot_work import CHEAP, EVERY, FIRST_AFTER, missing_values, progress_bar, 
 from .point_panel import open_point, point_panel, setting_of
 
 state = st.session_state
-# plotly looks into what is loaded of it, and would find half of it while a model loads beside the page.
+# plotly inspects its loaded modules, and would find half of them while a thread loads a model.
 importlib.import_module("pandas")
 
 
@@ -89,7 +89,7 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
 
 
 def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
-    """Show the limit that is wanted, and what to start with; None where nothing is measured."""
+    """Show the chosen limit and the recommended setting; None if nothing was measured."""
     if hidden == "epsilon":
         return None
     ask = {
@@ -141,13 +141,13 @@ def cost_note() -> None:
 
 
 def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
-    """Show points, advice and what belongs to them; run again every second while points come in."""
+    """Show points, advice and their details; rerun every second while points arrive."""
     mine = session()
     works = mine.at("trade-off"), mine.at("trade-off more")
     was = [w.job is not None for w in works]
     running = [w.is_running(0) for w in works]
     if any(a and not b for a, b in zip(was, running, strict=True)):
-        st.rerun(scope="app")  # what was live is done
+        st.rerun(scope="app")  # the live measurement has ended
     live, points = any(running), list(mine.points)
     if live:
         progress_bar(works[0] if running[0] else works[1])
@@ -175,11 +175,11 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
 
 
 def trade_off_view(text: str) -> None:
-    """Show the trade-off plot of a text: its settings, its points as they come, and what they say."""
+    """Show the trade-off plot of a text: its settings, its points as they arrive, and the advice."""
     _, right, left = three_places("trade")
     with left:
         settings, points, draws = settings_controls()
-        kept = st.selectbox(
+        utility = st.selectbox(
             "Utility",
             KEPT,
             format_func=lambda n: trade_off.metric_info(n).title,
@@ -213,10 +213,10 @@ def trade_off_view(text: str) -> None:
                 and work.job.age < FIRST_AFTER
                 and not work.job.wait(POLL_SECONDS)
             ):
-                state.get("session")  # where a run of the page ends that is to make way for another one
+                state.get("session")  # lets a run of the page end if another one is needed
         if not work.is_running(0) and work.error is None:
-            wanted = missing_values(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
+            wanted = missing_values(mine.points, [n for n in (utility, hidden) if n not in ("epsilon", *CHEAP)])
             if wanted and after.asked != (tried, wanted):
                 start_measures(tried, wanted)
         under_way = work.job is not None or after.job is not None
-        st.fragment(plot_view, run_every=EVERY if under_way else None)(tried, hidden, kept)
+        st.fragment(plot_view, run_every=EVERY if under_way else None)(tried, hidden, utility)

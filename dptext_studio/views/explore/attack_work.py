@@ -1,4 +1,4 @@
-"""Attacks run beside the page, and the tables and controls that their panels share."""
+"""Attacks run in threads, and the tables and controls that their panels share."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from ...components.text import literal, too_long
 from ...server import runs
 from ...server.session import session
 
-#: Seconds that a run of the page waits for work before it shows progress.
+#: Seconds that a run of the page waits for a task before it shows progress.
 PATIENCE = 0.7
-#: How many rewrites of one text the attacker of whole texts may be given.
+#: The possible numbers of rewrites of one text for the attacker of whole texts.
 REWRITES = (1, 2, 4, 8)
 
 
 def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str | None = None, note: str = "") -> Any:
-    """Return the result of ``work(task)`` for ``key``, or None while it is not there.
+    """Return the result of ``work(task)`` for ``key``, or None until it exists.
 
-    One job a name: another key stops the one before. ask: the label of a button that starts it; without it, it starts
-    at once. Errors of the package are shown in place.
+    Each name has one job: another key stops the previous one. ask: the label of a button that starts it; without it, it
+    starts at once. Errors of the package are shown in place.
     """
-    held = session().at(f"attack: {name}")
-    if held.asked != key:
-        held.stop()
-        held.asked = None
+    work_place = session().at(f"attack: {name}")
+    if work_place.asked != key:
+        work_place.stop()
+        work_place.asked = None
         if ask is not None:
             if note:
                 st.caption(note)
             if not st.button(ask, key=f"attack_start_{name}"):
                 return None
-        held.start(key, work, label)
-    if held.is_running(PATIENCE):
-        held.show_progress(f"attack_stop_{name}")
+        work_place.start(key, work, label)
+    if work_place.is_running(PATIENCE):
+        work_place.show_progress(f"attack_stop_{name}")
         return None
-    if held.error is None:
-        return held.result
-    refused = isinstance(held.error, dpt.NoDistribution)
-    (st.info if refused else st.error)(literal(held.failure_text("Stopped.")))
+    if work_place.error is None:
+        return work_place.result
+    refused = isinstance(work_place.error, dpt.NoDistribution)
+    (st.info if refused else st.error)(literal(work_place.failure_text("Stopped.")))
     if not refused and st.button("Try again", key=f"attack_again_{name}"):
-        held.asked = None
+        work_place.asked = None
         st.rerun()
     return None
 
 
 def is_replaced(step: dpt.Step) -> bool:
-    """Return whether a word was replaced here; say so where not."""
+    """Return True if a word was replaced here; otherwise say so on the page."""
     try:
         attacks.check_sampled(step)
     except dpt.NoDistribution as reason:
@@ -67,7 +67,7 @@ def attack_table(columns: dict[str, list], share: str = "") -> None:
 
 
 def known_words(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, key: str) -> list[str] | None:
-    """Return the words of the text that others can stand in for, rarest first; None while they are looked up."""
+    """Return the words of the text that have known alternatives, rarest first; None while they are looked up."""
     return attack_result(
         f"which words {key}",
         (run.inputs.text, run.inputs.setting),
@@ -77,7 +77,7 @@ def known_words(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResu
 
 
 def other_texts(key: str, label: str) -> tuple[str, ...]:
-    """Ask for other texts, one a line; none while nothing fitting is typed."""
+    """Ask for other texts, one on each line; return none until the input is valid."""
     given = st.text_area(
         label, key=f"{key}_list", height=120, help="Your text is added. The list counts as public because the "
                                                    "attacker knows it."
@@ -94,8 +94,10 @@ def other_texts(key: str, label: str) -> tuple[str, ...]:
 def candidate_texts(
     run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, key: str, n: int = which_text.TEXTS
 ) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
-    """Show controls, with keys that begin so, for the texts that it could have been, n where they are made by
-    exchanging a word: what was asked for, and what makes them."""
+    """Show controls for the possible original texts. Return the request, and what makes the texts.
+
+    key: the prefix of the controls' keys. n: the number of texts if they are made by exchanging one word.
+    """
     words = known_words(run, mechanism, result, key)
     if words is None:
         return None

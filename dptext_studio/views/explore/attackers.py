@@ -1,4 +1,4 @@
-"""The attackers on the text of the page: what somebody can find out who sees the rewrite and knows the mechanism."""
+"""The attackers on the text of the page, who see the rewrite and know the mechanism."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ OWN = "These numbers come from your private text. Do not publish them."
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
-    """Show the attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it),
-    and on the whole text."""
+    """Show the attackers on the rewrite ``result`` of ``run``: on its step ``token`` (by default the first sampled
+    one), and on the whole text.
+    """
     st.subheader("Attacks")
     mechanism = type(run.mechanism)(result.config)
     every = attacks.attackers("word") + attacks.attackers("text")
@@ -42,7 +43,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
         return
     token = token if token is not None and token < len(result.units) else drawn[0]
     st.caption(OWN)
-    # First who finds most, which is what a newcomer asks for; never one that cannot attack this mechanism.
+    # The strongest first, which newcomers look for; never one that cannot attack this mechanism.
     able = [a for a, refusal in zip(every, refusals, strict=True) if not refusal] or every
     first = next((a for a in able if a.name == "best"), able[0]).title
     tabs = st.tabs([a.title for a in every], default=first)
@@ -55,7 +56,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
 
 
 def _refusal(attacker: attacks.Attacker, mechanism: dpt.Mechanism) -> str:
-    """Return why it cannot attack this mechanism; empty where it can."""
+    """Return why an attacker cannot attack this mechanism; empty if it can."""
     try:
         attacker.check(mechanism)
     except dpt.NoDistribution as reason:
@@ -66,8 +67,7 @@ def _refusal(attacker: attacks.Attacker, mechanism: dpt.Mechanism) -> str:
 def _text_panels(
     run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, refusals: dict[attacks.Attacker, str]
 ) -> None:
-    """Show the attackers where a new text stands in the place of the old one: those of single words have nothing to
-    ask."""
+    """Show the attackers for a mechanism that writes a new text, in which attackers on single words do not apply."""
     st.caption(OWN)
     able = [a for a, refusal in refusals.items() if not refusal]
     for tab, attacker in zip(st.tabs([a.title for a in able]), able, strict=True):
@@ -83,7 +83,7 @@ def _text_panels(
 
 
 def finished_attacks(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str, attacks.AttackFinding]]:
-    """Return what attackers have found out about this rewrite so far, with their titles."""
+    """Return the results of attackers on this rewrite so far, with their titles."""
     titles = {"bayes": "best-guess", "query": "repeated-answers", "nearest": "nearest-words"}
     known = {a.name: a.title for a in attacks.attackers()}
     out = []
@@ -97,7 +97,7 @@ def finished_attacks(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str
     return out
 
 
-#: Attackers with a panel of their own.
+#: Attackers with separate panels.
 _PANELS: dict[str, Callable[..., None]] = {
     "best-guess": bayes_panel,
     "repeated-answers": repeated_answers_panel,

@@ -1,4 +1,4 @@
-"""What a reader can still infer about the chosen word: worked out beside the page, once a rewrite is shown."""
+"""What a reader can still infer about the chosen word, computed in a thread after a rewrite is shown."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ...server.session import session
 from . import meaning
 
 PLACE = "belief"
-#: Alternatives that a visitor can name: each costs a pass of a model, and has a bar.
+#: The largest number of alternatives: each needs a pass of the model, and has a bar.
 MOST = 7
-#: Questions that a session holds, each with the passes of one fact.
+#: The number of questions that a session keeps, each with the passes of one fact.
 HELD = 3
 
 
 @dataclass(frozen=True)
 class Fact(Private):
-    """A fact of a text, with the alternatives that the visitor named; None: those of the public lists."""
+    """A fact of a text, with the alternatives that the visitor entered; None: those of the public lists."""
 
     word: str
     others: tuple[str, ...] | None
@@ -50,7 +50,7 @@ class Answer(Private):
 def belief_of(
     run: runs.Run, result: dpt.RewriteResult, token: int | None, view: Mapping[str, Any]
 ) -> BeliefView | None:
-    """Return what is known of the chosen word; what is not is begun here. None where the mechanism has no beliefs.
+    """Return the belief about the chosen word, and start computing missing parts. None if the mechanism has no beliefs.
 
     Parameters
     ----------
@@ -86,23 +86,23 @@ def belief_of(
 
 
 def follow() -> None:
-    """Have the page run again when it is there. The panel says meanwhile that it is worked out."""
+    """Rerun the page when the belief is ready. Until then, the panel says that it is being computed."""
     session().at(PLACE).follow()
 
 
 def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> None:
-    """Begin, in the place of what is under way for another word."""
+    """Start the computation, and replace one for another word."""
     mine, (fact, _) = session(), key
     live = run.payload["live"] and not run.spread
     name = (run.inputs.text, run.inputs.setting, fact)
     held, public = mine.questions.get(name), precomputed.load(run.inputs.text, run.inputs.setting)
 
     def work(task: dpt.Task) -> Answer:
-        text = run.inputs.text if run.bundled else run.prepared  # bundled scores are rounded, and those of others not
+        text = run.inputs.text if run.bundled else run.prepared  # bundled scores are rounded, others are not
 
         make = partial(dpt.BeliefQuestion.make, run.mechanism, text, fact.word, fact.others)
         if public is not None and fact == Fact(run.secret, None):
-            # One for all who open this example. Without a task it gives way to nobody who would make another.
+            # One for all visitors of this example. Without a task it does not give way, so none is made twice.
             question = cache_with(public, "belief", make)
         else:
             question = held or make(task=task.child(0, 0.4))
@@ -117,15 +117,15 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
 
 
 def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
-    """Take what has ended; it is kept with the run that it is about."""
+    """Store the result of a finished task with its run."""
     mine = session()
-    held = mine.at(PLACE)
-    if held.asked != (run, key) or held.is_running(patience=0.0):
+    place = mine.at(PLACE)
+    if place.asked != (run, key) or place.is_running(patience=0.0):
         return None
-    answer = held.take_result()
+    answer = place.take_result()
     if answer is None:
-        answer = Answer(why=held.failure_text("Stopped. Choose another word, and then this one again."))
-    if isinstance(held.error, Cancelled | Busy):
+        answer = Answer(why=place.failure_text("Stopped. Choose another word, and then this one again."))
+    if isinstance(place.error, Cancelled | Busy):
         return answer
     run.beliefs[key] = answer
     if answer.question is not None:
@@ -138,8 +138,11 @@ def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
 
 
 def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | None:
-    """Return the word of the chosen token; where pieces answer to no words, the one that the visitor named, or that
-    gives an example away."""
+    """Return the word of the chosen token.
+
+    If tokens do not correspond to words, return the word that the visitor entered, or the one that reveals the fact of
+    an example.
+    """
     word = ""
     if "alignment" in run.result.can:
         at = run.payload.get("pin") if token is None else token
@@ -160,5 +163,5 @@ def _tokens(run: runs.Run, fact: Fact) -> list[int]:
 
 
 def _epsilon(run: runs.Run, result: dpt.RewriteResult) -> float:
-    """Return ε; where each word has one of its own, the one that the payload is made at."""
+    """Return ε; if each word has a separate one, the one of the payload."""
     return run.payload["eps"] if run.spread else float(result.config.epsilon)

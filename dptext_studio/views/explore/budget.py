@@ -1,4 +1,4 @@
-"""One total ε over the words of the text: evenly, by public frequency, by what is public, or by hand."""
+"""One total ε over the words of the text: evenly, by public frequency, by public context, or by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HELP = (
 
 
 def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[float, ...] | None:
-    """Show controls for a total over the words of ``text``; one ε a token, or None where one ε is meant for all."""
+    """Show controls for a total over the words of ``text``. Return one ε for each token, or None if all share one ε."""
     if not st.toggle(
         "One total for all words",
         key=f"{key}_on",
@@ -63,7 +63,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
 
 
 def _by_what_is_public(mechanism: dpt.Mechanism, text: str, total: float) -> budget.Budget:
-    """Return the plan, which takes passes of the model: held as long as what it is made from stays."""
+    """Return the plan by public context. It needs passes of the model, so it is kept while its inputs are the same."""
     mine, key = session(), (text, mechanism.key, total)
     if mine.public_plan is None or mine.public_plan[0] != key:
         with st.spinner("Reading the public context …"):
@@ -77,9 +77,9 @@ def _default(mechanism: dpt.Mechanism) -> float:
 
 
 def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
-    """Show shares that were typed in, by token. The table is reset with another text or another choice of words."""
-    held, number_ = session().shares_for.get(key, (None, 0))
-    if held != (text, even.drawn):
+    """Show the shares entered by hand, by token. Another text or another choice of words resets the table."""
+    previous, number_ = session().shares_for.get(key, (None, 0))
+    if previous != (text, even.drawn):
         number_ += 1
         session().shares_for[key] = (text, even.drawn), number_
     tokens = dpt.Document.parse(text).tokens
@@ -105,14 +105,15 @@ def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
 
 
 def shares(edited: dict, drawn: tuple[int, ...]) -> dict[int, float]:
-    """Return what was typed in (row of the table → new values) as token → share of the total; emptied cells are open
-    again."""
+    """Return the entered values (row of the table → new values) as token → share of the total. Emptied cells have no
+    share.
+    """
     typed = {int(row): change.get("share") for row, change in edited.items()}
     return {drawn[row]: percent / 100 for row, percent in typed.items() if percent is not None}
 
 
 def table(text: str, plan: budget.Budget) -> dict[str, list]:
-    """Return columns: the drawn words, their ε, their shares in percent."""
+    """Return columns: the sampled words, their ε, their shares in percent."""
     tokens = dpt.Document.parse(text).tokens
     return {
         "word": [tokens[i].text for i in plan.drawn],

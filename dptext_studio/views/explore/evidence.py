@@ -1,4 +1,4 @@
-"""Where the user's own setting stands on the benchmark's curves."""
+"""The user's own setting on the benchmark's curves."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from ...components.text import literal
 from ...figures import benchmarks as benchmark_figures
 from ...server import runs
 
-#: Of a long text, N_w is the mean over so many of its drawn words.
+#: For a long text, N_w is the mean over this many of its sampled words.
 WORDS = 100
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
-    """Show the curves of the nearest measured configuration, with the user's ε and, where it is cheap, the user's
-    text."""
+    """Show the curves of the most similar measured configuration with the user's ε and, if it is fast, the user's text.
+    """
     try:
-        found = results.bundled()
+        bundled = results.bundled()
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return
     name = run.inputs.mechanism
-    mine = [] if found is None else [r for r in found.rows if r.mechanism == name]
-    if found is None or not mine:
+    mine = [] if bundled is None else [r for r in bundled.rows if r.mechanism == name]
+    if bundled is None or not mine:
         st.info(
             "There are no benchmark results for this mechanism. `python -m dptext_core bench run --grid full --data "
             "DIR --out FILE` measures the grid; `--merge FILE --summary assets/benchmarks/results.json` adds it here."
         )
         return
     left, right = st.columns(2)
-    sets, titles = list(dict.fromkeys(r.data for r in mine)), curves.data_sets(found)
+    sets, titles = list(dict.fromkeys(r.data for r in mine)), curves.data_sets(bundled)
     data = left.selectbox("Data set", sets, format_func=titles.__getitem__, key="play_bench_data")
     measured = {r.metric for r in mine if r.data == data}
-    there = [m for m in curves.metrics_of(found, data) if m in measured]
+    there = [m for m in curves.metrics_of(bundled, data) if m in measured]
     metric = right.selectbox("Metric", there, format_func=lambda m: measure(m).title, key=f"play_bench_{data}")
-    shown = curves.nearest_series(found, run.inputs.setting, data, metric)
+    shown = curves.nearest_series(bundled, run.inputs.setting, data, metric)
     printed = curves.paper_series(data, metric, [name], shown)
-    whole = curves.baseline(found, data, metric)
+    whole = curves.baseline(bundled, data, metric)
     figure = benchmark_figures.curves(
         shown,
         curves.main_series(printed),
         metric,
         baseline=whole.value if whole else None,
-        majority=curves.majority(found, data, metric),
+        majority=curves.majority(bundled, data, metric),
         yours=None if run.spread else epsilon,
         your_text=None if run.spread else of_text(result, metric),
         dark=dark(),
@@ -68,11 +68,11 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         message = f"Measured with {setting}." + (
             f" These differ from yours: {'; '.join(other)}." if other else " You use the same settings."
         )
-        st.caption(literal(f"{message} Stop words there: {found.about.get('stopwords', 'the default list')}."))
+        st.caption(literal(f"{message} Stop words there: {bundled.about.get('stopwords', 'the default list')}."))
 
 
 def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
-    """Return the metric of the user's own text; None where it would take long or has no meaning for one text."""
+    """Return the metric of the user's own text; None if it would be slow or has no meaning for one text."""
     if metric == "n_w":
         if not {"alignment", "distribution"} <= result.can:
             return None

@@ -1,4 +1,4 @@
-"""The optimal reader: what it believes about one fact, or about which text of a few it was, after several releases."""
+"""The optimal reader's belief about one fact, or about which of a few texts was rewritten, after several releases."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .attack_work import attack_result, attack_table, known_words, other_texts
 
 KEY = "attack_which"
 KINDS = ("Everything except one fact", "A list of texts")
-#: Alternatives that a visitor can name: each costs a pass of a model.
+#: The largest number of alternatives: each needs a pass of the model.
 MOST = 11
-#: What the reader wonders about: the kind, and the fact with its alternatives, or the other texts.
+#: The reader's question: its kind, and the fact with its alternatives, or the other texts.
 Asked = tuple[str, tuple[str, ...]]
 
 
 def facts_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show what the optimal reader of 1, 2 or more releases believes, and what the guarantee allows anyone."""
+    """Show the optimal reader's belief after one or more releases, and what the guarantee allows anyone."""
     st.markdown(
         "This reader knows the mechanism, ε and your text except for one fact, or a few possible texts. No reader "
         "with the same knowledge is right more often."
@@ -52,19 +52,19 @@ def facts_panel(
         several = attacks.several_releases(question, seen, rows, draws=None if words else 0, task=task.child(0.4, 1))
         return question.answer(seen[0]), several
 
-    found = attack_result(
+    result_rows = attack_result(
         "which text",
         (run.number, result.config, asked, most),
         "Weighing the alternatives",
         work,
         ask="Weigh the alternatives" if words else None,
     )
-    if found is not None:
-        _show(*found)
+    if result_rows is not None:
+        _show(*result_rows)
 
 
 def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
-    """Show the controls; None while something is missing."""
+    """Show the controls, and return the request; None while something is missing."""
     words = known_words(run, mechanism, result, KEY)
     if words is None:
         return None
@@ -92,7 +92,8 @@ def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, t
 
 
 def _alternatives(run: runs.Run, mechanism: dpt.Mechanism, fact: str) -> tuple[str, ...]:
-    """Ask for the alternatives to a fact, public ones at first; none while they are looked up, or none are named."""
+    """Ask for the alternatives to a fact, starting with public ones; return none while they are looked up or missing.
+    """
 
     def suggested(_: dpt.Task) -> list[str]:
         try:
@@ -144,8 +145,8 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
         ),
     }
     with st.container(horizontal=True, gap="large"):
-        for label, (value, told) in values.items():
-            st.metric(label, value, help=told, width="content")
+        for label, (value, help_text) in values.items():
+            st.metric(label, value, help=help_text, width="content")
     st.markdown(literal(belief.sentence()))
     order = sorted(range(len(belief.prior)), key=lambda j: (-belief.posterior[j], j == 0))
     columns: dict[str, list] = {

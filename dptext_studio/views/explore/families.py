@@ -19,7 +19,7 @@ from .releases import download_button
 from .text_input import offer_title
 
 state = st.session_state
-#: Cards of families: the mechanism that each begins with, and what it does in a few words.
+#: Cards of families: the first mechanism of each, and its description in a few words.
 FAMILIES = {
     "dp-mlm": ("Language model", "a word that fits the sentence"),
     "custext": ("Neighbours", "a word of similar meaning"),
@@ -30,7 +30,7 @@ FAMILIES = {
 
 
 def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Show a card for each family, and behind two buttons how a rewrite leaves the page, and all else."""
+    """Show a card for each family, and two buttons: one to share a rewrite, one for everything else."""
     with st.container(key="play_families"):
         bought = total_budget.sentences_by_mechanism(total_budget.bundled())
         *cards, out, further = st.columns([1] * len(FAMILIES) + [0.55] * 2, vertical_alignment="center", gap="small")
@@ -55,7 +55,7 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
             on_change="rerun",
         )
         if "play_tools" in state:
-            state.play_tools = state.play_tools  # Streamlit forgets what is not drawn
+            state.play_tools = state.play_tools  # Streamlit forgets controls that are not drawn
         draw_when_open(others, WIDE, partial(more, run, result))
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")
@@ -65,7 +65,7 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
 
 
 def more(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Show what few need at first: the text's own tools, the drawers, and the mechanisms without a card."""
+    """Show less frequent controls: the text's tools, the drawers, and the mechanisms without a card."""
     with st.container(key="play_does_more"):
         download_button(result)
     st.toggle("Marks, originals and copying", key="play_tools", help="This shows them above the text.")
@@ -86,5 +86,5 @@ def more(run: runs.Run, result: dpt.RewriteResult) -> None:
 
 
 def choose_mechanism(name: str) -> None:
-    """Choose another mechanism by its card. A run of the whole page sets a control outside of the fragment."""
+    """Choose another mechanism by its card. Only a run of the whole page can set a control outside the fragment."""
     session().chosen = name

@@ -1,4 +1,4 @@
-"""The guarantee of a rewrite in words, and what no ε hides."""
+"""The guarantee of a rewrite in words, and what is visible at every ε."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .rewriting import current_ledger
 
 
 def note_kept_words(run: runs.Run) -> None:
-    """State which names and dates no ε hides, because the mechanism keeps such words, and why it keeps them.
+    """Show which names and dates are visible at every ε, because the mechanism keeps such words, and why it keeps them.
 
-    It does not point to the blocklist: a list made by looking at the text would reveal something about it.
+    It does not recommend the blocklist: a list made by looking at the text would reveal something about it.
     """
     tokens = run.payload["tokens"]
     words = {
@@ -33,7 +33,7 @@ def note_kept_words(run: runs.Run) -> None:
 
 
 def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
-    """Show what a mechanism with a public prior writes without it, at the same ε."""
+    """Show the rewrite of a mechanism without its public prior, at the same ε."""
     plain = run.without_prior(epsilon)
     if plain is None:
         return
@@ -49,7 +49,7 @@ def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: flo
 
 
 def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
-    """Return a small lesson on public priors, for the kind that is in use."""
+    """Return a short lesson on public priors, for the kind in use."""
     if promise.among:
         by_turns = any(c.kind is ConditionKind.RELEASED_BEFORE for c in promise.among.conditions)
         before = " Every word released before is public too." if by_turns else ""
@@ -68,12 +68,12 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
         f"yours.\n\n**What does your text do?** {moves} At small ε, your text has almost no influence, so words are "
         "sampled from the proposal. Without a prior, all words would be about equally likely.\n\n**What does it not "
         "do?** A fitting word is not a similar word: at equal N_w, it does not preserve more meaning. Words that the "
-        "model proposes easily are also easy to guess."
+        "model finds likely are also easy to guess."
     )
 
 
 def _all_of(g: dpt.Guarantee, releases: int) -> str:
-    """Return ε of several releases together, by optimal composition too where that is smaller."""
+    """Return ε of several releases together, also by optimal composition if that is smaller."""
     counts, total = DrawCounts(), releases * g.total
     for _ in range(releases):
         counts.add(g)
@@ -81,8 +81,9 @@ def _all_of(g: dpt.Guarantee, releases: int) -> str:
 
 
 def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
-    """Show the guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were
-    released."""
+    """Show the guarantee in plain words, with its numbers. void: it no longer holds, because two versions were
+    released.
+    """
     g = result.guarantee
     st.subheader("Guarantee")
     before = "It no longer applies, see above. For one version alone: " if void else ""
@@ -102,7 +103,7 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
 
 
 def _numbers(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Show what one draw and all of them spend."""
+    """Show what one draw and all draws spend."""
     g = result.guarantee
     per, drawn, total = st.columns(3)
     one = g.unit.noun

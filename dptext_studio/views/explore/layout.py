@@ -1,4 +1,4 @@
-"""Names of the page's places, and its drawers, which open and shut."""
+"""Names of the page's containers, and drawers that open and close."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ from ...server.session import session
 state = st.session_state
 
 PAGE = "explore"
-#: Of the page, from top to bottom.
+#: Containers of the page, from top to bottom.
 PARTS = ("head", "editor", "result", "options")
-#: Of what opens over the page, in pixels.
+#: The width of the popovers, in pixels.
 WIDE = 560
 PANELS = ("Attacks", "Equal privacy", "Ledger", "Guarantee", "Benchmarks")
-#: What is folded away, each under a button of its own.
+#: Drawers, each with a separate button.
 SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
-#: What opens below everything else, and where it stands.
+#: The drawer below everything else, and its container.
 DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
 BRING = """<script>
 setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
 </script>"""
-#: Where the last result stands, whatever goes on; and what it is called.
+#: The container of the last result, which always exists, and its name in sentences.
 BEFORE, REWRITE = "play_before", "is the rewrite"
 
 
 def set_open(what: str, to: bool) -> None:
-    """Open or shut. A drawer that opens is brought into sight. It is said to what, since a click that comes with a run
-    of the whole page may be heard twice."""
+    """Open or close a drawer, and scroll to one that opens.
+
+    The state is explicit, because a click that arrives with a run of the whole page may be handled twice.
+    """
     state[what] = to
     session().bring = DRAWERS.get(what, "") if to else ""
 
 
 def hide_until_open(key: str, opened: str) -> None:
-    """Keep a container out of sight and of the keyboard's way until it is opened. What is in it keeps its values."""
-    # Streamlit keeps a style that a part of the page no longer draws: so one is drawn in both cases.
+    """Hide a container from view and keyboard until it is opened. Its controls keep their values."""
+    # Streamlit keeps a style that a fragment no longer draws, so draw one in both cases.
     st.html(SHUT.format(key, "flex" if state.get(opened, False) else "none"))
 
 
 def options_drawer() -> None:
-    """Show the drawer with everything that few need, and its button."""
+    """Show the drawer with all less frequent options, and its button."""
     hide_until_open("play_options", "play_options_open")
     drawer_button("Advanced", "play_advanced", "play_options_open")
 

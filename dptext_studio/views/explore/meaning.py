@@ -1,4 +1,4 @@
-"""The gauge of how much of the meaning is kept: worked out beside the page once a rewrite is shown."""
+"""The gauge of the meaning preserved, computed in a thread after a rewrite is shown."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ...server import runs, sessions
 from ...server.session import session
 
 PLACE = "meaning"
-#: The place of the text where the slider rests, and seconds that the page waits for it.
+#: The task's place for the displayed text, and seconds that the page waits for it.
 REST, WAIT = "meaning at rest", 0.15
-#: Seconds that a visitor's first picture has the processor for itself, and longer where many open the page.
+#: Seconds in which a visitor's first figure has the processor alone; longer if many visitors open the page.
 PICTURE = 1.0
-#: Seconds after an edit: while a text is typed on, nobody looks at the gauge.
+#: Seconds after an edit, because nobody looks at the gauge while typing.
 PAUSE = 1.0
-#: Visitors up to whom each gauge has all its texts. Of more, each has fewer, but so many: a gauge costs as much as a
-#: rewrite, and is looked at less.
+#: Up to this many visitors, each gauge has all its texts. With more visitors, each has fewer, down to this number: a
+#: gauge costs as much as a rewrite, and is viewed less often.
 VISITORS, LEAST = 5, 4
 
 
 def need() -> str:
-    """Return what to install so that the gauge can measure; "" where it can."""
+    """Return what to install so that the gauge can measure; "" if it can."""
     try:
         trunk_folder()
     except dpt.ModelUnavailable:
@@ -35,7 +35,7 @@ def need() -> str:
 
 
 def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
-    """Return what the gauge shows of a run. None before that; it is begun here."""
+    """Return the gauge's data for a run, and start computing it; None before that."""
     made = _along(run, result)
     if made is None or made["all"] or not made["at"]:
         session().at(REST).drop()
@@ -45,38 +45,40 @@ def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None
 
 
 def _along(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
-    """Return the cosines along ε, without the one of the text in sight."""
+    """Return the cosines along ε, without that of the displayed text."""
     if need():
         return {"at": [], "cosine": [], "all": False}
-    held = session().at(PLACE)
-    mine = held.asked is not None and held.asked[0] is run and not held.is_running(patience=0.0)
-    if mine and (found := held.take_result()) is not None:
-        run.meaning[held.asked[1]] = found
+    place = session().at(PLACE)
+    mine = place.asked is not None and place.asked[0] is run and not place.is_running(patience=0.0)
+    if mine and (curve := place.take_result()) is not None:
+        run.meaning[place.asked[1]] = curve
     live = run.payload["live"] and not run.spread
-    config = run.result.config if live else result.config  # a live one has every ε
+    config = run.result.config if live else result.config  # a live text covers every ε
     known = run.meaning.get(config)
     if known is None:
-        if held.asked != (run, config):
+        if place.asked != (run, config):
             start((run, config), result)
         return None
     return {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
 
 
 def _at_rest(result: dpt.RewriteResult) -> float | None:
-    """Return the cosine of the text in sight; None before it is known. It is worked out here, one text, and the page
-    waits for it shortly."""
-    held = session().at(REST)
+    """Return the cosine of the displayed text; None until it is known.
+
+    One text is fast, so the page waits for it briefly.
+    """
+    place = session().at(REST)
     key = (result.original, result.text)
-    if held.asked != key:
-        held.start(key, lambda _: float(dpt.metrics.score("cosine", [result.original], [result.text])[0]), "Comparing")
-        held.wait(WAIT)
-    if held.is_running(patience=0.0):
+    if place.asked != key:
+        place.start(key, lambda _: float(dpt.metrics.score("cosine", [result.original], [result.text])[0]), "Comparing")
+        place.wait(WAIT)
+    if place.is_running(patience=0.0):
         return None
-    return held.result if held.error is None else None
+    return place.result if place.error is None else None
 
 
 def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
-    """Begin, in the place of what is under way for another text."""
+    """Start computing, and replace a computation for another text."""
     run = asked[0]
     low, live = run.payload["lo"], run.payload["live"] and not run.spread
     changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
@@ -94,6 +96,6 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
 
 
 def follow() -> None:
-    """Have the page run again when it is there. Nothing is shown meanwhile: the gauge says so."""
+    """Rerun the page when the values are ready. Until then the gauge says so itself."""
     for place in (PLACE, REST):
         session().at(place).follow()

@@ -27,7 +27,7 @@ state = st.session_state
 
 
 def options_column() -> runs.Inputs | None:
-    """Show mechanism and options. None where there is nothing to rewrite yet."""
+    """Show mechanism and options, and return them. None if there is nothing to rewrite yet."""
     st.subheader("Advanced")
     specs = {s.name: s for s in dpt.mechanisms()}
     first = list(specs).index(state.get("play_mechanism", recommended.ORDER[0]))
@@ -86,13 +86,13 @@ def options_column() -> runs.Inputs | None:
 def public_start(
     spec: dpt.MechanismSpec, specs: dict[str, dpt.MechanismSpec], chosen: dict[str, Any]
 ) -> tuple[dpt.MechanismSpec, dict[str, Any]]:
-    """Show the switch to start from what is public, where another mechanism does so, and what is asked for with it."""
+    """Show the switch for a public prior, if another mechanism uses one, and its option."""
     try:
         start = dpt.get_mechanism(spec.name, **chosen).public_prior
         public = None if start is None else start.from_public()
-    except dpt.DPTextError:  # said where the rewrite would stand
+    except dpt.DPTextError:  # shown in place of the rewrite
         return spec, chosen
-    # Of the same mechanism it is an option, which has a control of its own.
+    # If it is an option of the same mechanism, it has a separate control.
     if (
         public is None
         or public.name == spec.name
@@ -109,7 +109,7 @@ def public_start(
 
 
 def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Show the clipping range: a known one by its name, and one slider that moves its ends."""
+    """Show the clipping ranges by name, and one slider that moves both ends."""
     if (clipping := dpt.mechanism_class(spec.name).clipping) is None:
         return {}
     try:
@@ -139,13 +139,13 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
         clip_figure()
     if clips and picked == (low, high):
         return values
-    # An end that was not moved keeps its exact value.
+    # An end that did not move keeps its exact value.
     ends = zip(picked, (low, high), exact, strict=True)
     return values | dict(zip((clipping.low, clipping.high), (e if p == r else p for p, r, e in ends), strict=True))
 
 
 def clip_figure() -> None:
-    """Show what the width of the range costs, measured on public text; drawn only where it is asked for."""
+    """Show the cost of the width of the range, measured on public text, on request."""
     if not (rows := clipping.bundled()):
         return
     if not st.toggle("Compare clipping widths", key="play_clip_costs"):
@@ -158,7 +158,7 @@ def clip_figure() -> None:
     )
     st.caption(
         f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} replaced words, with the bundled model. "
-        "Ranges start at the mean μ of the scores and end some standard deviations σ above it: the paper's at 4σ, the "
-        f"tuned one at {clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` repeats the "
-        "measurement."
+        "Ranges start at the mean μ of the scores and end some standard deviations σ above it. The paper's ends at "
+        f"4σ, the tuned one at {clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` repeats "
+        "the measurement."
     )

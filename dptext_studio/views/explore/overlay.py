@@ -1,4 +1,4 @@
-"""The strongest attacker's guesses, laid over the text: worked out when a visitor asks for them."""
+"""The strongest attacker's guesses over the text, computed when a visitor asks for them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ...figures.token_payload import AttackGuesses
 from ...server import runs
 from ...server.session import session
 
-#: All attackers, and those that need no second look at the text, whose guesses are shown until then.
+#: All attackers, and those that need no second pass over the text, whose guesses are shown first.
 PLACE, QUICK = "guesses", "first guesses"
-#: Seconds that the quick ones have before the others begin.
+#: Seconds that the fast ones have before the others begin.
 LATER = 0.3
-#: What the browser's snapshot says the words are marked by, while the guesses lie over the text.
+#: The mark in the browser's snapshot while the guesses are shown over the text.
 MARK = "guesses"
 
 
 def is_possible(run: runs.Run) -> bool:
-    """Return whether each released word stands in the place of one of the original."""
+    """Return True if each released word replaces one word of the original."""
     return "alignment" in run.result.can
 
 
 def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]) -> AttackGuesses | None:
-    """Return the guesses for the release on the page, or why there are none yet; None where nobody asked."""
+    """Return the guesses for the displayed release, or why there are none yet; None if nobody asked."""
     if view.get("tint") != MARK or not is_possible(run):
         for place in (QUICK, PLACE):
             session().at(place).drop()
@@ -43,22 +43,24 @@ def guesses_of(run: runs.Run, result: dpt.RewriteResult, view: Mapping[str, Any]
 
 
 def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.AttackedWords | str:
-    """Return what the attackers found, or those that are quick; a sentence on why not, "" as long as they guess."""
-    held, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
-    if held.asked != key:
+    """Return the attackers' results, or those of fast attackers, and a sentence on why there are none ("" while they
+    guess).
+    """
+    place, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
+    if place.asked != key:
         mechanism = type(run.mechanism)(result.config)
 
         def work(task: dpt.Task) -> best.AttackedWords:
             return best.attack_words(mechanism, result, quick=quick, task=task)
 
-        held.start(key, work, "Guessing the words", after=0.0 if quick else LATER)
-    if held.is_running(patience=0.0):
+        place.start(key, work, "Guessing the words", after=0.0 if quick else LATER)
+    if place.is_running(patience=0.0):
         return ""
-    return held.result if held.error is None else held.failure_text("Stopped.")
+    return place.result if place.error is None else place.failure_text("Stopped.")
 
 
 def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
-    """Return what the browser shows of what the attackers found at ε."""
+    """Return the browser's data of the attackers' results at ε."""
     if not found.places:
         return {"eps": epsilon, "why": "No word of this text was sampled, so there is nothing to guess."}
     name = found.strongest
@@ -73,6 +75,6 @@ def guesses_view(found: best.AttackedWords, epsilon: float) -> AttackGuesses:
 
 
 def follow() -> None:
-    """Have the page run again when they are there."""
+    """Rerun the page when the guesses are ready."""
     for place in (QUICK, PLACE):
         session().at(place).follow()

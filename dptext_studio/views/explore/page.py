@@ -1,4 +1,4 @@
-"""Explore: type a text, watch it rewritten, drag ε, and ask of every word why."""
+"""Explore: type a text, watch its rewrite, drag ε, and inspect every word."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from .rewriting import (
 from .text_input import headline, keep_what_fits, suit_example, text_box, typing_pause, use_mechanism
 from .word import chosen_token, word_panel
 
-#: Up to so many words the probabilities of all are computed again at each ε, where those beside the rewrite bend; of
-#: more, those of the chosen one.
+#: Up to this many words, the probabilities of all are computed again at each ε if they bend along it; with more words,
+#: only those of the chosen one.
 WORDS_TOLD = 200
 
 state = st.session_state
 
 
 def keep_link() -> None:
-    """Take what a link asks for; else keep the controls as they were."""
+    """Read the settings of a link; without one, keep the values of the controls."""
     before = last_page()
     if not address.take_link(PAGE) and before not in (None, PAGE):
         set_controls()
 
 
 def set_controls() -> None:
-    """Set the controls to what is shown or under way: Streamlit forgets them where another page is shown."""
+    """Set the controls to the displayed or running rewrite, because Streamlit forgets them on other pages."""
     mine = session()
     work = mine.at("rewrite")
     inputs = work.asked if work.job is not None else None if mine.run is None else mine.run.inputs
@@ -66,14 +66,14 @@ def set_controls() -> None:
 
 
 def follow_link() -> None:
-    """Set the controls to what a link asks for, before they are made. The text stays."""
+    """Set the controls to a link's settings before they are drawn, and keep the text."""
     mine = session()
     query, mine.query = mine.query, None
     asked, example = links.without_example(query or {})
     setting, problem = links.from_query(asked)
     if query is not None:
         mine.link_problem = problem or ""
-    with st.container():  # there in any case, so that the text box does not move, and keeps the cursor
+    with st.container():  # always drawn, so that the text box does not move and keeps the cursor
         if mine.link_problem:
             st.warning(literal(mine.link_problem))
     if example is not None:
@@ -86,13 +86,13 @@ def follow_link() -> None:
 
 
 def empty_view() -> None:
-    """Say why nothing is rewritten, and show the last result below, dimmed."""
+    """Show why there is no rewrite, and the last result below, dimmed."""
     text = state.play_text
     if not text.strip():
         st.info("Type a text, or pick an example. Its rewrite appears here, word by word.")
         try:
             drawn_all_the_same = coverage_note(dpt.get_mechanism(state.play_mechanism), text)
-        except dpt.DPTextError:  # said where a rewrite would stand
+        except dpt.DPTextError:  # shown in place of a rewrite
             drawn_all_the_same = ""
         if drawn_all_the_same:
             st.caption(WAITS)
@@ -116,7 +116,7 @@ def empty_view() -> None:
 
 @st.fragment
 def result_view() -> None:
-    """Show the strip and what belongs to it. Moving ε or choosing a word reruns only this."""
+    """Show the strip and its panels. Moving ε or choosing a word reruns only this."""
     run = session().run
     assert run is not None
     axis = axis_of(run.inputs)
@@ -128,7 +128,7 @@ def result_view() -> None:
     record_copies(view_of(state.get("play_strip")).get("copies", []))
     if redraw_if_spent(run):
         st.rerun(scope="app")
-    # In a place of their own: else what stands below moves, and is drawn twice for a moment, where one comes or goes.
+    # In a separate container: otherwise elements below move and appear twice when one comes or goes.
     with st.container():
         if run.note:
             st.warning(literal(run.note))
@@ -158,7 +158,7 @@ def result_view() -> None:
         if state.get("play_far_open"):
             word_panel(run, result, token, axis)
         else:
-            for key in ("play_more", "play_statistic"):  # Streamlit forgets what is not drawn
+            for key in ("play_more", "play_statistic"):  # Streamlit forgets controls that are not drawn
                 if key in state:
                     state[key] = state[key]
         polish.panel(run, result)
@@ -191,7 +191,7 @@ def update_strip(run: runs.Run, result: dpt.RewriteResult, token: int | None, ep
 
 
 def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float, void: bool) -> None:
-    """Show panels that are worked out only when they are asked for."""
+    """Show panels that are computed only on request."""
     chosen = st.segmented_control("Analyses", PANELS, key="play_further")
     if chosen == PANELS[0]:
         attackers.panel(run, result, token)
@@ -210,8 +210,8 @@ def main() -> None:
     mine = session()
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.
-        kept = mine.text
-        state.play_text = next((e.text for e in examples()), "") if kept is None else kept
+        text = mine.text
+        state.play_text = next((e.text for e in examples()), "") if text is None else text
     follow_link()
     if mine.chosen:
         state.play_mechanism, mine.chosen = mine.chosen, ""
@@ -236,7 +236,7 @@ def main() -> None:
 
 
 def result_column(inputs: runs.Inputs | None) -> None:
-    """Show the rewrite of what was asked for, or why there is none yet."""
+    """Show the requested rewrite, or why there is none yet."""
     slot = st.empty()
     if inputs is None:
         session().at("rewrite").stop()
@@ -246,7 +246,7 @@ def result_column(inputs: runs.Inputs | None) -> None:
     mine = session()
     run, work = mine.run, mine.at("rewrite")
     linked, mine.link_new = mine.link_new, False
-    # What is there, or under way, or was refused, for these very inputs needs no new run.
+    # Inputs with a finished, running or refused rewrite need no new run.
     under_work, refused = work.job is not None, work.error is not None
     known = [work.asked] if under_work or refused else []
     known += [] if run is None or under_work else [run.inputs]
@@ -266,11 +266,11 @@ def result_column(inputs: runs.Inputs | None) -> None:
                 live_text.dim(BEFORE)
             else:
                 live_text.dim_other_text(BEFORE, REWRITE)
-    with st.container():  # there in any case, so that what follows keeps its place
+    with st.container():  # always drawn, so that later elements keep their places
         if mine.run is None:
             options_drawer()
     if mine.run is not None:
-        # In one place whatever goes on: what is clicked in it while new ones come is not lost.
+        # Always in one container, so that clicks are not lost while new rewrites arrive.
         with st.container(key=BEFORE):
             result_view()
 

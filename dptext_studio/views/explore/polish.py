@@ -1,4 +1,4 @@
-"""The polish of the rewrite on Explore: a switch, and what came of it."""
+"""The clean-up of the rewrite on Explore: a switch, and its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACE = "polish"
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Show a switch under the rewrite ``result`` of ``run``; while it is on, the polished text."""
+    """Show a switch below the rewrite ``result`` of ``run`` and, while it is on, the cleaned text."""
     if not st.toggle(
         "Clean up the text",
         key="play_polish",
@@ -23,24 +23,24 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
              "spends no ε and the guarantee below also covers the cleaned text.",
     ):
         return
-    held = session().at(PLACE)
-    if held.asked != (run.number, result.config):
-        held.start((run.number, result.config), lambda task: result.polished(task=task), "Cleaning up the text")
-    if held.is_running():
-        held.show_progress("play_polish_stop")
+    place = session().at(PLACE)
+    if place.asked != (run.number, result.config):
+        place.start((run.number, result.config), lambda task: result.polished(task=task), "Cleaning up the text")
+    if place.is_running():
+        place.show_progress("play_polish_stop")
         return
-    if held.error is not None:
-        (st.info if isinstance(held.error, dpt.NoDistribution) else st.error)(literal(held.failure_text("Stopped.")))
+    if place.error is not None:
+        (st.info if isinstance(place.error, dpt.NoDistribution) else st.error)(literal(place.failure_text("Stopped.")))
         return
-    found = held.result
+    cleaned = place.result
     with st.container(border=True):
-        st.markdown(literal(found.text))
+        st.markdown(literal(cleaned.text))
     said, save = st.columns([2, 1])
-    said.caption(literal(found.sentence()) + " Sharing it counts as releasing the rewrite.")
+    said.caption(literal(cleaned.sentence()) + " Sharing it counts as releasing the rewrite.")
     with save:
         download.button(
             "Download cleaned text",
-            found.text,
+            cleaned.text,
             "polished.txt",
             "text/plain",
             icon=":material/download:",

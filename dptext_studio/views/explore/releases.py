@@ -1,4 +1,4 @@
-"""What leaves the page: copies and downloads, which count as released in the ledger."""
+"""Copies and downloads of the page, which count as released in the ledger."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .rewriting import current_ledger, redraw
 
 
 def record_copies(copies: list[tuple[str, int, float]]) -> None:
-    """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
-    told = session().copied
+    """Record the browser's copies: exactly the displayed rewrite. Copies that were already reported change nothing."""
+    reported = session().copied
     for copy in copies:
         noise_id, number_, epsilon = copy
         run = session().recent.get((noise_id, number_))
-        if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
+        if copy in reported or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
             continue
-        told.add(copy)
+        reported.add(copy)
         current_ledger().record(run.at(epsilon), released=True)
         current_ledger().take(PAGE, "copied text", "rewrite")
 
 
 def warn_if_void(result: dpt.RewriteResult) -> bool:
-    """Warn where the draw has no guarantee left because two settings of it were released; return whether that is so."""
+    """Warn if the draw has lost its guarantee because two of its settings were released. Return True in that case."""
     mine = [e for e in current_ledger().entries if e.released and e.noise_id == result.noise_id]
     if len(mine) < 2 or not current_ledger().account(result.original).void:
         return False
@@ -42,7 +42,7 @@ def warn_if_void(result: dpt.RewriteResult) -> bool:
 
 
 def rewrite_button() -> None:
-    """Show the button that draws again."""
+    """Show the button that draws fresh noise."""
     if st.button(
         "Rewrite again",
         icon=":material/casino:",

@@ -1,4 +1,4 @@
-"""Rewrites of the page: at which ε, when they start, and when a finished one is shown."""
+"""Rewrites of the page: their ε, when they start, and when a finished one is shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATIENCE_BUNDLED = 10.0
 
 
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
-    """Return lower end, upper end and default of the ε axis, which reaches to a link's ε."""
+    """Return lower end, upper end and default of the ε axis, which includes a link's ε."""
     low, high, default = dpt.mechanism_class(inputs.mechanism).epsilon_range(inputs.options)
     link = session().link
     if link is not None and link.at(None) == inputs.setting and isinstance(link.epsilon, float):
@@ -33,9 +33,9 @@ def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
 
 
 def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None = None) -> float:
-    """Return where the user left the slider, as long as it is the slider of this axis; else the axis' default.
+    """Return the slider's last ε if it belongs to this axis; otherwise the axis' default.
 
-    inputs: what is asked for. Where that is what is shown, with or without a public prior, ε stays too.
+    inputs: the request. If it matches the displayed run, with or without a public prior, ε is unchanged too.
     """
     run, default = session().run, axis[2]
     if run is not None:
@@ -46,16 +46,16 @@ def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None
         default = run.payload["eps"]
     view = view_of(state.get("play_strip"))
     if run is not None and (asked := run.payload.get("cmd")) is not None and view.get("run", 0) < asked["n"]:
-        return asked["eps"]  # the browser has not moved its slider yet: what it tells is of another axis
+        return asked["eps"]  # the browser has not moved its slider yet, so its value belongs to another axis
     return view.get("eps", default)
 
 
 def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, linked: bool = False) -> None:
-    """Begin a rewrite, from scores that are bundled where there are some."""
+    """Start a rewrite, from bundled scores if there are any."""
     mine = session()
     before, number_ = mine.run, mine.next_number()
     if before is not None and current_ledger().spent(before.result.noise_id, inputs.text):
-        # Under one noise no two texts may leave.
+        # No two texts with the same noise may be released.
         redraw = True
     epsilon = axis[2] if linked else current_epsilon(axis, inputs)
     example = origin_of(inputs.text)
@@ -63,7 +63,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
 
     given = precomputed.load(inputs.text, inputs.setting)
     for place in (belief.PLACE, meaning.PLACE):
-        mine.at(place).stop()  # nobody asks for it of the text before
+        mine.at(place).stop()  # no longer needed for the previous text
 
     def work(task: dpt.Task):
         made = runs.make_run(
@@ -94,7 +94,7 @@ def accept_run(run: runs.Run) -> None:
 
 
 def redraw_if_spent(run: runs.Run) -> bool:
-    """Draw afresh where another text left under the noise of this run, and return whether that was so."""
+    """Draw fresh noise if another text was released with the noise of this run. Return True in that case."""
     work = session().at("rewrite")
     if run.inputs.seed is not None or work.job is not None or work.error is not None:
         return False
@@ -107,7 +107,7 @@ def redraw_if_spent(run: runs.Run) -> bool:
 def progress_text(inputs: runs.Inputs) -> str:
     try:
         ready = inputs.setting.make().model_ready
-    except dpt.DPTextError:  # said where the rewrite would stand
+    except dpt.DPTextError:  # shown in place of the rewrite
         ready = True
     return "Rewriting …" if ready else "Loading the language model …"
 
@@ -119,13 +119,13 @@ def redraw() -> None:
 
 
 def run_at(run: runs.Run, epsilon: float, axis: tuple[float, float, float]) -> runs.Run:
-    """Return the run at another ε, where that takes a new pass; the one before where it was stopped or refused.
+    """Return the run at another ε if that needs a new pass; the previous run if the pass was stopped or refused.
 
-    What takes longer goes on beside the page, with progress and a way to stop.
+    A long pass continues in a thread, with progress and a button to stop.
     """
     mine = session()
     work = mine.at("rewrite")
-    if work.job is not None:  # on its way
+    if work.job is not None:  # under way
         return run
     if work.error is not None and mine.moved_to == epsilon:
         st.caption(f"This is the rewrite at ε = {number(run.payload['eps'])}. Move ε to start again.")

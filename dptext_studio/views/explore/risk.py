@@ -1,4 +1,4 @@
-"""What an attacker would get of each word, for the marks of the token view: worked out when it is asked for."""
+"""An attacker's success on each word, for the marks of the token view, computed on request."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ PLACE = "risk"
 
 
 def is_marked(view: Any) -> bool:
-    """Return whether the browser shows these marks, by what the session holds of its view."""
+    """Return True if the browser shows these marks, according to the session's view."""
     return isinstance(view, Mapping) and view.get("tint") == "attack"
 
 
 def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks | None:
-    """Return what to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the
-    words that were read: then these marks are not offered."""
+    """Return the data of the marks, or why there are none yet.
+
+    None if there is no exact value, or tokens do not correspond to words: then these marks are not offered.
+    """
     mechanism = type(run.mechanism)(result.config)
     if "alignment" not in mechanism.can:
         return None
@@ -36,22 +38,22 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks
         return None
     if not wanted:
         return {}
-    held = session().at(PLACE)
-    if not _answers(held, run, result):
+    place = session().at(PLACE)
+    if not _answers(place, run, result):
         if not risk.is_quick(mechanism, run.prepared):
             return {"why": _ask(mechanism)}
         start(run, result)
-    if held.is_running():
+    if place.is_running():
         return {"why": "Computing the attacker's guesses …"}
-    return attack_marks(result, held.result) if held.error is None else {"why": held.failure_text("Stopped.")}
+    return attack_marks(result, place.result) if place.error is None else {"why": place.failure_text("Stopped.")}
 
 
 def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Show progress under the words that are marked so, or the button that starts what takes long."""
-    held = session().at(PLACE)
-    if held.job is not None:
-        held.show_progress("risk_stop")
-    elif not _answers(held, run, result) or held.error is not None:
+    """Show progress below the marked words, or a button that starts a slow computation."""
+    place = session().at(PLACE)
+    if place.job is not None:
+        place.show_progress("risk_stop")
+    elif not _answers(place, run, result) or place.error is not None:
         at = number(result.config.epsilon)
         if st.button(f"Compute the attacker's success at ε = {at}", key="risk_start"):
             start(run, result)
@@ -59,7 +61,7 @@ def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
 
 
 def start(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Begin, in the place of what is under way for another text or ε."""
+    """Start computing, and replace a computation for another text or ε."""
     mechanism = type(run.mechanism)(result.config)
     low, high = run.payload["lo"], run.payload["hi"]
 
@@ -74,7 +76,7 @@ def _key(run: runs.Run, result: dpt.RewriteResult) -> tuple:
 
 
 def _answers(held: jobs.Work, run: runs.Run, result: dpt.RewriteResult) -> bool:
-    """Return whether what was asked there is this: the same ε, or an answer that holds at every ε of the run."""
+    """Return True if an earlier request covers this one: the same ε, or a result for every ε of the run."""
     if held.asked is None or held.asked[0] != run.number:
         return False
     everywhere = isinstance(held.result, risk.WordSuccess) and held.result.leads is not None

@@ -1,4 +1,4 @@
-"""Share: the setting as a link, as code and as a command, and files of two kinds, with and without the originals."""
+"""Share: the setting as a link, as code and as a command, and files with and without the originals."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from . import attackers
 
 state = st.session_state
 KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
-#: Of the panel, whichever tab is open.
+#: The height of the panel in every tab.
 WIDTH = 560
 VOID = "The guarantee no longer holds for this draw because two versions of it were released."
 
 
 def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
-    """Show the address of a page with what its controls are at, to copy. left_out: what it does not carry."""
+    """Show the address of a page with the values of its controls, to copy. left_out: what it does not carry."""
     st.markdown(f"**Link** to {to}. It contains no text.")
     url = address.link(query)
     st.code(url, language=None, wrap_lines=True)
@@ -40,14 +40,14 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
 
 
 def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Show every way by which a rewrite or its setting leaves the page, computed when it is opened."""
+    """Show all ways to share a rewrite or its setting, computed when the popover is opened."""
     share = st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun")
     draw_when_open(share, WIDTH, partial(_tabs, run, result, epsilon, void))
 
 
 def _tabs(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Show setting, methods, release, files with originals, session: each behind a tab."""
-    # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
+    """Show setting, methods, release, files with originals, and session, each in a tab."""
+    # The popover is anchored at its lower edge, so equal heights keep the tabs in place.
     add_style(__file__, "share.css")
     with st.container(key="share_ways"):
         setting, paper, without, originals, keep = st.tabs(["Setting", "Methods", "Release", "With originals", "Save"])
@@ -104,14 +104,14 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
     moves = run.payload["live"] and not run.spread
     label = "A page with an ε slider" if moves else "A page with clickable words"
     _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
-    found = attackers.finished_attacks(run, result)
-    named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
+    findings = attackers.finished_attacks(run, result)
+    named = f" and {len(findings)} attacker{'s' if len(findings) > 1 else ''}" if findings else ""
     _file(
         f"Report with originals{named}",
         "inspection",
         "report",
         "html",
-        partial(exports.report, result, "inspection", findings=found, warning=warning),
+        partial(exports.report, result, "inspection", findings=findings, warning=warning),
     )
     _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
     if "distribution" in result.can:
@@ -122,7 +122,7 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
 
 
 def _session(run: runs.Run, epsilon: float) -> None:
-    """Offer the session, to open it again later."""
+    """Offer the session as a file, to open it later."""
     st.caption(
         "A file with this setting and its seed. Open it again with “More”, “Advanced”, “Open a file”. It never "
         "contains the noise."
@@ -152,7 +152,7 @@ def _file(
     make: Callable[[], str],
     released: dpt.RewriteResult | None = None,
 ) -> None:
-    """Show a file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
+    """Show a file that is made on request. released: the rewrite in it, if it counts as released."""
     counted: dict[str, Any] = {"holds": "private", "on_click": "ignore"}
     if released is not None:
         counted = {"holds": "rewrite", "release": lambda book: book.record(released, released=True)}
@@ -168,12 +168,12 @@ def _file(
 
 
 def is_session(name: str) -> bool:
-    """Return whether a file is taken for a saved session, by its name."""
+    """Return True if a file's name is that of a saved session."""
     return name.lower().endswith(".json")
 
 
 def open_session(data: bytes, name: str, use_text: Callable[[str], None]) -> None:
-    """Set the page to what a session file holds. Raises InputError, and then changes nothing."""
+    """Set the page to the content of a session file. Raises InputError, and then changes nothing."""
     saved = exports.read_session(data, name)
     query = links.from_file(saved.query)
     _, problem = links.from_query(query, "The file could not be opened")

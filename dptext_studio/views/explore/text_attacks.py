@@ -31,7 +31,7 @@ def _rewrites_control(label: str, key: str) -> int:
 def reader_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show the whole release as somebody reads it who knows the mechanism and the language."""
+    """Show the release as read by an attacker who knows the mechanism and the language."""
     seen = _rewrites_control("Rewrites read", "attack_reader_seen")
 
     def work(task: dpt.Task):
@@ -77,7 +77,7 @@ def reader_panel(
 
 
 def limit_panel(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult) -> None:
-    """Show what the promise says of any guess among a few texts, where no exact one can be worked out."""
+    """Show what the guarantee allows any guess among a few texts, if no exact value can be computed."""
     st.markdown("**Limit for any attacker** who knows a few texts, one of which is yours:")
     made = candidate_texts(run, mechanism, result, "attack_which")
     if made is None:

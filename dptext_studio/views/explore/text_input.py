@@ -20,21 +20,21 @@ from .layout import hide_until_open, set_open
 
 state = st.session_state
 OWN_TEXT = "Choose a word that should stay private."
-#: What to do, after what the text gives away.
+#: What to do, after the sentence on what the text reveals.
 DRAG = "Drag to the left until a reader can no longer tell. Drag to the right to get the meaning back."
 
 
 def use_text(text: str) -> None:
-    """Put a text into the box; what stood there can be brought back."""
+    """Put a text into the box, and keep the previous one for undo."""
     forget_problems()
     session().undo = state.get("play_text", "")
     state.play_text = text
 
 
 def keep_what_fits(text: str) -> None:
-    kept = shorten(text)
-    use_text(kept)
-    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo”, below the text, restores the "
+    beginning = shorten(text)
+    use_text(beginning)
+    st.toast(f"The first {len(beginning):,} of {len(text):,} characters are kept. “Undo”, below the text, restores the "
              "whole text.")
 
 
@@ -44,12 +44,12 @@ def use_example() -> None:
 
 
 def generates_text(spec: dpt.MechanismSpec) -> bool:
-    """Return whether it writes a text of its own by a bundled model, which was trained on single sentences."""
+    """Return True if the mechanism writes new text with a bundled model, which was trained on single sentences."""
     return not {"language model", "autoencoder"}.isdisjoint(spec.needs)
 
 
 def offer_title(spec: dpt.MechanismSpec) -> str:
-    """Return a mechanism as it is offered: what is bundled for writing is small, and is called so."""
+    """Return the title of a mechanism in the menu, which marks bundled generators as small."""
     return f"{spec.title} (small demo model)" if generates_text(spec) else spec.title
 
 
@@ -59,8 +59,10 @@ def use_mechanism() -> None:
 
 
 def suit_example(mechanism: str) -> None:
-    """Put one sentence of the example in its place for a mechanism that writes new text, and restore it for others.
-    Your own text stays."""
+    """Replace the example by one of its sentences for a mechanism that writes new text, and restore it for others.
+
+    Your own text is unchanged.
+    """
     wanted = generates_text(dpt.mechanism_class(mechanism).spec())
     now = example_of(state.get("play_text") or "")
     if wanted and now is not None:
@@ -71,7 +73,7 @@ def suit_example(mechanism: str) -> None:
 
 @cache
 def one_sentence(example: Example) -> str:
-    """Return the sentence of an example that gives it away."""
+    """Return the sentence of an example that contains its fact."""
     spans = dpt.Document.parse(example.text).sentences
     return next((s for a, b in spans if example.sensitive in (s := example.text[a:b])), example.text)
 
@@ -90,26 +92,26 @@ def use_upload() -> None:
 
 
 def forget_problems() -> None:
-    """Forget what was wrong with a file or a link, as something else is asked for."""
+    """Clear the errors of a file or a link after another choice."""
     session().upload_error = session().link_problem = ""
 
 
 def example_of(text: str) -> Example | None:
-    """Return the bundled text that this is."""
+    """Return the bundled text that equals this one."""
     return next((e for e in examples() if e.text == text), None)
 
 
 def origin_of(text: str) -> Example | None:
-    """Return the bundled text that this is, or of which this is the sentence that gives it away."""
+    """Return the bundled text that equals this one, or whose sentence with the fact does."""
     return next((e for e in examples() if text in (e.text, one_sentence(e))), None)
 
 
 def headline(play_tour: Callable[[], None]) -> None:
-    """Show what this is for, what the text gives away, and the ways to the tour and to another text."""
+    """Show the purpose of the page, what the text reveals, and buttons for the tour and for another text."""
     with st.container(key="play_tour_header"):
         tour_header("play_tour_steps")
     st.markdown("# Can a reader still tell?")
-    # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
+    # Replaces the text box's value of the previous run; callbacks set it before this.
     mine = origin_of(state.play_text)
     # On a wide screen the examples come with the editor.
     shown = "flex" if state.get("play_editing") else "none"
@@ -118,7 +120,7 @@ def headline(play_tour: Callable[[], None]) -> None:
         chosen = state.get("play_mechanism", recommended.ORDER[0])
         drag = f" {DRAG}" if dpt.mechanism_class(chosen).uses_epsilon else ""
         st.markdown((literal(mine.problem) if mine else OWN_TEXT) + drag, width="stretch")
-        state.play_example = mine.title if mine else None  # a second click takes nothing back
+        state.play_example = mine.title if mine else None  # a second click undoes nothing
         st.pills(
             "Examples",
             [e.title for e in examples()],
@@ -139,7 +141,7 @@ def headline(play_tour: Callable[[], None]) -> None:
 
 
 def text_box() -> None:
-    """Show the text, behind its button; the rewrite follows the typing."""
+    """Show the text behind its button; the rewrite follows the typing."""
     hide_until_open("play_editor", "play_editing")
     st.text_area(
         "Text",
@@ -160,6 +162,6 @@ def text_box() -> None:
 
 
 def typing_pause() -> str:
-    """Return why the rewrite waits for a longer pause in typing; empty where it follows at once."""
+    """Return why the rewrite waits for a longer pause in typing; empty if it follows at once."""
     run = session().run
     return live_text.pause_reason(state.play_text, None if run is None else run.seconds)

@@ -1,4 +1,4 @@
-"""The tour of the first screen: when it begins, on which text, and its numbers, worked out beside the page."""
+"""The tour of the first screen: its start, its text, and its numbers, which a thread computes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .text_input import use_text
 
 state = st.session_state
 PLACE = "tour"
-#: The step up to which the tour shows its own note.
+#: The last step in which the tour shows its own note.
 COVERED = 3
 #: Families that the last step offers.
 OFFERED = ("dp-mlm", "dp-sentence")
@@ -30,7 +30,7 @@ DOORS: tuple[Card, ...] = (
 
 
 def begin() -> None:
-    """Ask for the tour: on the first example, with the mechanism that is recommended first."""
+    """Start the tour on the first example, with the first recommended mechanism."""
     mine, note = session(), examples()[0].text
     mine.tours += 1
     if state.get("play_text") != note:
@@ -47,7 +47,7 @@ def reserve_header() -> None:
 
 
 def button() -> None:
-    """Show the button that plays the tour again."""
+    """Show the button that repeats the tour."""
     st.button(
         "Tour",
         icon=":material/play_arrow:",
@@ -58,8 +58,7 @@ def button() -> None:
 
 
 def story(run: runs.Run) -> TourStory:
-    """Return what the browser shows of the tour beside a rewrite. It begins by itself once, for a first visit without
-    a link."""
+    """Return the tour's data for the browser. It starts automatically once, on a first visit without a link."""
     mine = session()
     if run.number == 1 and not mine.tours and mine.link is None and _is_tours(run):
         mine.tours = 1
@@ -75,21 +74,20 @@ def story(run: runs.Run) -> TourStory:
 
 
 def numbers_of(run: runs.Run, view: Mapping[str, Any]) -> TourNumbers | None:
-    """Return the tour's numbers once it was begun; they are worked out while the visitor is in its
-    first step."""
-    held, key = session().at(PLACE), run.inputs.setting
+    """Return the tour's numbers after it was started; they are computed during its first step."""
+    place, key = session().at(PLACE), run.inputs.setting
     if not _is_tours(run) or not 1 <= view.get("step", 0) <= COVERED:
-        held.drop()
+        place.drop()
         return None
-    if held.asked != key:
-        held.start(key, lambda task: _work(run, task), "Preparing the tour")
-    if held.is_running(patience=0.0):
+    if place.asked != key:
+        place.start(key, lambda task: _work(run, task), "Preparing the tour")
+    if place.is_running(patience=0.0):
         return None
-    return held.result if held.error is None else None
+    return place.result if place.error is None else None
 
 
 def follow() -> None:
-    """Have the page run again when they are there. The tour shows dots meanwhile."""
+    """Rerun the page when the numbers are ready. Until then the tour shows dots."""
     session().at(PLACE).follow()
 
 
@@ -101,8 +99,9 @@ def _work(run: runs.Run, task: dpt.Task) -> TourNumbers:
 
 
 def _is_tours(run: runs.Run) -> bool:
-    """Return whether the tour can show this run: its own text, word by word, with its fact drawn, with beliefs, and ε
-    that moves."""
+    """Return True if the tour can show this run: its own text, word by word, with a sampled fact, beliefs, and a
+    movable ε.
+    """
     ready = run.payload["live"] and not run.spread and not run.payload["belief"]["why"]
     pin = run.payload.get("pin")
     return run.inputs.text == examples()[0].text and ready and pin is not None and run.result.units[pin].drawn

@@ -23,29 +23,32 @@ from ...server import runs
 from ...server.session import session
 
 state = st.session_state
-#: Views of a word that every mechanism may have, beside its own.
+#: Views of a word that every mechanism may have, in addition to its own.
 CANDIDATES, OVER_ALL, SCORES = "Candidates", "All ε", "Model scores and clipping"
 _STATISTICS = {"N_w": "Unchanged (N_w)", "S_w": "Different words (S_w)"}
 
 
 def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
-    """Return the word that the browser shows. Where a text was rewritten again it keeps its choice, and does not tell;
-    where it was edited too, as long as the same word stands in the place."""
+    """Return the word that the browser shows.
+
+    After a new rewrite of the same text, the browser keeps its choice without reporting it; after an edit too, if the
+    same word is in its place.
+    """
     mine, text, words = session(), run.inputs.text, [t["o"] for t in run.payload["tokens"]]
     place = None if view is None else view["token"]
-    told = view is not None and (view["run"] == run.number or mine.chosen_in == text)
-    if not told and place is not None and place < len(words) and "pin" not in run.payload:
-        told = mine.chosen_word == words[place]
-    mine.chosen_in, mine.chosen_word = text if told else None, None
-    token = place if told else run.payload.get("pin")
+    is_current = view is not None and (view["run"] == run.number or mine.chosen_in == text)
+    if not is_current and place is not None and place < len(words) and "pin" not in run.payload:
+        is_current = mine.chosen_word == words[place]
+    mine.chosen_in, mine.chosen_word = text if is_current else None, None
+    token = place if is_current else run.payload.get("pin")
     if token is None or token >= len(run.result.units):
         return None
-    mine.chosen_word = words[token] if told else None
+    mine.chosen_word = words[token] if is_current else None
     return token
 
 
 def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
-    """Show what the card of the chosen word does not show, each view worked out when it is asked for."""
+    """Show views of the chosen word that its card does not show, each computed on request."""
     aligned = "alignment" in result.can
     st.subheader("Word details" if aligned else "Token details")
     units = result.units
@@ -90,7 +93,7 @@ def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis
 def scores_panel(
     result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, costs: Sequence[ClipCost]
 ) -> None:
-    """Show the model's scores at the chosen word with all named clipping ranges, and what each costs there."""
+    """Show the model's scores at the chosen word with all named clipping ranges, and the cost of each."""
     step = result.units[token]
     marks = {w: float(logits[at[0]]) for w in (step.original, step.text) if w and len(at := d.index(w))}
     if (known := result.candidate(token)) is not None:
@@ -130,19 +133,19 @@ def scores_panel(
 
 
 def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[float, float, float]) -> None:
-    """Show N_w and S_w of the chosen word over all ε, beside the mean over 100 words where that is bundled."""
+    """Show N_w and S_w of the chosen word over all ε, next to the mean over 100 words if that is bundled."""
     epsilons = np.geomspace(axis[0], axis[1], 25)
-    kept, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
+    unchanged, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
     unit = result.units[token]
     word = (
         f"“{unit.original}”" if unit.original else "the added word" if "alignment" in result.can else f"“{unit.text}”"
     )
-    lines = {"N_w": {word: (epsilons, kept, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
+    lines = {"N_w": {word: (epsilons, unchanged, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
     if (mean := deniability.bundled_curve(run.mechanism)) is not None:
         for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
             low, high = np.transpose(getattr(mean, f"{field}_interval"))
             lines[name][f"mean of {mean.words} words"] = (mean.epsilons, getattr(mean, field), low, high)
-    # A piece that answers to no word cannot stay what it was.
+    # A token without an original word cannot be unchanged.
     which = "S_w"
     if "alignment" in result.can:
         which = st.segmented_control(
@@ -165,8 +168,9 @@ def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tu
 
 
 def candidates_panel(d: dpt.TokenDistribution, similarities: Mapping[str, float] | None, what: str) -> None:
-    """Show the most probable words or pieces, with their likeness to the original where words have vectors; how many
-    there are."""
+    """Show the most probable words or tokens with their similarity to the original, if words have vectors, and the
+    number of all.
+    """
     distinct, support = st.columns(2)
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help=definition("S_w"))
     support.metric("95% set", f"{d.support():,}", help=definition("95% set"))

@@ -25,7 +25,7 @@ POINTS = 13
 def bayes_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show the posterior over what the word was."""
+    """Show the posterior over the original word."""
     step = result.steps[token]
     if not is_replaced(step):
         return
@@ -85,13 +85,13 @@ def _largest(result: dpt.RewriteResult) -> float:
 def repeated_answers_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show how many answers give the word away."""
+    """Show how many answers reveal the word."""
     step = result.steps[token]
     if not is_replaced(step):
         return
     if step.reason:
         st.caption(
-            f"“{literal(step.original)}” is {step.reason}: its replacement does not depend on it. Any number of "
+            f"The replacement of “{literal(step.original)}” does not depend on it ({step.reason}). Any number of "
             "answers reveals nothing about it."
         )
         return
@@ -102,9 +102,9 @@ def repeated_answers_panel(
         lambda task: query.query_number(result.distribution(token), task=task),
     )
     if finding is not None:
-        number, own, rival = st.columns(3)
+        number, original, rival = st.columns(3)
         number.metric("Answers needed", "never" if math.isinf(finding.n) else f"about {finding.n:,.0f}")
-        own.metric("Your word is returned", percent(finding.p_original))
+        original.metric("Your word is returned", percent(finding.p_original))
         rival.metric("Likeliest other word", percent(finding.p_rival), help=literal(finding.rival))
         st.markdown(literal(finding.sentence()))
     if "sweep" not in result.can:
@@ -168,7 +168,8 @@ def nearest_words_panel(
     guess = next((g for g in finding.guesses if g.step == token), None)
     if guess is None:
         if (reason := result.steps[token].reason) and result.steps[token].drawn:
-            st.caption(f"“{literal(result.steps[token].original)}” is {reason}: its replacement did not depend on it.")
+            original = literal(result.steps[token].original)
+            st.caption(f"The replacement of “{original}” does not depend on it ({reason}).")
         return
     if not guess.neighbours:
         st.caption(f"“{literal(guess.released)}” is not in the word space {literal(finding.space)}.")
@@ -187,7 +188,7 @@ def nearest_words_panel(
 def language_model_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show what a language model reads from the words around."""
+    """Show what a language model infers from the context."""
     assert isinstance(attacker, mask_inference.LanguageModel)
     finding = attack_result(
         attacker.name,
@@ -225,7 +226,7 @@ def language_model_panel(
 def plain_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show what an attacker without a panel of its own finds."""
+    """Show the results of an attacker without a separate panel."""
     assert isinstance(attacker, attacks.TextAttacker)
     st.caption(literal(attacker.question))
     unit = token if attacker.scope == "word" else None
@@ -245,7 +246,7 @@ def plain_panel(
 def strongest_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Show which attacker on single words finds most."""
+    """Show which attacker on single words recovers most."""
     finding = attack_result(
         attacker.name,
         (run.number, result.config),

@@ -1,4 +1,4 @@
-"""Findings at equal success of an attacker: which mechanism preserves the most, with all rows behind it."""
+"""Findings at equal success of an attacker: which mechanism preserves the most, with all rows."""
 
 from __future__ import annotations
 
@@ -62,8 +62,9 @@ def all_rows(rows: leaderboard.Rows, ranking: leaderboard.Board) -> None:
 
 
 def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, float, bool, bool]:
-    """Return data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words
-    stay."""
+    """Return data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words are
+    kept.
+    """
     left, middle, right = st.columns(3)
     data = left.selectbox("Data set", sets, format_func=data_titles.title, key=stay("found_data"))
     judge = middle.selectbox(
@@ -82,7 +83,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     )
     levels = rows.levels(data, privacy)
 
-    # The middle level, where there is something to compare; else the one at which most can be.
+    # The middle level if it has settings to compare, otherwise the level with the most.
     def settings(x: float) -> int:
         return len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries)
 
@@ -107,7 +108,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
 
 
 def legend(found: leaderboard.Board) -> str:
-    """Return what the marks of the figure mean."""
+    """Return the legend of the figure's marks."""
     marks = ["Bars: 95% intervals."]
     if any(e.is_significant for e in found.entries):
         marks.append("Grey: significantly less than the first, corrected for the number of comparisons.")
@@ -119,7 +120,7 @@ def legend(found: leaderboard.Board) -> str:
 
 
 def conditions_text(found: leaderboard.Board) -> str:
-    """Return who judges, and which settings differ or are missing."""
+    """Return the judge, and which settings differ or are missing."""
     notes = []
     if judge := measure(found.judge).judge:
         notes.append(f"The judge is {judge}.")

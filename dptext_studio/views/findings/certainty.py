@@ -22,7 +22,7 @@ MEANING = "cosine"
 
 
 def certainty_question() -> None:
-    """Show which mechanism preserves the most when the optimal reader is as certain, on each data set."""
+    """Show which mechanism preserves the most at an equal certainty of the optimal reader, on each data set."""
     rows = leaderboard.at_equal_belief()
     sets = rows.data_sets()
     if not sets:

@@ -1,4 +1,4 @@
-"""Findings: the table of claims, which verdict and paper filter, and what opens under each."""
+"""Findings: the table of claims with filters by verdict and paper, and the details of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ICONS = {
     NOT_COMPARABLE: (":material/contrast:", "orange"),
     MISSING: (":material/pending:", "gray"),
 }
-#: What a verdict means, of a claim and our runs.
+#: The meaning of each verdict for a claim and our runs.
 MEANS = {
     REPLICATED: "At least half of the comparisons support the claim significantly.",
     CONTRADICTED: "Over 5% of the comparisons contradict the claim significantly, a number in it is wrong, or the "
@@ -45,7 +45,7 @@ CLAIM = "claim_"
 
 
 def row(finding: ClaimFinding, whole: results.Results) -> None:
-    """Show one line of the table of claims, and what opens under it."""
+    """Show one line of the table of claims, and its details."""
     icon, colour = ICONS[finding.verdict]
     effect = literal(finding.effect) if finding.effect else "–"
     label = f":{colour}-badge[{icon} {short(finding.verdict)}] **{literal(finding.of.claim)}** :gray[{effect}]"
@@ -56,7 +56,7 @@ def row(finding: ClaimFinding, whole: results.Results) -> None:
 
 
 def detail(finding: ClaimFinding, whole: results.Results) -> None:
-    """Show what the paper says, what decides, the numbers, and what would change the verdict."""
+    """Show the paper's statement, the test, the numbers, and what would change the verdict."""
     of = finding.of
     if of.quote:
         st.markdown(f"> “{literal(of.quote)}”  \n> :small[{literal(of.source)}]")

@@ -1,4 +1,4 @@
-"""Findings: conclusions of one sentence, with a figure, how sure they are, and their rows."""
+"""Findings: conclusions in one sentence, each with a figure, its uncertainty, and its rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOTAL = 50.0
 def conclusion(
     key: str, heading: str, sentence: str, sure: str, figure: Plot, rows: Sequence[Mapping[str, Any]], marks: str = ""
 ) -> None:
-    """Show one conclusion. marks: what the marks of the figure mean."""
+    """Show one conclusion. marks: the legend of the figure."""
     st.markdown(f"### {literal(heading)}")
     answer(sentence, sure)
     chart(figure, key=f"conclusion_{key}", alt=f"{sentence} “Rows” has all numbers.")
@@ -44,13 +44,13 @@ def conclusion(
 
 
 def answer(sentence: str, sure: str) -> None:
-    """Show a conclusion in one sentence, and how sure it is."""
+    """Show a conclusion in one sentence, and its uncertainty."""
     st.markdown(f"**{literal(sentence)}**")
     st.markdown(f":small[**How sure are we?** {literal(sure)}]")
 
 
 def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
-    """Return what many texts of an author reveal of who wrote them."""
+    """Return how much many texts of an author reveal about who wrote them."""
     top = [r for r in authors.strongest(rows) if r.epsilon]
     least, most = min(r.texts for r in top), max(r.texts for r in top)
     one, many = ([r for r in top if r.texts == n] for n in (least, most))
@@ -62,7 +62,7 @@ def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
 
 
 def many_texts() -> None:
-    """Show what many texts of one author reveal, where it is bundled."""
+    """Show how much many texts of one author reveal, if these results are bundled."""
     rows = authors.bundled()
     if not rows:
         return
@@ -82,7 +82,9 @@ def many_texts() -> None:
 
 
 def one_total() -> None:
-    """Show what a total ε of a text preserves, one draw a sentence or word by word, where it is bundled."""
+    """Show what a total ε of a text preserves, as one draw for each sentence or word by word, if these results are
+    bundled.
+    """
     rows = [r for r in total_budget.bundled() if r.data == total_budget.SETS[0]]
     said = list(total_budget.sentences_by_mechanism(rows, TOTAL).values())
     if not said:

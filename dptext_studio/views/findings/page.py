@@ -1,4 +1,4 @@
-"""Findings: five conclusions with a figure and their uncertainty each, and the papers' claims below."""
+"""Findings: five conclusions, each with a figure and its uncertainty, and the papers' claims."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def main() -> None:
     st.caption(
         literal(
             "Every number on this page is computed from the bundled results: "
-            f"{about['points']:,} runs with the seeds {', '.join(map(str, about['seeds']))}. The Benchmarks page lists "
-            "what was excluded under “How it was measured”."
+            f"{about['points']:,} runs with the seeds {', '.join(map(str, about['seeds']))}. Under “How it was "
+            "measured”, the Benchmarks page lists what was excluded."
         )
     )
 

@@ -1,5 +1,4 @@
-"""The case study, below its lesson: your own sentence rewritten in the words of what a model was pre-trained on,
-and what that means for a whole set."""
+"""The case study below its lesson: your own sentence in the words of a pre-training set, and results on a whole set."""
 
 from __future__ import annotations
 
@@ -56,7 +55,9 @@ def show(asked: case_study_demo.Question, result: dpt.RewriteResult) -> None:
 
 
 def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: Path) -> None:
-    """Show what the rewrite repeats: looked up after it is shown, since that takes longer."""
+    """Show the training sentence that the rewrite repeats, which is looked up after the rewrite is shown because it is
+    slow.
+    """
     work = session().at("case_nearest")
     if work.asked is not result:
         work.start(
@@ -69,11 +70,11 @@ def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: 
         return
     if said := work.failure_text("Stopped. The next rewrite restarts the search."):
         st.error(literal(said))
-    elif (found := work.result) is not None:
+    elif (match := work.result) is not None:
         with st.container(border=True):
-            same = "word for word" if found.same else f"cosine {found.cosine:.2f}"
+            same = "word for word" if match.same else f"cosine {match.cosine:.2f}"
             st.caption(literal(f"{case_study_demo.NEAREST} ({same})"))
-            st.markdown(f"### {literal(found.text)}")
+            st.markdown(f"### {literal(match.text)}")
         st.caption(
             "The guarantee covers the rewritten sentence. Nothing protects the sentences of the pre-training set."
         )
@@ -129,7 +130,7 @@ def measured_panel() -> None:
 
 
 def panel(pretrained: str) -> None:
-    """Show both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
+    """Show both parts, each computed when it is opened. pretrained: the pre-training set of the lesson."""
     for key, label, icon, part in (
         ("case_live", "Try your own sentence", "edit_note", lambda: live(pretrained)),
         ("case_measured", "Case study: results on both data sets", "monitoring", measured_panel),

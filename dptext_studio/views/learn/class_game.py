@@ -1,6 +1,6 @@
-"""Beat the optimal reader with a class: slides of the host, and what the phones of the class show.
+"""Beat the optimal reader with a class: the host's slides, and the screens of the class's phones.
 
-The host's slides lead: phones follow. Votes are hidden until the host goes on to the answer, which also ends the vote.
+Phones follow the host's slides. Votes are hidden until the host continues to the answer, which also ends the vote.
 Nobody has a name: the scoreboard has the class, the optimal reader, and blind guessing.
 """
 
@@ -25,7 +25,7 @@ CLASS = "The class"
 
 
 def slide(mine: Learning) -> None:
-    """Show one step of the game on a wall."""
+    """Show one step of the game on a slide."""
     add_style(__file__, "game.css")
     stage = _staged(mine)
     if stage is None or stage.game is None:
@@ -51,7 +51,7 @@ def slide(mine: Learning) -> None:
 
 
 def _staged(mine: Learning) -> Stage | None:
-    """Return the game at the step of the slides, and let the class see it; None while the game is drawn."""
+    """Return the game at the slides' step, and show it to the class; None while the game is drawn."""
     assert mine.at is not None
     if mine.staged is None:
         drawn = game.draw_game("class", 1)
@@ -117,7 +117,7 @@ def _again(mine: Learning) -> None:
 
 
 def phone(stage: Stage) -> None:
-    """Show what the host's slide asks, with buttons."""
+    """Show the question of the host's slide, with buttons."""
     add_style(__file__, "game.css")
     assert stage.game is not None
     mine, rounds = learning(), stage.game.rounds

@@ -28,7 +28,7 @@ _QR = st.components.v2.component(
     js=read_beside(__file__, "qr.js"),
 )
 
-#: A server that listens here does so at every address, and names none.
+#: A server with this address listens at every address of the machine.
 EVERYWHERE = "0.0.0.0"
 ONLY_HERE = (
     "This address works on this machine only, so there is no code to scan. Start the app with `--server.address "
@@ -38,10 +38,10 @@ ONLY_HERE = (
 
 
 def base() -> str:
-    """Return the address of the app for others, with a slash at its end; empty where it is not known.
+    """Return the address of the app for others, with a final slash; empty if it is unknown.
 
-    It is the one that the browser uses. If that means this machine alone, it is the name that the server was given
-    with ``--browser.serverAddress``, or the one address at which it listens (``--server.address``).
+    It is the address in the browser. If that works on this machine only, it is the server's name from
+    ``--browser.serverAddress``, or its only listening address (``--server.address``).
     """
     url = urlsplit((st.context.url or "").partition("?")[0])
     options = [str(st.get_option(option) or "") for option in ("browser.serverAddress", "server.address")]
@@ -53,7 +53,7 @@ def base() -> str:
 
 
 def address(page: str, query: Mapping[str, str]) -> str:
-    """Return an address for others: settings, never a text."""
+    """Return an address for others. It contains settings, never a text."""
     there = base().rstrip("/")
     return f"{there}/{page}" + (f"?{urlencode(query)}" if query else "")
 
@@ -64,7 +64,7 @@ def code(text: str) -> str:
 
 
 def show_code(url: str, key: str) -> None:
-    """Show the QR code of an address; what to do instead where it leads to this machine alone."""
+    """Show the QR code of an address, or what to do if it works on this machine only."""
     if only_here(url):
         st.warning(ONLY_HERE)
     else:
@@ -83,7 +83,7 @@ def slide_code(mine: Learning) -> None:
 
 
 def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
-    """Show what a teacher gives to a class."""
+    """Show what a teacher hands out to a class."""
     st.markdown("**An address for your class**")
     lesson_opens = st.radio(
         "It opens",
@@ -116,7 +116,7 @@ def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
 
 
 def pages_to_print() -> None:
-    """Show the hand-out. It names no address that works on this machine only."""
+    """Show the hand-out. It contains no address that works on this machine only."""
     lessons_at = address("learn", {})
     shared = not only_here(lessons_at)
     if not shared:

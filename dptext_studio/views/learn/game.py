@@ -1,5 +1,8 @@
-"""Beat the optimal reader, played alone: a round, the reader's answer, and at the end the ceiling with the player's
-dots. What is shown of a round is the same in a class (``class_game``)."""
+"""Beat the optimal reader, played alone: rounds, the reader's answer, and at the end the ceiling with the player's
+dots.
+
+Rounds look the same in a class (``class_game``).
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,9 @@ ALONE = "Your guesses"
 
 
 def play_alone(lesson: Lesson) -> None:
-    """Show the game where its player is. lesson: says the rules before the first guess, and what to take home after
-    the last one."""
+    """Show the player's current step of the game. lesson: provides the rules before the first guess, and the take-home
+    sentence.
+    """
     mine = learning()
     add_style(__file__, "game.css")
     play = _play(mine)
@@ -40,7 +44,7 @@ def play_alone(lesson: Lesson) -> None:
 
 
 def _play(mine: Learning) -> Play | None:
-    """Return the game under way, or begin one; None while it is drawn."""
+    """Return the current game, or start one; None while it is drawn."""
     if mine.play is None:
         game = draw_game("alone", None)
         if game is None:
@@ -50,12 +54,12 @@ def _play(mine: Learning) -> Play | None:
 
 
 def draw_game(name: str, rounds_each: int | None) -> Game | None:
-    """Draw a new game; None while this is under way. name: a new one for each game."""
+    """Draw a new game; None while this is running. name: a new one for each game."""
 
     def work() -> Game:
         rules = reader_game.rules()
         game = Game.draw(rules, NoiseStream(), rounds_each=rounds_each)
-        assert game.expected  # worked out here, not while the page is drawn
+        assert game.expected  # computed here, not while the page is drawn
         beat_reader.end_curve((), "")
         return game
 
@@ -81,7 +85,7 @@ def score_line(played: list[tuple[float, Score]], who: str) -> str:
 
 
 def header(at: int, rounds: int, epsilon: float, line: str) -> None:
-    """Show which round it is, and the points."""
+    """Show the number of the round, and the points."""
     st.progress(at / rounds, f"Round {at + 1} of {rounds} · ε = {epsilon:g}")
     if line:
         st.markdown(line)
@@ -138,7 +142,7 @@ def _answer(play: Play) -> None:
 
 
 def verdict(one: Round, guess: int | None) -> None:
-    """Say which text it was, and whether the guess is right. guess: None for no guess."""
+    """Show which text it was, and whether the guess is right. guess: None for no guess."""
     facts = one.line_up.facts
     if guess is None:
         st.info(f"It was **{literal(facts[one.secret])}**.", icon=":material/lightbulb:")
@@ -166,14 +170,14 @@ def _end(mine: Learning, play: Play) -> None:
 
 
 def show_score(played: list[tuple[float, Score]], who: str) -> None:
-    """Show who scored how much, and what that means."""
+    """Show the scores and their meaning."""
     if reader_game.levels(played):
         drawing((beat_reader.scoreboard(played, who),), key="game_scoreboard")
     sentences(beat_reader.end_sentences(played, who))
 
 
 def end_figure(played: list[tuple[float, Score]], who: str) -> None:
-    """Show the ceiling over ε with the dots of what was played."""
+    """Show the ceiling over ε with the player's dots."""
     drawing((beat_reader.end_curve(played, who),), key="game_curve")
 
 

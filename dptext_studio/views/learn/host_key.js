@@ -7,11 +7,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
       return;
     }
     const [room, host] = (sessionStorage.getItem(PLACE) ?? "").split(" ");
-    // Once: a key that the server refuses would be sent again with each run.
+    // Only once: a key that the server refuses would otherwise be sent with each run.
     if (!host || room !== data.room || sent.has(parentElement)) return;
     sent.add(parentElement);
     setTriggerValue("host", host);
   } catch {
-    // Storage is blocked: the host is the host until the page is loaded again.
+    // Storage is blocked: the host remains the host until the page is reloaded.
   }
 }

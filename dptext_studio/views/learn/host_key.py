@@ -1,6 +1,6 @@
-"""The key of a class's host, which the browser holds for one tab.
+"""The key of a class's host, which the browser stores for one tab.
 
-It is in no address, because a projector shows the address bar. So a host can load the page again, and a copied address
+It is in no address, because a projector shows the address bar. So a host can reload the page, and a copied address
 gives nobody the key.
 """
 
@@ -17,7 +17,7 @@ _mount = st.components.v2.component("dptext_host", html="<span hidden></span>", 
 
 
 def remember() -> None:
-    """Let the tab remember the key, or ask the tab for it after the page was loaded again."""
+    """Store the key in the tab, or read it from the tab after a reload."""
     mine = learning()
     if mine.room:
         _mount(key=_KEY, data={"room": mine.room, "host": mine.host}, on_host_change=_restore)

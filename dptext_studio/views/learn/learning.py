@@ -1,4 +1,4 @@
-"""Where a visitor of the lessons is, and what all views of a lesson need."""
+"""A visitor's position in the lessons, and helpers of all lesson views."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ...server import votes
 from ...server.session import session
 
 state = st.session_state
-#: What the presenter view shows one after the other.
+#: The steps of the presenter view.
 STEPS = ("said", "shown", "asked", "found", "meant")
-#: The lesson that is played. Its slides: the rules, for each round the vote and the answer, and the end.
+#: The lesson with the game. Its slides: the rules, for each round the vote and the answer, and the end.
 GAME = "reader"
 GAME_STEPS = 2 + 2 * len(reader_game.rules().epsilons)
 CLOSED = "This vote is closed: answers are no longer counted."
-#: Seconds between looks at what the class does.
+#: Seconds between two checks of the class.
 FOLLOW = 2.0
 
 
 @dataclass(eq=False)
 class Play:
-    """A game of one player. guesses: one for each round that was played. past: ε and score of earlier games' rounds."""
+    """A game of one player. guesses: one for each round played. past: ε and score of earlier games' rounds."""
 
     game: Game
     guesses: list[int] = field(default_factory=list)
@@ -48,20 +48,23 @@ class Stage:
     number: int = -1
 
     def topic(self, number: int) -> str:
-        """Return the name under which the votes of a round are counted."""
+        """Return the name of a round's vote."""
         return f"{GAME} {self.name} {number}"
 
 
 @dataclass(eq=False)
 class Learning:
-    """Where a visitor is. at: the lesson, from 0; None in the list of lessons. step: of the presenter view. answers:
-    the chosen one, by the name of the lesson; ballots: in which vote of a class it was chosen; revealed: the lessons
-    whose answer was asked for. values: where controls stand. address: as it was last read or written. room: where the
-    answers of a class are counted, "" for nowhere; host: the key of its host, "" for the class; slides_asked: whether
-    the address asks for slides, which need that key; voter: who answers, a random name of this session; counted: the
-    room and the question of the last answer. seen: what the host showed at the last run. begun: the lesson at whose
-    beginning the page was put last. play: the game of one player. staged: the game of a class, in the session of its
-    host."""
+    """A visitor's position and answers.
+
+    at: the lesson, from 0; None in the list of lessons. step: of the presenter view. answers: the chosen one, by the
+    name of the lesson; ballots: the vote of a class in which it was chosen; revealed: the lessons whose answer was
+    requested. values: of the controls. address: as last read or written. room: of a class that counts answers, "" for
+    none; host: the key of its host, "" for the class; slides_asked: whether the address asks for slides, which need
+    that key; voter: a random name of this session; counted: the room and the question of the last answer.
+
+    seen: what the host showed at the last run. begun: the lesson whose beginning was last scrolled to. play: the game
+    of one player. staged: the game of a class, in the session of its host.
+    """
 
     at: int | None = None
     step: int = 0
@@ -87,12 +90,12 @@ class Learning:
 
     @property
     def steps(self) -> int:
-        """How many slides the lesson has."""
+        """Return the number of slides of the lesson."""
         return GAME_STEPS if self.lesson.name == GAME else len(STEPS)
 
     @property
     def in_class(self) -> bool:
-        """Whether somebody else decides when answers are shown."""
+        """Return True if somebody else decides when answers are shown."""
         return bool(self.room) and votes.VOTES.is_open(self.room) and not self.is_host
 
     @property
@@ -106,7 +109,7 @@ class Learning:
         self.at, self.step = None, 0
 
     def turn(self, by: int) -> None:
-        """Go one step of the presenter view on or back, over the ends of lessons."""
+        """Go one step of the presenter view forward or back, across lessons."""
         at = self.at or 0
         if by == 0:
             self.present = False
@@ -130,7 +133,7 @@ def learning() -> Learning:
 
 
 def follow_link() -> None:
-    """Go where the address says, unless this page has written it."""
+    """Go to the lesson of the address, unless this page has written it."""
     mine, params = learning(), hidden_controls.without_hidden(st.query_params.to_dict())
     if params == mine.address or not params:
         return
@@ -148,7 +151,8 @@ def follow_link() -> None:
 
 def write_address(came: bool) -> None:
     """Write the lesson into the address. came: from another page, whose entry in the browser's history would be
-    doubled."""
+    duplicated.
+    """
     mine = learning()
     mine.address = mine.query()
     if hidden_controls.without_hidden(st.query_params.to_dict()) == mine.address:
@@ -160,7 +164,7 @@ def write_address(came: bool) -> None:
 
 
 def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
-    """Return what ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
+    """Return the result of ``work`` for ``asked``; None while it is running or if it was refused, which is shown."""
     there = session().at(f"learn: {place}")
     if there.asked != asked:
         there.start(asked, lambda task: work(), "Computing")
@@ -179,8 +183,9 @@ def sentences(lines: Iterable[str]) -> None:
 
 
 def class_state() -> tuple[Any, bool, bool, int]:
-    """Return what the host shows; whether the vote on what is here has ended, and its answer is shown; and how often
-    the vote was started again."""
+    """Return what the host shows, whether the current vote has ended, whether its answer is shown, and how often it was
+    restarted.
+    """
     mine = learning()
     stage = votes.VOTES.stage(mine.room)
     topic = mine.lesson.name
@@ -191,7 +196,7 @@ def class_state() -> tuple[Any, bool, bool, int]:
 
 
 def follow_class() -> None:
-    """Go to the lesson that the host shows, when that changes, and have the page run again then."""
+    """Go to the lesson that the host shows, when that changes, and rerun the page then."""
     mine = learning()
     if not mine.in_class:
         return

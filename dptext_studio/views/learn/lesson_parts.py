@@ -1,4 +1,4 @@
-"""The parts of a lesson on a page and on a slide: what is moved, the question with its votes, and the verdict."""
+"""The parts of a lesson on a page and on a slide: the control, the question with its votes, and the verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ state = st.session_state
 
 
 def control(lesson: Lesson) -> Any:
-    """Show the one thing that is moved, and where it stands; None where what was typed is no word of the lesson."""
+    """Show the control and return its value; None if the typed text is not a word of the lesson."""
     mine, made = learning(), lesson.control
     start = mine.values.get(lesson.name, made.start)
     with st.container(key="learn_control"):
@@ -55,11 +55,11 @@ def control(lesson: Lesson) -> Any:
 
 
 def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
-    """Show what comes before the question, and return the question."""
-    found = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
-    if found is None:
+    """Show the parts before the question, and return the question."""
+    shown = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
+    if shown is None:
         return None
-    parts, question = found
+    parts, question = shown
     if draw:
         drawing(parts, key=f"learn_shown_{lesson.name}")
     return question
@@ -70,7 +70,7 @@ def reveal_of(lesson: Lesson, value: Any) -> Reveal | None:
 
 
 def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
-    """Say whether the chosen answer is right, which one is, and what a wrong one misses."""
+    """Show whether the chosen answer is right, the right answer, and what a wrong choice missed."""
     right = question.answers[reveal.right]
     chosen = learning().answers.get(lesson.name)
     if chosen is None:
@@ -83,10 +83,12 @@ def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
 
 
 def class_question(lesson: Lesson, value: Any, question: Question) -> Question | None:
-    """Return the question as it is counted, at all values of the control at which the same is asked. None without a
-    class, and for one about a word of somebody's own: nothing typed is kept."""
-    own = not lesson.control.values and value != lesson.control.start
-    return question if learning().room and not own else None
+    """Return the question for counting votes, for all values of the control with the same question.
+
+    None without a class, and for a question about a visitor's own word: nothing typed is stored.
+    """
+    is_own_word = not lesson.control.values and value != lesson.control.start
+    return question if learning().room and not is_own_word else None
 
 
 def answer_key(lesson: Lesson, ballot: int) -> str:
@@ -94,7 +96,7 @@ def answer_key(lesson: Lesson, ballot: int) -> str:
 
 
 def record_answer(lesson: Lesson, asked: Question | None) -> None:
-    """Note what was chosen, and count it where there is a class."""
+    """Record the chosen answer, and count it if there is a class."""
     mine = learning()
     ballot = votes.VOTES.ballot(mine.room, lesson.name)
     chosen = state[answer_key(lesson, ballot)]
@@ -106,8 +108,10 @@ def record_answer(lesson: Lesson, asked: Question | None) -> None:
 
 
 def answers(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
-    """Show what can be answered; with a class, how many voted, and after the reveal how many chose each. follow: as
-    they come in."""
+    """Show the possible answers; with a class, the number of votes, and after the reveal those of each answer.
+
+    follow: whether to update the counts as they arrive.
+    """
     if (asked := class_question(lesson, value, question)) is not None:
         st.fragment(tally, run_every=FOLLOW if follow else None)(lesson.name, asked, question.answers)
         return
@@ -120,7 +124,7 @@ def answer_text(i: int, answer: str) -> str:
 
 
 def tally(topic: str, asked: Any, choices: tuple[str, ...]) -> None:
-    """Show the votes of a class: only how many there are, until the host shows them."""
+    """Show the votes of a class: only their number until the host shows them."""
     room = learning().room
     counts = votes.VOTES.counts(room, topic, asked, len(choices))
     for i, answer in enumerate(choices):
@@ -141,7 +145,7 @@ def vote_line(lesson: Lesson, value: Any, question: Question) -> None:
 
 
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
-    """Show the question with its answers, and the button that shows which is right: in a class, only to its host."""
+    """Show the question with its answers, and the button that reveals the right one: in a class, only to its host."""
     mine = learning()
     asked = class_question(lesson, value, question)
     open_ = asked is not None and votes.VOTES.is_open(mine.room)
@@ -184,7 +188,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
 
 
 def vote_button(lesson: Lesson) -> None:
-    """Let the host end the vote, and have the class vote again after a discussion."""
+    """Show the host a button that ends the vote, and one that repeats it after a discussion."""
     mine = learning()
     if not mine.is_host:
         return
@@ -202,14 +206,14 @@ def vote_button(lesson: Lesson) -> None:
 
 
 def reveal_answer(lesson: Lesson) -> None:
-    """Show the answer here, and to the class if this is its host."""
+    """Show the answer here and, if this visitor is the host, to the class."""
     mine = learning()
     mine.revealed.add(lesson.name)
     votes.VOTES.reveal(mine.room, mine.host, lesson.name)
 
 
 def is_answer_shown(lesson: Lesson) -> bool:
-    """Return whether the answer of the lesson is on the page: in a class, once its host shows it."""
+    """Return True if the answer of the lesson is on the page: in a class, once its host shows it."""
     mine = learning()
     if mine.in_class:
         return votes.VOTES.is_revealed(mine.room, lesson.name)
@@ -217,7 +221,7 @@ def is_answer_shown(lesson: Lesson) -> bool:
 
 
 def take_home(lesson: Lesson) -> None:
-    """Show the one sentence to remember."""
+    """Show the take-home sentence."""
     with st.container(border=True, key="learn_take_home"):
         st.markdown(f"**To take home.** {literal(lesson.take_home)}")
 

@@ -1,4 +1,4 @@
-"""Learn: lessons of a few minutes, each with a question before its answer; a view for a wall, and links for a class."""
+"""Learn: short lessons, each with a question before its answer, a presenter view, and links for a class."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .presenter import presenter_view
 from .teacher import present_button, teacher_panel
 
 state = st.session_state
-#: Lesson → what stands below it, with the control at a value.
+#: Lesson → the panel below it, with the control at a value.
 BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
-#: Another lesson begins at its beginning. Numbered: the same script twice in one place would run once.
+#: A new lesson is shown from its top. Numbered, because the same script in one place would run only once.
 BEGIN = """<script>/* {} */ document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);</script>"""
 
 
 def scroll_to_top() -> None:
-    """Show the top of a lesson that was opened."""
+    """Scroll to the top of an opened lesson."""
     mine = learning()
     if mine.begun != mine.at:
         mine.begun = mine.at
@@ -93,7 +93,7 @@ def lesson_view() -> None:
 
 
 def _lesson_body(lesson: Lesson) -> Any:
-    """Show what is said, moved, asked and found. Return the value of the control."""
+    """Show the text, control, question and answer. Return the value of the control."""
     mine = learning()
     sentences((*lesson.said, lesson.task))
     value = control(lesson)
@@ -114,7 +114,7 @@ def _lesson_body(lesson: Lesson) -> Any:
 
 
 def _game_view(lesson: Lesson) -> Any:
-    """Show the game: with the class while its host shows it, else alone. Return what Explore opens with."""
+    """Show the game: with the class while its host shows it, otherwise alone. Return the initial setting of Explore."""
     stage = votes.VOTES.stage(learning().room) if learning().in_class else None
     if isinstance(stage, Stage) and stage.game is not None:
         class_game.phone(stage)
@@ -124,7 +124,7 @@ def _game_view(lesson: Lesson) -> Any:
 
 
 def _navigation(lesson: Lesson, value: Any) -> None:
-    """Show the ways to the lesson before, to the next one and to Explore."""
+    """Show links to the previous lesson, to the next one and to Explore."""
     mine, at = learning(), LESSONS.index(lesson)
     with st.container(horizontal=True):
         if at:
@@ -152,7 +152,7 @@ def render() -> None:
     if mine.present:
         presenter_view()
     else:
-        # First, since it may go to another lesson.
+        # First, because it may go to another lesson.
         follow_class()
         with st.container(key="learn_page"):
             if mine.at is None:
@@ -161,5 +161,5 @@ def render() -> None:
                 lesson_view()
         scroll_to_top()
     host_key.remember()
-    # What is there in one run and gone in the next stands below all else: so nothing moves.
+    # Elements that come and go are below everything else, so that nothing moves.
     write_address(came)

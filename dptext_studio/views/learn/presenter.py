@@ -1,4 +1,4 @@
-"""The lessons on a wall: one thing at a time, in large type."""
+"""The lessons as slides: one idea at a time, in large type."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from . import class_game, classroom
 from .learning import GAME, STEPS, Learning, Stage, learning, sentences
 from .lesson_parts import answers, control, part_view, reveal_of, take_home, verdict, vote_button, vote_line
 
-#: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn; of
-#: what is said and of the code to scan.
+#: Column widths on a slide: text and figure; the answer and its explanation, above the figure; text and QR code.
 BESIDE, ABOVE, CODE = (2, 3), (2, 3), (3, 2)
 
 

@@ -1,4 +1,4 @@
-"""What a teacher prepares a class with: a plan, slides, a session that phones join, and pages to print."""
+"""A teacher's preparations: a plan, slides, a session that phones join, and pages to print."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ state = st.session_state
 
 
 def present_button(label: str = "Present", key: str = "learn_present", width: Any = "stretch") -> None:
-    """Offer the slides, except to a class: it follows those of its host."""
+    """Offer the slides, except to a class, which follows those of its host."""
     if learning().in_class:
         return
     st.button(
@@ -31,7 +31,7 @@ def present_button(label: str = "Present", key: str = "learn_present", width: An
 
 
 def teacher_panel(lesson: Lesson, value: Any) -> None:
-    """Show what a teacher needs, and nothing to a class. It is worked out when it is opened."""
+    """Show what a teacher needs, and nothing to a class. It is computed when it is opened."""
     mine = learning()
     if mine.in_class:
         return
@@ -59,7 +59,7 @@ def teacher_panel(lesson: Lesson, value: Any) -> None:
 
 
 def plan() -> Facts:
-    """Return what a class does in which part of the time."""
+    """Return the plan: what a class does, and when."""
     rows, start, first = [], 0, 1
     for part in COURSE:
         end, last = start + part.class_minutes, first + len(part.lessons) - 1
