@@ -34,7 +34,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
 from dptext_core.attacks import polish
-from dptext_core.mechanisms.clipping import ClippedMechanism
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.models import estimate_clip_range, estimate_generator_clip
 from dptext_core.models.registry import masked_lm_spec
@@ -132,9 +131,14 @@ def moments(m: Any, texts: Sequence[str]) -> tuple[float, float]:
     return estimate.mean, estimate.deviation
 
 
+def has_range(m: Any) -> bool:
+    """Return whether a mechanism or its class has a clipping range, not a bound."""
+    return hasattr(m, "known_ranges")
+
+
 def candidates(m: Any, texts: Sequence[str]) -> list[Candidate]:
     """The settings to compare: ranges, or bounds."""
-    if not isinstance(m, ClippedMechanism):
+    if not has_range(m):
         return [Candidate(f"C × {x:g}", {"bound": x * m.config.bound}) for x in BOUNDS]
     mean, deviation = moments(m, texts)
     return [
@@ -155,7 +159,7 @@ def tuned_mechanism(name: str, model: str, stopwords: str | None) -> Any:
     options: dict[str, Any] = {"model": model}
     if stopwords and "stopwords" in fields_of(name):
         options["stopwords"] = stopwords
-    if issubclass(cls, ClippedMechanism) and not cls.known_ranges(model):
+    if has_range(cls) and not cls.known_ranges(model):
         options |= WIDE
     return cls.create(**options)
 
@@ -273,7 +277,7 @@ def compare_settings(args: argparse.Namespace, name: str, judge: Judge, texts: S
     m = tuned_mechanism(name, args.model, args.stopwords)
     epsilons = tuple(args.epsilons or stated(name))
     settings = candidates(m, texts)
-    known = not isinstance(m, ClippedMechanism) or m.known_ranges(m.config.model)
+    known = not has_range(m) or m.known_ranges(m.config.model)
     now = place({k: getattr(m.config, k) for k in settings[0].options}, settings) if known else -1
     if args.likeness:
         settings, now = [Candidate(f"λ = {x:g}", {}, x) for x in LIKENESS], LIKENESS.index(polish.LIKENESS)
@@ -287,10 +291,10 @@ def compare_settings(args: argparse.Namespace, name: str, judge: Judge, texts: S
     measured_at = ", ".join(f"{e:g}" for e in epsilons)
     print(f"\n{m.title}, ε {measured_at}, {len(texts)} texts, {args.draws} draws, seed {args.seed}\n")
     best = settings[show([c.title for c in settings], np.stack(values), now)]
-    if args.match and isinstance(m, ClippedMechanism):
+    if args.match and has_range(m):
         others = [c for c in settings if c.title == _title(0, 4) or (known and c is settings[now])]
         compare_at_levels(m, [best, *(c for c in others if c is not best)], rewrite, judge, texts, streams)
-    if args.write and isinstance(m, ClippedMechanism):
+    if args.write and has_range(m):
         write(m, best, texts)
 
 

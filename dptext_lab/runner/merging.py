@@ -124,7 +124,10 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
         )
     old_rows = [r for r in old.rows if (r.setting, r.data) not in after]
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())
-    missing = _unmeasured(declared, before | after)
+    data = new.about["data"] | old.about["data"]
+    # Each file of a data set contains its unprotected text.
+    rewritten = [p for p in declared if p.setting.mechanism != BASELINE or p.data not in data]
+    missing = _unmeasured(rewritten, before | after)
     about = old.about | {
         "finished": max(old.about["finished"], new.about["finished"]),
         "points": points,
@@ -132,7 +135,7 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
         "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
         "missing": len(missing),
         "cut": _with_missing(cut, missing),
-        "data": new.about["data"] | old.about["data"],
+        "data": data,
     }
     gates = [g for g in new.gates if g.data not in known]
     return Results(about, (*old.gates, *gates), (*old_rows, *added))

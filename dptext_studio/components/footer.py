@@ -110,7 +110,8 @@ def about() -> None:
     chosen = st.segmented_control(
         "About", list(PARTS), required=True, key="footer_part", label_visibility="collapsed"
     )
-    PARTS[chosen]()
+    if chosen is not None:
+        PARTS[chosen]()
 
 
 @st.fragment

@@ -14,7 +14,7 @@ from dptext_lab.findings.verdicts import ClaimFinding
 from .base import Control, Facts, Lesson, Part, Question, Reveal
 
 #: Claims of papers, in the order of the control.
-CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "sixty_percent", "dp_mlm_speed")
+CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "tight_range", "dp_mlm_speed")
 #: The number of measured sentences that are shown before the question, and after it.
 SHOWN, MORE = 1, 2
 MEANING = {

@@ -305,10 +305,10 @@ class Batch(Private):
             if not isinstance(original := row[column], str) or not isinstance(text := line.get(column), str):
                 continue
             looked += 1
-            if survivors := pii_survival.find_survivors(original, text, self.mechanism.language, names.finder(), aligned):
+            if items := pii_survival.find_survivors(original, text, self.mechanism.language, names.finder(), aligned):
                 rows += 1
                 if len(first) < SHOWN:
-                    each = {(t.kind, t.text.casefold()): (t.kind, t.text) for t in reversed(survivors)}
+                    each = {(t.kind, t.text.casefold()): (t.kind, t.text) for t in reversed(items)}
                     first.append((line[OWN]["row"] + 1, tuple(reversed(each.values()))))
         return PiiSurvivors(looked, rows, tuple(first))
 

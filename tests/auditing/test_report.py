@@ -136,10 +136,10 @@ def test_a_report_that_holds():
         f"O{report.first()[1:]}",
         "Proven: Formulas were compared.",
         "Tested: Words were drawn.",
-        "Not looked at: No list was given.",
+        "Not tested: No list was given.",
     )
     assert report.details() == (
-        f"{report.line}: {report.first()} Proven: Formulas were compared. Tested: Words were drawn. Not looked at: No "
+        f"{report.line}: {report.first()} Proven: Formulas were compared. Tested: Words were drawn. Not tested: No "
         "list was given."
     )
     twice = replace(report, checks=(*report.checks, *report.checks))

@@ -65,6 +65,7 @@ LEAVES = {
     "audit": {"audit_download": ("audit.json", "private")},
 }
 STATE = {
+    "findings": {"found_rows": True, "certainty_rows": True},
     "explore": {
         "play_text": TEXT,
         "play_mechanism": "diffractor",

@@ -391,7 +391,7 @@ def test_a_promise_of_distances_cannot_be_held_against_whole_outputs():
         ((dpt.Release((0, 3), "sun", 1.0, "magic"),), "origin 'magic'"),
         ((dpt.Release((0, 9), "sun", 1.0, "drawn"),), "that are not in its released text"),
         ((dpt.Release((0, 3), "sun", 1.0, "drawn"), dpt.Release((0, 3), "sun", 1.0, "drawn")), "in this order"),
-        (None, "neither steps nor pieces"),
+        (None, "neither steps nor releases"),
     ],
 )
 def test_pieces_that_are_not_those_of_the_text_are_refused(pieces, says):

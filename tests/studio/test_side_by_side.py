@@ -154,7 +154,7 @@ def test_the_picture_has_every_point_and_marks_the_front(points, hidden):
 
 def test_a_picture_of_nothing_is_refused_and_a_file_needs_nothing_from_anywhere(points):
     with pytest.raises(dpt.InputError, match="no point"):
-        trade_off(points, "n_w", "cosine")
+        trade_off([], "epsilon", "cosine")
     page = to_html(trade_off(points, "n_w", "unchanged"), "A & B")
     assert "<title>A &amp; B</title>" in page and "Plotly.newPlot" in page
     assert 'src="http' not in page and "cdn.plot.ly" not in page.split("Plotly.newPlot")[-1] and "doctor" not in page

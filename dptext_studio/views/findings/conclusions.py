@@ -93,7 +93,7 @@ def one_total() -> None:
     halves = [r.half for r in shown if r.total == TOTAL and r.half is not None]
     doubt = (
         f"The 95% intervals over {shown[0].texts} texts are at most ± {max(halves):.2f} in cosine. The model that "
-        "measures similarity also chooses the sentences, which favours them."
+        "measures similarity also chooses the sentences, which favours sampled sentences."
     )
     conclusion(
         "budget",
