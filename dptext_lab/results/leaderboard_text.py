@@ -87,7 +87,9 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     does, lead = ("is first", ", without a significant lead") if near else ("preserves the most", "")
     sentence = f"{where}, {first.label}{bare} {does} on {title_of_data}{lead}: {score}{margin}."
     if ranking.detectable is None:
-        doubt = "The error of equal privacy is unknown here, so no difference is called significant."
+        one_seed = all(e.seeds == 1 for e in ranking.entries)
+        unknown = "spread over seeds" if one_seed else "error of equal privacy"
+        doubt = f"The {unknown} is unknown here, so no difference is called significant."
     elif not near:
         doubt = f"{_beaten_text(len(beaten))}."
     else:

@@ -4,7 +4,8 @@ The scores select the best of several settings, so a comparison with it must be 
 Tukey's method ensures this: with k equal settings, the probability that any difference from the first is significant is
 at most 5%. Hsu's comparison with the best has narrower limits, but it declares one of two tied settings not the best.
 Differences are paired by texts and their errors differ, so the limits are those of Tukey and Kramer. Few texts widen
-them as Student's t does. Between two settings with one seed each, the seeds' spread of the other settings counts.
+them as Student's t does. Between two settings with one seed each, the seeds' spread of the other settings counts. If no
+setting has several seeds, that spread is unknown and no difference is called significant.
 
 Equal privacy is itself measured. Its error, times the slope of the score over privacy, is part of every interval: text
 by text if both are known for the same texts, else as an independent error.
@@ -178,10 +179,10 @@ def versus_first(points: Sequence[LevelPoint], sign: int = 1) -> list[Versus]:
     return out
 
 
-def _seeds_spread(points: Sequence[LevelPoint]) -> float:
-    """Return the standard deviation of the score over seeds, pooled over settings with several; 0 if none has."""
+def _seeds_spread(points: Sequence[LevelPoint]) -> float | None:
+    """Return the standard deviation of the score over seeds, pooled over settings with several; None if none has."""
     variances = [float(np.var(p.runs, ddof=1)) for p in points if len(p.runs) > 1]
-    return math.sqrt(sum(variances) / len(variances)) if variances else 0.0
+    return math.sqrt(sum(variances) / len(variances)) if variances else None
 
 
 def _shared_texts(a: LevelPoint, b: LevelPoint) -> int:
@@ -199,15 +200,15 @@ def _normal_quantile(z: float, texts: int) -> float:
     return -float(ndtri(tail)) if tail > 0 else z
 
 
-def _difference(a: LevelPoint, b: LevelPoint, spread: float) -> tuple[float, float | None]:
+def _difference(a: LevelPoint, b: LevelPoint, spread: float | None) -> tuple[float, float | None]:
     """Return the difference and its standard error. spread: of one seed, for two settings with one seed each."""
-    difference = a.score.value - b.score.value
-    if a.error is None or b.error is None:
+    difference, one_seed = a.score.value - b.score.value, a.score.seeds == b.score.seeds == 1
+    if a.error is None or b.error is None or (one_seed and spread is None):
         return difference, None
     if a.outcomes is not None and b.outcomes is not None and _shared_texts(a, b):
         comparison = compare(a.outcomes, b.outcomes, a.runs, b.runs)
         half_interval = (comparison.high - comparison.low) / 2 / NORMAL
-        of_seeds = math.sqrt(2) * spread if a.score.seeds == b.score.seeds == 1 else 0.0
+        of_seeds = math.sqrt(2) * (spread or 0.0) if one_seed else 0.0
         return difference, math.hypot(half_interval, of_seeds, a.error, b.error)
     halves = half(a.score), half(b.score)
     if not all(halves) and not (a.score.low == a.score.high and b.score.low == b.score.high):

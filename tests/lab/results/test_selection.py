@@ -19,7 +19,7 @@ from dptext_lab.results.summary import Results
 
 def row(metric: str, epsilon: float, value: float, half: float = 0.01, texts: str = "", mechanism: str = "tem") -> Row:
     setting = dpt.Setting(mechanism, {}, epsilon)
-    return Row(setting, "sst2", "utility", metric, value, value - half, value + half, 200, 1, "p", (), texts)
+    return Row(setting, "sst2", "utility", metric, value, value - half, value + half, 200, 3, "p", (), texts)
 
 
 @pytest.mark.parametrize("k", [2, 5, 10, 40])
@@ -72,6 +72,14 @@ def test_between_settings_with_one_seed_each_the_spread_of_seeds_counts():
         first, *others = sorted(points, key=lambda p: -p.score.value)
         false += any(v.p is not None and v.p < 0.05 for v in versus_first([first, *others]))
     assert false / 400 < 0.05
+
+
+def test_with_one_seed_for_every_setting_no_difference_is_called_significant():
+    rng = np.random.default_rng(13)
+    easy = rng.normal(0.7, 0.2, 200)
+    points = sorted((with_seeds(rng, easy, 1) for _ in range(10)), key=lambda p: -p.score.value)
+    versus = versus_first(points)
+    assert [v.p for v in versus] == [None] * 9 and selection.smallest_detectable(versus) is None
 
 
 def test_few_texts_widen_the_limits_as_students_t_does():
