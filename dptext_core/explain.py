@@ -119,7 +119,7 @@ class GroupView(Private):
         _require(n > 0, "there is no output")
         object.__setattr__(self, "similarities", _floats(self.similarities, (n,), "similarities"))
         object.__setattr__(self, "probs", _probabilities(self.probs, n))
-        _require(any(same_word(w, self.source) for w in self.crowd), "the crowd does not contain the source")
+        _require(any(same_word(w, self.source) for w in self.crowd), "the group does not contain the source")
         _require(any(same_word(w, self.released) for w in self.words), "the released word is not a possible output")
         _require(0 <= self.alone_share <= 1, "the share of words alone must be between 0 and 1")
         _require(self.groups >= 1, "there is no group")

@@ -208,7 +208,7 @@ def check_pieces(text: str, pieces: Sequence[Release], title: str) -> None:
     for k, piece in enumerate(pieces):
         start, end = piece.span
         if piece.origin not in ORIGINS:
-            raise ConfigError(f"{title} gives piece {k} the origin {piece.origin!r}. Use one of {', '.join(ORIGINS)}.")
+            raise ConfigError(f"{title} gives span {k} the origin {piece.origin!r}. Use one of {', '.join(ORIGINS)}.")
         if not at <= start <= end <= len(text) or text[start:end] != piece.text:
-            raise ConfigError(f"{title} returned pieces that are not in its released text in this order (piece {k}).")
+            raise ConfigError(f"{title} returned spans that are not in its released text in this order (span {k}).")
         at = end

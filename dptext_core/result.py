@@ -158,7 +158,7 @@ class RewriteResult(Private):
 
     def __repr__(self) -> str:
         drawn = sum(u.drawn for u in self.units)
-        return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} pieces drawn, seed={self.seed!r})"
+        return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} spans drawn, seed={self.seed!r})"
 
     def _repr_html_(self) -> str:
         """Return what a notebook displays and stores: the released text and its guarantee."""

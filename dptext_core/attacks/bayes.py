@@ -77,7 +77,8 @@ class Posterior(Private):
             return f"{message} Your word “{self.true}” is not in the vocabulary, so it is never guessed."
         if self.rank == 1:
             return f"{message} Here it is right."
-        return f"{message} Your word “{self.true}” is guess number {self.rank:,}, with {percent(self.p_true or 0.0)}."
+        likely = percent(self.p_true or 0.0)
+        return f"{message} Your word “{self.true}” is guess number {self.rank:,}, with probability {likely}."
 
 
 @dataclass(frozen=True)
@@ -459,7 +460,7 @@ class BestGuess(TextAttacker):
     """The Bayes-optimal attacker on one word."""
 
     name = "best-guess"
-    title = "Best guess"
+    title = "Optimal guess"
     question = "What is the best possible guess from one released word?"
     scope = "word"
 

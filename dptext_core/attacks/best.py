@@ -40,9 +40,9 @@ from .prior import public_prior
 ASKED = {
     "same-word": "Same word",
     "nearest-words": "Nearest word",
-    "best-guess": "Best guess",
+    "best-guess": "Optimal guess",
     "language-model": "Language model",
-    "reader": "Reader",
+    "reader": "Contextual Bayes",
 }
 #: Maximum number of attacked words of a long text, evenly spaced: each needs a pass of the language model.
 WORDS = 40

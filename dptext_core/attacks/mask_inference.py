@@ -90,7 +90,7 @@ class MaskInference:
         if not n:
             return "No sampling depended on the original words, so there is nothing to guess."
         message = (
-            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} replaced "
+            f"From the surrounding words, a language model guesses {percent(self.top1)} of the {n} replaced "
             f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
             f"most frequent word is right {percent(self.chance)} of the time (the ten most frequent: "
             f"{percent(self.chance10)})."

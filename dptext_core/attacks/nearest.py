@@ -79,7 +79,7 @@ class NearestAttack:
         whose = "the one replaced word" if n == 1 else f"the {n} replaced words"
         return (
             f"Guessing that nothing was changed is right for {percent(self.same)} of {whose}, guessing the nearest "
-            f"other word for {percent(self.nearest)}; {percent(self.within)} of the originals are among the ten "
+            f"other word for {percent(self.nearest)}. {percent(self.within)} of the originals are among the ten "
             f"nearest. Always guessing the most frequent word is right {percent(self.chance)} of the time (the ten "
             f"most frequent: {percent(self.chance_within)})."
         )

@@ -347,7 +347,7 @@ class Reader(TextAttacker):
     """The contextual Bayes attacker on a whole text."""
 
     name = "reader"
-    title = "Reader"
+    title = "Contextual Bayes"
     question = "What does an attacker recover who knows the mechanism and the language?"
     scope = "text"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)

@@ -163,7 +163,7 @@ class WhichText(Private):
         yours = (
             "Here it is right."
             if best == self.lineup.true
-            else (f"Your text is guess number {self.rank}, with {percent(self.p[self.lineup.true])}.")
+            else (f"Your text is guess number {self.rank}, with probability {percent(self.p[self.lineup.true])}.")
         )
         message = f"{message} {yours} {self.limit.sentence()}"
         return " ".join([message, *(m.sentence() for m in self.measured)])

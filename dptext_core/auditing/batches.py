@@ -170,8 +170,8 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
         f". A leak in one place is detected if it affects {format_share(leak or 1.0)} of its texts, and a leak in all "
-        f"places if it affects {format_share(everywhere)} of the words. The draws of each two texts at the same place "
-        "are tested for similar and mirrored quantiles"
+        f"places if it affects {format_share(everywhere)} of the words. The draws of each pair of texts at the same "
+        "place are tested for similar and mirrored quantiles"
     )
     blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak or 1.0)} of the calls"
     blind += f"{NOR}noise that texts share at different places, or a leak only in longer lists"

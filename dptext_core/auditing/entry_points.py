@@ -344,7 +344,7 @@ def difference(pair: Pair) -> str:
         return "the released text"
     pieces, others = ([(u.text, u.action, u.out, u.epsilon) for u in r.units] for r in (rewrite, wanted))
     if pieces != others:
-        return "the pieces of the release"
+        return "the spans of the release"
     if pair.options and rewrite.config != wanted.config:
         return "the options of the result"
     if pair.options and rewrite.guarantee != wanted.guarantee:

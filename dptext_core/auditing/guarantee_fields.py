@@ -121,7 +121,7 @@ def check_epsilon(st: Statement) -> str:
         more = t.guarantee.draws - sum(u.drawn for u in r.units) if t.guarantee.expected is None else 0
         most = t.guarantee.epsilon * (1 + max(0, more))
         if (spent := max((u.epsilon for u in r.units), default=0.0)) > most * (1 + TOLERANCE):
-            message = f"A piece of a rewrite of {name(t.text)} spends {spent:g}, but ε is {t.guarantee.epsilon:g}."
+            message = f"A span of a rewrite of {name(t.text)} spends {spent:g}, but ε is {t.guarantee.epsilon:g}."
             raise _field_breach("epsilon", t.text, message)
     if g.notion != "approx":
         for column in st.columns:
@@ -213,7 +213,7 @@ def check_total(st: Statement) -> str:
     for t in st.texts:
         g = t.guarantee
         spent = [("its draws", math.fsum(_each(g))), ("draws of the largest ε", g.epsilon * g.draws * (not g.spent))]
-        spent += [("the pieces of a rewrite", math.fsum(u.epsilon for u in r.units if u.drawn)) for r in t.results]
+        spent += [("the spans of a rewrite", math.fsum(u.epsilon for u in r.units if u.drawn)) for r in t.results]
         for what, together in spent:
             if _exceeds(together, g.total):
                 message = f"For {name(t.text)}, {what} spend {number(together)}, but the total is {number(g.total)}."

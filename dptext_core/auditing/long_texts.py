@@ -216,7 +216,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
             loss, witness = largest_loss(probes, np.array([[np.nan, 1.0], [1.0, np.nan]]), subject.meter)
             if loss > guarantee.epsilon * (1 + TOLERANCE) + TOLERANCE and witness is not None:
                 message = (
-                    f"Of two texts of {LONG} tokens that differ in their last 20, piece {i + 1} is stated to be "
+                    f"Of two texts of {LONG} tokens that differ in their last 20, span {i + 1} is stated to be "
                     f"“{witness.output}” with probability {witness.p_first:.2g} and {witness.p_second:.2g}, at ε = "
                     f"{guarantee.epsilon:.3g}."
                 )
@@ -266,7 +266,7 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     if too_many(hits, np.full(n, p)) < LEVEL:
         message = (
             f"Of texts of {LONG} tokens that differ in their last 20, the words of a rewrite identified the right one "
-            f"in {hits} of {n} guesses, but the guarantee allows {p:.1%} (ε = {epsilon:.3g})."
+            f"in {hits} of {n} guesses. The guarantee allows {p:.1%} (ε = {epsilon:.3g})."
         )
         witness = Witness.of_rule(message, texts[0][-120:], texts[1][-120:])
         reason = "long texts are recognised more often than the guarantee allows."

@@ -70,7 +70,7 @@ def check_metadata(subject: Subject) -> Check | None:
     notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
         f"The guarantee, what it lists as not protected{notes} and errors of {texts:,} texts, which the guarantee of "
-        f"{m.title} covers, in {compared:,} pairs: they are the same."
+        f"{m.title} covers, are the same in {compared:,} pairs."
     )
     if not notes:
         looked += " Notes on how much of a text was read are for its author and were not compared."
@@ -198,7 +198,7 @@ def check_words(subject: Subject) -> Check | None:
     some = "each" if len(alone) == len(words) else f"{len(alone):,} of them"
     looked = (
         f"The guarantee, what it lists as not protected and errors of all {len(words):,} sampled words of the "
-        f"vocabulary, in texts of up to {BLOCK}, and of {some} alone: they are the same."
+        f"vocabulary, in texts of up to {BLOCK}, and of {some} alone are the same."
     )
     blind = f"metadata that depend on two words together, or on words beyond {LONG} tokens"
     return Check(WORDS, "tested", looked, blind=blind)

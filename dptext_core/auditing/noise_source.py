@@ -226,7 +226,7 @@ class _Releases:
             return None
         reason = (
             f"draws with {entropy:,.0f} bits of entropy read {tape.bits} random bits of the noise that the mechanism "
-            "is given: it uses another generator, which the audit cannot inspect."
+            "is given. It uses another generator, which the audit cannot inspect."
         )
         return Check(NAME, "not tested", "", reason, draws=self.draws)
 

@@ -192,7 +192,7 @@ class AuditReport:
             return self.line
         rare = max(1, math.floor(1 / (1 - 0.05 ** (1 / self.texts))))  # found with a probability of 95%
         return (
-            f"{self.line} An audit cannot find every fault: this one can miss a fault that shows in fewer than 1 of "
+            f"{self.line} An audit cannot find every fault. This one can miss a fault that shows in fewer than 1 of "
             f"{rare:,} texts, or only after {self.rewrites:,} rewrites."
         )
 

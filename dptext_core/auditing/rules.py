@@ -25,7 +25,7 @@ from .report import Witness
 
 #: The reasons if a text contains something that nothing states.
 ELSE = "releases something other than its sampled words, kept tokens and gaps."
-PIECES = "the release differs from its pieces, so a guarantee about the pieces does not cover it."
+PIECES = "the release differs from its spans, so a guarantee about the spans does not cover it."
 
 
 class Breach(Exception):
@@ -125,7 +125,7 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
     if result.pieces is not None:
         stated = releases_of(result.steps, result.trace.rules)
         if [(p.span, p.text, p.origin) for p in result.pieces] != [(p.span, p.text, p.origin) for p in stated]:
-            raise Breach(text, f"The pieces of a rewrite of {name} do not match its steps.", reason)
+            raise Breach(text, f"The spans of a rewrite of {name} do not match its steps.", reason)
 
 
 @dataclass
@@ -167,20 +167,20 @@ class Spelling:
         if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
             released, other = apart_at(result.text, text)
             message = (
-                f"The same pieces were sampled for two texts, but “{released}” and “{other}” were released."
+                f"The same spans were sampled for two texts, but “{released}” and “{other}” were released."
             )
-            raise Breach(original, message, "the text around sampled pieces depends on the private text.", other=whose)
+            raise Breach(original, message, "the text around sampled spans depends on the private text.", other=whose)
         others = [p for p in pieces if not p.drawn]
         for k, p in enumerate(others):
             if p.origin == "rule" and self._rules.setdefault((p.reason, k - len(others)), p.text) != p.text:
-                self._lacks("pieces placed by a public rule differ between texts")
+                self._lacks("spans placed by a public rule differ between texts")
         if distributions and "distribution" in result.can:
             for i, d in result.distributions():
                 self._listed(original, result, i, pieces[i], d)
 
     def _lacks(self, what: str) -> None:
         method = "Mechanism.audit_support.spelled"
-        self.unclear = f"{what}, and the mechanism does not state how pieces are written ({method})."
+        self.unclear = f"{what}, and the mechanism does not state how spans are written ({method})."
 
     def _spelled(self, result: RewriteResult) -> str | None:
         """Return the text that the mechanism states for these candidates; None if it states none."""
@@ -196,23 +196,23 @@ class Spelling:
         for k, (a, b) in enumerate(zip(ends, starts, strict=True)):
             gap, inside = result.text[a:b], 0 < k < len(pieces)
             if gap and (not inside or gap != " "):
-                where = "after the last piece" if k == len(pieces) else "between pieces" if k else "before all pieces"
+                where = "after the last span" if k == len(pieces) else "between spans" if k else "before all spans"
                 what = f"has “{flat(gap)}”" if gap.strip() else f"has {pluralize(len(gap), 'space')}"
                 message = f"A release of {name} {what} {where}, outside all of them."
                 raise Breach(original, message, PIECES)
             if inside and self._gaps.setdefault((pieces[k - 1].text, pieces[k].text), gap) != gap:
-                self._lacks("the same two pieces are separated by a space in one text but not in another")
+                self._lacks("the same two spans are separated by a space in one text but not in another")
 
     def _listed(self, original: str, result: RewriteResult, i: int, piece: Release, d: TokenDistribution) -> None:
         known, text = result.candidate(i), piece.text.casefold()
         if known is not None:
             if d.candidates[known].strip().casefold() != text:
-                self._lacks("pieces are spelled differently from their listed candidates")
+                self._lacks("spans are spelled differently from their listed candidates")
             return
         at = [k for k, c in enumerate(d.candidates) if c.strip().casefold() == text]
         if not any(d.log_probs[k] > -float("inf") for k in at) and not (d.draws is not None and at):
             message = (
-                f"“{piece.text}” is piece {i} of a rewrite of “{flat(original)}”, but not one of the {len(d):,} "
+                f"“{piece.text}” is span {i} of a rewrite of “{flat(original)}”, but not one of the {len(d):,} "
                 "candidates that are stated to be possible there."
             )
             raise Breach(original, message, PIECES)

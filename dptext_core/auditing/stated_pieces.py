@@ -60,7 +60,7 @@ def find_misstatement(texts: Sequence[OutputSample]) -> tuple[Witness, str] | No
             witness = Witness(
                 t.prepared.text, t.prepared.text, (name,), share, float(log_p[worst]), 0.0, kind="sampler"
             )
-            return witness, "the first pieces do not follow the distribution that the mechanism states of them."
+            return witness, "the first spans do not follow the distribution that the mechanism states of them."
     return None
 
 
@@ -87,10 +87,10 @@ def first_pieces(
     allowed = guarantee.epsilon if claim is None else min(claim, guarantee.epsilon)
     if loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return report, replace(
-            report, verdict="refuted", measured=loss, claimed=allowed, exact=True, witness=witness, of="the first piece"
+            report, verdict="refuted", measured=loss, claimed=allowed, exact=True, witness=witness, of="the first span"
         )
     message = (
-        f"The stated distributions of the first piece: the loss is at most {bound(loss)}, and {bound(allowed)} is "
+        f"The stated distributions of the first span: the loss is at most {bound(loss)}, and {bound(allowed)} is "
         "allowed."
     )
     return replace(report, proven=message), None
@@ -193,17 +193,17 @@ def every_piece(
         return None
     losses = _piece_losses(m, likelihood, texts, pairs, stream, meter, rewriter)
     if losses is not None and losses.differing is not None:
-        reason = f"piece {losses.differing} of a rewrite is stated to come from two different distributions."
+        reason = f"span {losses.differing} of a rewrite is stated to come from two different distributions."
         return replace(report, verdict="refuted", sampler_p=0.0, reason=reason)
     if losses is None or not losses.compared:
         return None
     p = _uniform(losses.ranks)
     allowed = guarantee.epsilon if claim is None else min(claim, guarantee.epsilon)
     message = (
-        f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
+        f"From the stated distributions, for every span of {_CROSSED * len(texts)} rewrites and all their outputs."
     )
     tested = (
-        f"{len(losses.ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow their stated distributions "
+        f"{len(losses.ranks):,} spans of {_PIECEWISE * len(texts)} rewrites follow their stated distributions "
         f"(p = {p:.2g})."
     )
     report = replace(
@@ -212,7 +212,7 @@ def every_piece(
         measured=losses.loss,
         exact=True,
         witness=losses.witness,
-        of="each piece, given those before it",
+        of="each span, given those before it",
         proven=message,
         tested=tested,
         sampler_p=p,
@@ -220,7 +220,7 @@ def every_piece(
     if losses.loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted")
     if p < _LEVEL:
-        reason = "pieces do not follow the distributions that the mechanism states of them."
+        reason = "spans do not follow the distributions that the mechanism states of them."
         return replace(report, verdict="refuted", reason=reason)
     return report
 

@@ -188,7 +188,7 @@ def _by_guesses(
             if too_many(hits, np.full(len(mine), p)) * tests < LEVEL:
                 message = (
                     f"In the {_NUMBERS[j]} rewrites{f' of {way}' if way else ''} the words of a rewrite identified "
-                    f"the original text in {hits} of {len(mine)} guesses, but the guarantee allows {p:.1%} (ε = "
+                    f"the original text in {hits} of {len(mine)} guesses. The guarantee allows {p:.1%} (ε = "
                     f"{epsilon:.3g})."
                 )
                 witness = Witness.of_rule(message, texts[0], texts[1])

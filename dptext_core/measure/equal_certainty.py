@@ -92,7 +92,8 @@ class EqualCertainty(Private):
         else:
             sentence = f"At {at} certainty about “{self.fact.word}”, {best.title} preserves the most meaning: {cosine}."
         if self.rivals:
-            sentence += f" The difference from {' and '.join(row.title for row in self.rivals)} is not significant."
+            rivals = " and ".join(row.title for row in self.rivals)
+            sentence += f" The comparison with {rivals} is inconclusive: the intervals overlap."
         if note := unreadable_note(best.meaning.value):
             sentence += f" {note}"
         return sentence

@@ -119,7 +119,7 @@ class Scores:
         """Explain the figures in plain words."""
         texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
         words = "1 word aligned" if self.words == 1 else f"{self.words:,} words aligned"
-        message = f"{texts}, {words} with one of the original. "
+        message = f"{texts}, {words} with words of the original. "
         if (best := self.best) is not None:
             message += f"Of the attackers on single words, “{best.title}” recovers the most: {best.value:.1%}. "
         return message + _NOTHING

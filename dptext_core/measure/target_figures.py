@@ -77,8 +77,8 @@ def _check(mechanism: Mechanism, kind: str) -> None:
         return
     if kind == "bayes" and not is_available(mechanism):
         raise NoDistribution(
-            f"{mechanism.title} has no formula for the distribution of a single word, so the best guesses for a text "
-            "cannot be computed. Use N_w as the target, or for a word mechanism a list of words."
+            f"{mechanism.title} has no formula for the distribution of a single word, so the optimal guesses for a "
+            "text cannot be computed. Use N_w as the target, or for a word mechanism a list of words."
         )
     if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
         raise NoDistribution(

@@ -72,7 +72,7 @@ class Advice:
         elif self.rivals:
             names = "; ".join(f"{_point_label(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
             others = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
-            out.append(f"The difference from these is not significant, as the intervals overlap: {names}{others}.")
+            out.append(f"The comparison with these is inconclusive, because the intervals overlap: {names}{others}.")
         if self.unsure:
             one = len(self.unsure) == 1
             out.append(

@@ -127,13 +127,13 @@ _KEPT = {
         "unknown words (names, numbers, typing errors)",
     ),
 }
-_LIKELIHOOD = "to anyone who knows how likely the released words are, that a word was "
+_LIKELIHOOD = ", to anyone who knows how likely the released words are"
 _NOT_PROTECTED = {
     NotProtectedKind.KEPT_TOKENS: "{count} {kept}, unchanged and in place{source}",
-    NotProtectedKind.UNKNOWN_REPLACED: f"{_LIKELIHOOD}unknown",
+    NotProtectedKind.UNKNOWN_REPLACED: f"that a word was unknown{_LIKELIHOOD}",
     NotProtectedKind.UNKNOWN_MASKED: "the places of {count} unknown {words}, shown as {mask}",
-    NotProtectedKind.UNKNOWN_DROPPED: "to anyone who counts the words, that {count} unknown {words} {were} left out",
-    NotProtectedKind.BLOCKLISTED_REPLACED: f"{_LIKELIHOOD}on the blocklist",
+    NotProtectedKind.UNKNOWN_DROPPED: "that {count} unknown {words} {were} left out, to anyone who counts the words",
+    NotProtectedKind.BLOCKLISTED_REPLACED: f"that a word was on the blocklist{_LIKELIHOOD}",
     NotProtectedKind.TOKEN_COUNT: "the number of words, and which places were kept",
     NotProtectedKind.EDITED_TOKEN_COUNT: "the number of words after deleting and adding, and which were kept; the "
     "total of this guarantee also shows the original number",

@@ -158,7 +158,7 @@ def _parse(name: str) -> tuple[str, int | None]:
     parts = re.fullmatch(r"(.+)@([0-9]{1,18})", name)
     if parts is None:
         raise ConfigError(
-            f"Unknown word list {shorten_repr(name)}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or "
+            f"Unknown word list {shorten_repr(name)}. Use one of {', '.join(word_lists())}, or SPACE@SEED: the name or "
             "path of a word space, and a whole number that selects the first word (glove-840b@1)."
         )
     return parts[1], int(parts[2])

@@ -171,8 +171,8 @@ class LongTextDiffractor(Diffractor):
 
 @fault(
     "one-word-exposed",
-    "A list of exposed parts that reveals one word",
-    f"1-Diffractor that adds an item to the exposed parts if the text contains “{WORD}”.",
+    "A list of unprotected items that reveals one word",
+    f"1-Diffractor that adds an item to those listed as not protected if the text contains “{WORD}”.",
 )
 class NamingDiffractor(Diffractor):
     """1-Diffractor that reveals in its exposed parts whether a text contains one word."""

@@ -304,8 +304,8 @@ def _is_odd(text: str | Prepared) -> bool:
 
 @fault(
     "telling-exposed",
-    "A list of exposed parts that reveals more",
-    "SanText with a list of exposed parts that depends on the protected words.",
+    "A list of unprotected items that reveals more",
+    "SanText with a list of unprotected items that depends on the protected words.",
 )
 class ExposingSanText(SanText):
     """SanText that lists a protected fact about the last word among its exposed parts."""

@@ -88,7 +88,7 @@ class Claim:
 OURS = "Ours"
 #: How our setting differs from each paper's, so a verdict is about the direction only.
 APART = {
-    "DP-MLM": "the paper uses roberta-base, DeBERTa as judge, and authors of Yelp and Trustpilot reviews; we use the "
+    "DP-MLM": "the paper uses roberta-base, DeBERTa as judge, and authors of Yelp and Trustpilot reviews. We use the "
     "bundled model, the bundled encoder, and film critics and presidents",
     "1-Diffractor": "the paper uses Numberbatch, three GloVe spaces, word2vec, and a fine-tuned BERT as judge; we "
     "use the five bundled spaces and the bundled encoder",

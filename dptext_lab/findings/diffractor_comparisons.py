@@ -171,7 +171,7 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
 def _table_2_contradicts() -> str:
     at = {r.epsilon: x for x, r in paper_values(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine", noise="geometric")}
     return (
-        f"Table 2 has cosine {at[10]:.2f} for geometric noise at ε = 10, and {at[25]:.2f} at 25; by Equation 4, "
+        f"Table 2 has cosine {at[10]:.2f} for geometric noise at ε = 10, and {at[25]:.2f} at 25. By Equation 4, "
         "99.99% of the words are already unchanged at ε = 10."
     )
 

@@ -116,7 +116,7 @@ def _plus_contradicts() -> str:
     static = [x for x, _ in paper_values(PAPER, "Table 4", "trustpilot", "dp-mlm-plus", "f1_static")]
     return (
         f"Appendix C says higher utility, lower privacy and lower gains. Table 4 and Table 3 at the same ε: utility is "
-        f"higher in {counts['f1'][0]} of {counts['f1'][1]} columns; the static attacker is stronger in "
+        f"higher in {counts['f1'][0]} of {counts['f1'][1]} columns. The static attacker is stronger in "
         f"{counts['f1_static'][0]} (F1 {100 * min(static):.0f} to {100 * max(static):.0f}, all below the 60 to 71 of "
         f"Table 3), the adaptive one in {counts['f1_adaptive'][0]}; the static gain is higher in "
         f"{counts['relative_gain_static'][0]}."

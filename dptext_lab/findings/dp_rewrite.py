@@ -30,7 +30,7 @@ def _floor_contradicts() -> str:
     floor = next(x for x, r in paper_values(PAPER, "Table 1", "atis", "baseline", "macro_f1", guess="majority"))
     least = min(x for x, r in paper_values(PAPER, "Table 1", "atis", "adept", "macro_f1"))
     return (
-        f"Table 1 has macro F1 {least:.2f} for ATIS at ε 1, although the text calls the performance very low; the "
+        f"Table 1 has macro F1 {least:.2f} for ATIS at ε 1, although the text calls the performance very low. The "
         f"majority class is printed as {floor:.2f}. A text of pure noise cannot exceed it."
     )
 

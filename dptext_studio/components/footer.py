@@ -32,8 +32,8 @@ LIMITS = (
     "**What a guarantee does not cover.** Most mechanisms do not hide kept words, punctuation, spacing, the number "
     "of words or the style. Each result lists what everyone can see.",
     "**A large ε guarantees little** for any mechanism. Several releases of one text add up.",
-    "**Research and teaching.** It has had no external review. Have it reviewed before you use it on other people's "
-    "data.",
+    "**Research and teaching.** This program has had no external review. Have it reviewed before you use it on "
+    "other people's data.",
 )
 
 

@@ -67,7 +67,7 @@ def _group_caption(view: GroupView) -> str:
 @caption.register(CloudView)
 def _cloud_caption(view: CloudView) -> str:
     many = "many" if view.dims is None else f"{view.dims:,}"
-    share = "" if view.share is None else f" (this plane preserves {percent(view.share)} of their squares)"
+    share = "" if view.share is None else f" (this plane preserves {percent(view.share)} of the squared distances)"
     return (
         f"A projection of {many} dimensions to 2, so distances are approximate{share}. The noise moved “{view.source}” "
         f"to the ×; in all dimensions, the nearest word is “{view.released}”."

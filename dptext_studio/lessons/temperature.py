@@ -63,7 +63,7 @@ class Temperature(Lesson):
     def ask(self, value: Any) -> Question:
         source = distribution_at(1.0)[0].source
         return Question(
-            f"The range is made twice as wide, and ε stays {EPSILON:g}. What happens to the probability "
+            f"The range is made twice as wide, and ε is still {EPSILON:g}. What happens to the probability "
             f"that “{source}” is unchanged?",
             (
                 "It grows: fewer scores are clipped.",

@@ -111,7 +111,7 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
         assert f"In lists of 32 texts, {where}: the words" in check.witness.told
-        assert f"in {n} of {n} guesses, but the guarantee allows 5.0% (ε = 0.5)." in check.witness.told
+        assert f"in {n} of {n} guesses. The guarantee allows 5.0% (ε = 0.5)." in check.witness.told
         assert (check.witness.first, check.witness.second) == ("word0", "word1")
 
 
@@ -163,7 +163,7 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
     assert check.draws == 20 and check.looked.startswith("20 texts of 700 tokens, rewritten at ε = 1")
     if leak:
         assert check.status == "refuted" and check.witness is not None
-        assert "in 20 of 20 guesses, but the guarantee allows 25.0% (ε = 1)." in check.witness.told
+        assert "in 20 of 20 guesses. The guarantee allows 25.0% (ε = 1)." in check.witness.told
         assert (check.witness.first, check.witness.second) == (texts[0][-120:], texts[1][-120:])
     else:
         least = release_statistics.least_share(20, 0.25, LEVEL)
@@ -802,7 +802,7 @@ def test_a_blank_stands_between_two_pieces_alone(n):
     pieces = [SimpleNamespace(span=(2 * k, 2 * k + 1), text="a") for k in range(n)]
     spelling._covered("t", SimpleNamespace(text=text), pieces)  # type: ignore[arg-type]
     moved = [SimpleNamespace(span=(p.span[0] + 1, p.span[1] + 1), text="a") for p in pieces]
-    for other, where, given in ((f"{text} ", "after the last piece", pieces), (f" {text}", "before all pieces", moved)):
+    for other, where, given in ((f"{text} ", "after the last span", pieces), (f" {text}", "before all spans", moved)):
         with pytest.raises(rules.Breach) as breach:
             spelling._covered("t", SimpleNamespace(text=other), given)  # type: ignore[arg-type]
         assert breach.value.witness.told == (f"A release of “t” has 1 space {where}, outside all of them.")

@@ -721,7 +721,7 @@ def test_of_every_piece_ten_rewrites_of_each_text_are_looked_at_and_two_under_ev
     assert len(asked) == 30 and given == 2 * [(0, 0), (0, 1), (0, 2)] + 2 * [(1, 1), (1, 0)] + 2 * [(2, 2), (2, 0)]
     assert found.measured == pytest.approx(math.log(5)) and found.claimed == 3.0 and found.verdict == FOUND.verdict
     assert (found.witness.first, found.witness.second, found.witness.output) == ("0", "2", "a")
-    assert "90 pieces of 30 rewrites" in found.tested and "every piece of 6 rewrites" in found.proven
+    assert "90 spans of 30 rewrites" in found.tested and "every span of 6 rewrites" in found.proven
     assert found.sampler_p > 0.001 and f"p = {found.sampler_p:.2g}" in found.tested
     assert look(math.log(5) - 1e-6).verdict == "refuted" and look(math.log(5)).verdict == FOUND.verdict
     p[:] = 0.0, 1.0  # drawn otherwise than is stated
@@ -855,7 +855,7 @@ def test_a_chance_that_is_no_number_makes_no_piece_possible():
     piece, result = SimpleNamespace(text="A"), SimpleNamespace(candidate=lambda i: None)
     spelling._listed("t", result, 0, piece, stated([-9.0, 0.0], ["a", "b"]))  # type: ignore[arg-type]
     for d in (stated([math.nan, 0.0], ["a", "b"]), stated([-math.inf, 0.0], "ab"), stated([0.0], "b", draws=5)):
-        with pytest.raises(rules.Breach, match="differs from its pieces"):
+        with pytest.raises(rules.Breach, match="differs from its spans"):
             spelling._listed("t", result, 0, piece, d)  # type: ignore[arg-type]
     spelling._listed("t", result, 0, piece, stated([-math.inf, 0.0], "ab", draws=5))  # type: ignore[arg-type]
     assert spelling.unclear == ""
@@ -1108,7 +1108,7 @@ def test_a_blank_between_two_pieces_is_expected_between_the_same_two():
     text = "sun rainfog"
     pieces = [SimpleNamespace(span=x, text=text[slice(*x)]) for x in ((0, 3), (4, 8), (8, 11))]
     spelling._covered("t", SimpleNamespace(text=text), pieces)  # type: ignore[arg-type]
-    assert spelling.unclear.startswith("the same two pieces are separated by a space in one text but not in another")
+    assert spelling.unclear.startswith("the same two spans are separated by a space in one text but not in another")
     other = rules.Spelling(Generator.create())
     for text, spans in (("sun rainfog", ((0, 3), (4, 8), (8, 11))), ("sun hail fog", ((0, 3), (4, 8), (9, 12)))):
         other._covered("t", SimpleNamespace(text=text), [SimpleNamespace(span=x, text=text[slice(*x)]) for x in spans])  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable)
     page = seen.page
     settled(page)
     calm(page)
-    page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    page.locator(".strip .best", has_text="optimal guess").wait_for(timeout=LONG)
     redraw, key = page.get_by_role("button", name="Rewrite again").bounding_box(), page.locator(".strip .key")
     assert key.bounding_box()["y"] >= redraw["y"] + redraw["height"], "the legend is not behind the button"
     assert key.evaluate("e => e.scrollWidth <= e.clientWidth")
@@ -138,7 +138,7 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
     settled(page)
     mark = page.locator(".strip .at-most")
     for _ in range(8):  # another draw, where this one tells more than half already at the left end, or never
-        page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+        page.locator(".strip .best", has_text="optimal guess").wait_for(timeout=LONG)
         idle(seen)
         if mark.is_visible():
             break
@@ -174,7 +174,7 @@ def test_possibilities_that_were_refused_are_named_again_above_the_dial(open_onc
     settled(page)
     page.locator(".st-key-play_family_dp-sentence button").first.click()
     page.locator(".strip.unaligned").wait_for(timeout=LONG)
-    page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    page.locator(".strip .best", has_text="optimal guess").wait_for(timeout=LONG)
     names_again(page)
     seen.assert_clean()
 

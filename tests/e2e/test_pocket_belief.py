@@ -221,7 +221,7 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(page: Page) -> None
     page.select_option("#mechanism", "diffractor")
     until(page, "document.querySelector('#guarantee').textContent.includes('ε = 1.1 per unit')")
     choose(page, "heart")
-    until(page, "document.querySelector('.strip .best').textContent.startsWith('best guess')")
+    until(page, "document.querySelector('.strip .best').textContent.startsWith('optimal guess')")
     until(page, "document.querySelectorAll('.strip .odds li').length === 4")
     page.wait_for_timeout(300)
     sheet, tabs, odds, dial, tag, ceiling = (

@@ -108,7 +108,7 @@ def test_labels_are_guessed_of_texts_that_were_not_learnt_from(bare):
 def test_no_epsilon_is_stated_and_what_is_missing_has_a_reason(found, monkeypatch, tmp_path):
     monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
     one = dpt.score(ORIGINALS[:1], REWRITES[:1])
-    assert one.sentence().startswith(f"1 text, {one.words} words aligned with one of the original. Of the attackers")
+    assert one.sentence().startswith(f"1 text, {one.words} words aligned with words of the original. Of the attackers")
     told = one.to_dict()
     assert told["epsilon"] is None and "lm_perplexity" in told["missing"]
     assert "doctor" not in json.dumps(told, allow_nan=False)

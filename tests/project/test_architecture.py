@@ -131,7 +131,7 @@ def audit(m) -> str:
     if m.name == Swap.name:
         assert report.measured == pytest.approx(2.0)
     if m.name == Generator.name:
-        assert report.claimed == 1.0 and "first piece" in report.proven and "whole rewrites" in report.tested
+        assert report.claimed == 1.0 and "first span" in report.proven and "whole rewrites" in report.tested
     return f"{WORKS}: {report.of}, {'exact' if report.exact else 'by draws'}"
 
 

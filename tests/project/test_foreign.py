@@ -371,7 +371,7 @@ def test_holds_is_said_of_every_pair_or_not_at_all():
 
 def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
     report = dpt.audit(made(Generator, epsilon=2.0), ["sun", "blue warm"], 0.2, draws=100, seed=1)
-    assert report.verdict == "refuted" and report.of == "the first piece"
+    assert report.verdict == "refuted" and report.of == "the first span"
 
 
 def test_a_promise_of_distances_cannot_be_held_against_whole_outputs():

@@ -189,15 +189,15 @@ _ALL = (
     ),
     _attacked(
         "attack_best",
-        "Best attacker right",
+        "Strongest attacker right",
         about="How often the strongest attacker on single words recovers a replaced word: same word, nearest word, "
               "Bayes-optimal guess, language model or reader. It differs by setting.",
     ),
     _attacked(
         "attack_best_few",
-        "Best of same word, best guess and language model",
-        about="How often the best of three attackers recovers a replaced word: same word, Bayes-optimal guess if it "
-              "has a formula, or language model. The reader is excluded and may recover more.",
+        "Strongest of same word, optimal guess and language model",
+        about="How often the strongest of three attackers recovers a replaced word: same word, Bayes-optimal guess if "
+              "it has a formula, or language model. The reader is excluded and may recover more.",
     ),
     _attacked(
         "attack_two_texts",
@@ -215,7 +215,7 @@ _ALL = (
     ),
     _attacked(
         "attack_bayes",
-        "Best guess right",
+        "Optimal guess right",
         about="How often the Bayes-optimal guess recovers a replaced word, from the released word, the mechanism, ε "
               "and public word frequencies. It is exact: nobody with this knowledge does better.",
     ),

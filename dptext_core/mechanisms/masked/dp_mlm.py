@@ -97,9 +97,8 @@ class DPMLMConfig:
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
         live=True,
-        help="The model's scores are clipped to this range before sampling. The tuned range was chosen on public "
-        "text to distinguish the best words. The paper's range ends four standard deviations above the mean, "
-        "where many words tie. The guarantee is the same. A model with only one known range uses that one.",
+        help="Scores are clipped to this range before sampling; the guarantee is the same. The paper's range ends "
+        "where many words tie, and the tuned one was chosen on public text to distinguish the best words.",
         phrase="clipping range: {}",
     )
     clip_min: float | None = option(

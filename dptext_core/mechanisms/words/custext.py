@@ -91,7 +91,7 @@ class CusTextConfig(SpaceConfig):
             "token": "Each occurrence is sampled independently, so a row spends ε for every word.",
             "record": "Each distinct word of a row is sampled once: repeated words spend no more ε, but everyone "
                       "can see the repetitions.",
-            "dataset": "Each distinct word of all rows is sampled once: the total counts distinct words for any "
+            "dataset": "Each distinct word of all rows is sampled once. The total counts distinct words for any "
                        "number of rows, but everyone can see which rows share a word.",
         },
     )

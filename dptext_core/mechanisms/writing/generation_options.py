@@ -47,9 +47,8 @@ def clip_option() -> Any:
         changes_distribution=True,
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
-        help="The model's scores are clipped to this range before sampling. The tuned range was chosen on public "
-             "text. The paper's range goes from the mean to four standard deviations above it, or is the published "
-             "one. The guarantee is the same. A model with only one known range uses that one.",
+        help="Scores are clipped to this range before sampling; the guarantee is the same. The paper's range goes "
+             "from the mean to four standard deviations above it, and the tuned one was chosen on public text.",
         phrase="clipping range: {}",
     )
 

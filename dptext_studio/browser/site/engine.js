@@ -244,7 +244,7 @@ export class Engine {
 
   /** A text with the distribution of each word at every ε. @returns {Promise<Prepared>} */
   async prepare(/** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ choice = {}) {
-    if (typeof text !== "string") throw new Error("the text is a string");
+    if (typeof text !== "string") throw new Error("The text must be a string.");
     const { options, blocklist = NOTHING, allowlist = NOTHING, like, standIns } = choice;
     const spec = this.spec(mechanism, options);
     if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} does not support a blocklist here`);
@@ -357,7 +357,7 @@ export class Engine {
   sentencesLeft(/** @type {string[]} */ sentences, /** @type {Blocklist} */ blocklist) {
     const holds = (/** @type {string} */ s) => blocklist.touches(s) && this.language.parse(s).tokens.some((t) => blocklist.bans(t.text));
     const left = all(sentences).filter((j) => !holds(sentences[j]));
-    if (!left.length) throw new Error("every sentence of the bank contains a word on the blocklist");
+    if (!left.length) throw new Error("Every sentence of the bank contains a word on the blocklist. Remove common words from it.");
     return left;
   }
 
@@ -480,7 +480,7 @@ const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 /** The indices of words that are not on the blocklist. */
 function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
   const left = all(words).filter((j) => !blocklist.bans(words[j]));
-  if (!left.length) throw new Error("the blocklist leaves no possible output");
+  if (!left.length) throw new Error("The blocklist leaves no possible output. Shorten it.");
   return left;
 }
 

@@ -312,7 +312,7 @@ class BeliefPanel {
     ui.certain.hidden = none;
     if (none) return;
     put(ui.certainty, found ? `${about(found)}${share(found.p[found.guess])}` : unknown ? "–" : "…");
-    put(ui.best, found ? `best guess: ${told.words[found.guess]}` : unknown ? gaugeHint(told, strip.aligned) : "");
+    put(ui.best, found ? `optimal guess: ${told.words[found.guess]}` : unknown ? gaugeHint(told, strip.aligned) : "");
     if (found) strip.memo.certainty = found.p[found.guess];
     ui.bar.style.transform = `scaleX(${found ? found.p[found.guess].toFixed(4) : 0})`;
     ui.tick.hidden = !told?.prior;

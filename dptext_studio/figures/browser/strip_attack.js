@@ -73,7 +73,7 @@ class StripAttack {
 const GUESSER = {
   "Same word": "The attacker assumes that nothing changed.",
   "Nearest word": "The attacker guesses the nearest other word.",
-  "Best guess": "The attacker makes the best guess for each word.",
+  "Optimal guess": "The attacker makes the optimal guess for each word.",
   "Language model": "The attacker’s language model reads only the context.",
   Reader: "The attacker also uses a language model.",
 };

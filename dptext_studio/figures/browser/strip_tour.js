@@ -455,7 +455,7 @@ class TourView {
     if (this.step === 2 && !this.bare) {
       const told = all?.redacted;
       const [left, of] = this.uncrossed();
-      now = { certainty: told ? Math.max(...told.p) : null, best: told ? `best guess: ${told.words[told.p.indexOf(Math.max(...told.p))]}` : "",
+      now = { certainty: told ? Math.max(...told.p) : null, best: told ? `optimal guess: ${told.words[told.p.indexOf(Math.max(...told.p))]}` : "",
         aside: `${left} of these ${of} words still visible`, tick: 0.25, meaning: told?.meaning ?? null, below: "similarity to the original" };
     } else if (this.step === 3) {
       now = { certainty: one ? Math.max(...this.posterior(one)) : null, best: one ? `${all.fact} or ${all.other}?` : "",

@@ -250,7 +250,7 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
     values = ((name, *value.partition(" ")[::2]) for name, value in curves.points_at(found, row).items())
     lines = [f"**{value}** {literal(name)} :small[{literal(interval)}]" for name, value, interval in values]
     if best := attacker_rows.strongest_at(found, row):
-        lines.append(f"Best of these attackers: **{literal(best)}**")
+        lines.append(f"Strongest of these attackers: **{literal(best)}**")
     st.markdown("  \n".join(lines))
     if row.mechanism in {s.name for s in dpt.mechanisms()}:
         st.button(

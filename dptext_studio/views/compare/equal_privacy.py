@@ -22,7 +22,7 @@ from ...server.session import COLUMNS, session
 
 _KINDS = {"Strongest attacker": "best", "N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
 _HELP = (
-    "Strongest attacker: how often the best attacker recovers your words; each ε takes some seconds. N_w: "
+    "Strongest attacker: how often the strongest attacker recovers your words; each ε takes some seconds. N_w: "
     "the probability that a word is unchanged. Bayes success: how often the optimal attacker guesses a word from its "
     "replacement. Total ε: the whole budget, which does not measure privacy."
 )

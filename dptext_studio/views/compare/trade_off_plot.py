@@ -72,7 +72,7 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
             alt=alt,
         )
     if not shown:
-        st.caption("The first marks appear in a moment. The axes stay as they are.")
+        st.caption("The first marks appear in a moment. The axes do not change.")
         return
     message = (
         "A mark is a mechanism at one ε. Filled marks are on the Pareto front (bold line): no other mark is better "

@@ -52,7 +52,7 @@ def reader_panel(
     right, alone, same, chance = st.columns(4)
     right.metric("Reader right", percent(finding.success), help="Share of the replaced words that the attacker "
                                                                 "recovers.")
-    alone.metric("Best guess", percent(finding.context_free_share),
+    alone.metric("Optimal guess", percent(finding.context_free_share),
                  help="This attacker considers each released word separately.")
     same.metric("Same word", percent(finding.unchanged_share), help="This attacker guesses that the word is unchanged.")
     chance.metric(

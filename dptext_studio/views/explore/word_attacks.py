@@ -43,7 +43,7 @@ def bayes_panel(
         return
     guess, rank, chance = st.columns(3)
     guess.metric(
-        "Best guess right", percent(finding.success), help="Words are weighted by their frequency in public text."
+        "Optimal guess right", percent(finding.success), help="Words are weighted by their frequency in public text."
     )
     rank.metric("Rank of your word", "not listed" if finding.rank is None else f"{finding.rank:,}")
     chance.metric(

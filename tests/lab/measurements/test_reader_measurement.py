@@ -86,7 +86,7 @@ def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_the
     assert made.low == pytest.approx(0.35 - 0.05 * 2.394 / 1.96, abs=1e-3), "Bonferroni over three"
     assert made.high == pytest.approx(0.3 + 0.1 * 2.394 / 1.96, abs=1e-3), "the widest one may be the best"
     assert (
-        attacker_rows.strongest_at(given, rows[0]) == "Best guess"
+        attacker_rows.strongest_at(given, rows[0]) == "Optimal guess"
         and "reader is excluded" in measure(made.metric).about
     )
     assert len(attacker_rows.with_attackers(Results({}, (), tuple(rows[:1]))).rows) == 1
