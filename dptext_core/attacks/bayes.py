@@ -295,7 +295,7 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
     if mechanism.by_word is None:
         raise NoDistribution(
             f"{mechanism.title} has no distribution for a word without its text, so the posterior is unknown. Use "
-            "“Language model”, or “Reader” for an approximation."
+            "“Language model”, or “Contextual Bayes” for an approximation."
         )
     return mechanism.by_word
 

@@ -281,7 +281,7 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
             where = "all places" if i < 0 else f"place {i + 1}"
             message = (
                 f"In lists of {BATCH} texts, {where}: the words of a rewrite identified the original text in "
-                f"{int(mine.sum())} of {mine.size} guesses, but the guarantee allows {p:.1%} (ε = {epsilon:.3g})."
+                f"{int(mine.sum())} of {mine.size} guesses. The guarantee allows {p:.1%} (ε = {epsilon:.3g})."
             )
             witness = Witness.of_rule(message, texts[0], texts[1])
             reason = "texts rewritten in one call are recognised more often than the guarantee allows."

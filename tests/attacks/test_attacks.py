@@ -382,7 +382,7 @@ def test_mechanisms_without_a_formula_say_so_and_measure():
     measured = attacks.expected_success(m, SPACE.words[:8], seed=3)
     assert measured.draws == 800 and measured.lower_bound and measured.interval[0] < measured.value
     assert measured.chance == pytest.approx(1 / 8) and measured.value > 0.2
-    with pytest.raises(dpt.NoDistribution, match="Use “Language model”, or “Reader” for an approximation"):
+    with pytest.raises(dpt.NoDistribution, match="Use “Language model”, or “Contextual Bayes” for an approximation"):
         attacks.posterior(dpt.get_mechanism("dp-mlm"), "word")
 
 

@@ -119,7 +119,7 @@ def test_who_cannot_be_asked_is_named(released, monkeypatch):
     m, results = released
     finding = best.ask(m, results[:1])
     assert list(finding.shares) == ["same-word", "nearest-words", "language-model"]
-    assert "“Reader” was not used: It states no chances." in finding.sentence()
+    assert "“Contextual Bayes” was not used: It states no chances." in finding.sentence()
 
 
 def test_where_nothing_can_be_guessed_it_says_why():

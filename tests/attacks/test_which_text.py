@@ -276,4 +276,4 @@ def test_what_is_found_is_said_and_shows_no_text(space):
     assert a not in repr(found) and a not in repr(found.lineup) and found.rank == 1
     assert found.rows()[0] == (f"{a} {b}", "100%") and found.measured[0].answers == 2
     wrong = which_text.WhichText(lineup(("x", "y")), (0.5, 0.5), 1, found.limit)
-    assert wrong.rank == 2 and "Your text is guess number 2, with 50%." in wrong.sentence()
+    assert wrong.rank == 2 and "Your text is guess number 2, with probability 50%." in wrong.sentence()

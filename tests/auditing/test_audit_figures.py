@@ -726,7 +726,7 @@ def test_of_every_piece_ten_rewrites_of_each_text_are_looked_at_and_two_under_ev
     assert look(math.log(5) - 1e-6).verdict == "refuted" and look(math.log(5)).verdict == FOUND.verdict
     p[:] = 0.0, 1.0  # drawn otherwise than is stated
     worse = look(None)
-    assert worse.verdict == "refuted" and "pieces do not follow" in worse.reason and worse.sampler_p < 1e-6
+    assert worse.verdict == "refuted" and "spans do not follow" in worse.reason and worse.sampler_p < 1e-6
 
 
 def test_without_a_number_of_draws_a_thousand_rewrites_make_each_half(monkeypatch):

@@ -20,7 +20,7 @@ def test_a_killed_run_ends_as_an_undisturbed_one():
     assert run.returncode == 0, run.stderr[-2000:]
     rows = [[c.strip() for c in line.strip("|").split("|")] for line in run.stdout.splitlines()[2:]]
     assert [row[0] for row in rows] == ["batch", "file", "model"] and {row[4] for row in rows} == {"nothing"}
-    assert sum(int(row[2]) for row in rows) >= 2, "hardly one was killed before its end"
+    assert sum(int(row[2]) for row in rows) >= 1, "none was killed before its end"
 
 
 @pytest.mark.parametrize("fault", ["trusted", "doubled"])

@@ -186,7 +186,7 @@ def names_again(page) -> None:
     page.get_by_label("Alternatives, separated by commas").fill("heart")
     page.get_by_label("Alternatives, separated by commas").press("Enter")
     page.locator(".strip .no-belief strong", has_text="No belief about").wait_for(timeout=LONG)
-    page.get_by_role("button", name="Enter alternatives").click()
+    page.get_by_role("button", name="Enter alternatives", exact=True).click()
     painted(page)
     apply, dial = page.get_by_role("button", name="Apply"), page.locator(".strip .dial").bounding_box()
     box = apply.bounding_box()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -191,7 +192,7 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
             [reader_game.ceiling(level.epsilon, 4), mean, level.players, level.deserved], abs=0.0101
         )
     assert game.locator("#curve circle").count() == 2 * len(levels)
-    board = dict(row.splitlines()[::2] for row in game.locator("#scoreboard li").all_inner_texts())
+    board = dict(re.findall(r"^(.+?)\s+([\d.]+%)", row)[0] for row in game.locator("#scoreboard li").all_inner_texts())
     total = reader_game.total([s for _, s in played])
     of_player, of_reader = (float(board[who].strip("%")) / 100 for who in ("You", "Optimal reader"))
     assert (of_player, of_reader) == pytest.approx((total.players / rounds, total.reader / rounds), abs=1e-9)

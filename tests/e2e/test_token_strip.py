@@ -590,7 +590,7 @@ def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open) 
     page.locator(".rule").click(click_count=3)
     page.keyboard.press("Control+c")
     page.wait_for_timeout(QUIET_MS)
-    assert "counts as released" in page.evaluate("navigator.clipboard.readText()")
+    assert "counts as a release" in page.evaluate("navigator.clipboard.readText()")
     await_copies(page)
     told: list[tuple[str, int, float]] = []
     for run, way in enumerate(("from outside", "everything"), start=1):

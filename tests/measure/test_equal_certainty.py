@@ -75,7 +75,7 @@ def test_the_answer_names_rivals_and_says_where_the_best_is_unreadable():
     assert found.best is good and found.rivals == (near,)
     assert (
         "0.70" in found.sentence()
-        and "not significant" in found.sentence()
+        and "inconclusive" in found.sentence()
         and unreadable_note(0.3) not in found.sentence()
     )
     alone = dataclasses.replace(found, rows=(bad,))

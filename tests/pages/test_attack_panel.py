@@ -147,7 +147,7 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}
     assert opened_tab(at) == "Strongest attacker", "what works is open"
     at = page("dp-mlm")
-    assert "Use “Language model”, or “Reader” for an approximation" in said(at)
+    assert "Use “Language model”, or “Contextual Bayes” for an approximation" in said(at)
     assert opened_tab(at) == "Strongest attacker"
     at.button(key="attack_start_language-model").click()
     settle(at)

@@ -208,7 +208,7 @@ _ALL = (
     ),
     _attacked(
         "attack_reader",
-        "Reader right",
+        "Contextual Bayes right",
         judge=_ASKED,
         about="How often an attacker who knows the mechanism, ε and the language recovers a replaced word from the "
               "whole release.",

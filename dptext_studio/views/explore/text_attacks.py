@@ -50,7 +50,7 @@ def reader_panel(
     if finding is None:
         return
     right, alone, same, chance = st.columns(4)
-    right.metric("Reader right", percent(finding.success), help="Share of the replaced words that the attacker "
+    right.metric("Contextual Bayes right", percent(finding.success), help="Share of the replaced words that the attacker "
                                                                 "recovers.")
     alone.metric("Optimal guess", percent(finding.context_free_share),
                  help="This attacker considers each released word separately.")

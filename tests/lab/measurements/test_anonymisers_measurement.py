@@ -132,7 +132,7 @@ def test_the_boards_and_the_figure_show_what_attackers_recover_where_they_were_m
     assert "recovered" not in bench.boards()
     more = {"attacker": "reader", "recovered": 0.5, "recovered_low": 0.25, "recovered_high": 0.75}
     rows[1] = dataclasses.replace(rows[1], **more)
-    assert "sst2: recovered" in bench.boards() and "0.50 ± 0.25 (Reader)" in bench.boards()
+    assert "sst2: recovered" in bench.boards() and "0.50 ± 0.25 (Contextual Bayes)" in bench.boards()
     hover = [t["customdata"][0][2] for t in figures.anonymisers(rows)["data"]]
     assert ["50% (25% to 75%)" in text for text in hover] == [False, True]
 
