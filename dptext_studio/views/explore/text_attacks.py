@@ -50,8 +50,11 @@ def reader_panel(
     if finding is None:
         return
     right, alone, same, chance = st.columns(4)
-    right.metric("Contextual Bayes right", percent(finding.success), help="Share of the replaced words that the attacker "
-                                                                "recovers.")
+    right.metric(
+        "Contextual Bayes right",
+        percent(finding.success),
+        help="Share of the replaced words that the attacker recovers.",
+    )
     alone.metric("Optimal guess", percent(finding.context_free_share),
                  help="This attacker considers each released word separately.")
     same.metric("Same word", percent(finding.unchanged_share), help="This attacker guesses that the word is unchanged.")
