@@ -180,7 +180,7 @@ def test_what_is_not_there_is_refused_by_the_page_as_well(page: Page) -> None:
         (f"distribution('doctor', 'length', {how})", "no word is drawn for token length"),
         ("rewrite('doctor', {mechanism: 'nobody', epsilon: 8})", "there is no mechanism nobody here"),
         ("rewrite('doctor')", "there is no mechanism undefined here"),
-        (f"rewrite(undefined, {how})", "The text must be a string"),
+        (f"rewrite(undefined, {how})", "The text must be a string."),
     ):
         assert page.evaluate(f"window.dptext.{call}.then(() => '', (e) => e.message)") == said
 

@@ -477,8 +477,8 @@ def test_the_audit_proves_every_piece(folders):
     m = make(folders["gpt2"], epsilon=20.0, max_tokens=2)
     report = audited(m)
     assert report.verdict == "holds" and report.exact and report.claimed == 20.0
-    assert report.of == "each piece, given those before it" and 0.5 < report.measured <= 20.0
-    assert "every piece" in report.proven and "follow their stated distributions" in report.tested
+    assert report.of == "each span, given those before it" and 0.5 < report.measured <= 20.0
+    assert "every span" in report.proven and "follow their stated distributions" in report.tested
 
 
 @pytest.mark.slow
