@@ -95,8 +95,8 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     rewriter = subject.rewriter
     results = [rewriter.one(m, prepared, noise_of(stream, k)) for k in range(times // 2)]
     results += rewriter.fresh(m, prepared, times - times // 2, noise_of(stream, times))
-    text_prepared = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
-    draws = [s for r in results for s in reader.read(text_prepared, r)]
+    prepared_text = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
+    draws = [s for r in results for s in reader.read(prepared_text, r)]
     return _judge(
         m, text, draws, times, [(t, _observe_text(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
     )

@@ -58,9 +58,9 @@ def three_together(subject: Subject) -> Check | None:
     if m.by_word is not None and stated.distribution(words[0], 0).draws is not None:
         return None
     reader = ReleaseReader(stated, meter)
-    text_prepared = stated.prepare(text, task=meter.task)
+    prepared_text = stated.prepare(text, task=meter.task)
     results = subject.rewriter.fresh(m, m.prepare(text, task=meter.task), TIMES, noise_of(stream, 0))
-    tables = {"draws of a text": _draw_positions(reader, text_prepared, results, stream.at("jitter"))}
+    tables = {"draws of a text": _draw_positions(reader, prepared_text, results, stream.at("jitter"))}
     if m.by_word is not None:
         one = stated.prepare(words[0], task=meter.task)
         rows = []

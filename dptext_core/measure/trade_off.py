@@ -238,8 +238,8 @@ def tradeoff(
     if several and (fact or prepare):
         raise ConfigError("For several texts, omit fact and prepare.")
     only = "" if several else one_text(text)
-    mechanisms_given = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
-    if not mechanisms_given or not all(isinstance(m, Mechanism) for m in mechanisms_given):
+    instances = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
+    if not instances or not all(isinstance(m, Mechanism) for m in instances):
         raise ConfigError("Give at least one setting: a mechanism, or its name.")
     draws = check_whole_number("draws, the number of rewrites at each point,", draws, least=1)
     names = tuple(dict.fromkeys(to_list(metrics, "metrics")))
@@ -248,7 +248,7 @@ def tradeoff(
             raise ConfigError(
                 f"{shorten_repr(name)} is not a known measure. Use one of {', '.join(MEASURES)}."
             )
-    axes = [_axis(m, epsilons, points) for m in mechanisms_given]
+    axes = [_axis(m, epsilons, points) for m in instances]
     if several:
         return _mean_points(several, axes, draws, names, NoiseStream(seed), alternatives, task or UNWATCHED)
     reader = FactReader([axis[0] for axis in axes], fact, alternatives=alternatives)
@@ -283,9 +283,9 @@ def _points(
                 raise
             except DPTextError as error:  # for every ε of the setting: reported at each, tried once
                 prepared[m.key] = str(error)
-        if isinstance(text_prepared := prepared[m.key], str):
-            raise InputError(text_prepared)
-        return text_prepared
+        if isinstance(outcome := prepared[m.key], str):
+            raise InputError(outcome)
+        return outcome
 
     order = [(j, i) for i in _from_the_middle(max(map(len, axes))) for j in range(len(axes)) if i < len(axes[j])]
     for n, (j, i) in enumerate(order):

@@ -47,10 +47,10 @@ def cache_with(owner: Any, key: Any, make: Callable[[], T]) -> T:
 
     The value must not refer to the owner.
     """
-    values_kept = _kept.setdefault(owner, {})
-    if key not in values_kept:
-        values_kept[key] = make()
-    return values_kept[key]
+    values = _kept.setdefault(owner, {})
+    if key not in values:
+        values[key] = make()
+    return values[key]
 
 
 class OwnLock:

@@ -222,5 +222,5 @@ class Document(Private):
         if len(drawn) != len(self.words):
             raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens, but got "
                              f"{len(drawn)}.")
-        tokens_kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
-        return Skeleton(tokens_kept, self.gaps, self.language)
+        public_tokens = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
+        return Skeleton(public_tokens, self.gaps, self.language)

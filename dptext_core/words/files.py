@@ -95,16 +95,16 @@ def title(name: str | Path) -> str:
 
 def available_files() -> list[tuple[str, str, str]]:
     """Return name, title and origin of the spaces of this kind on this machine."""
-    files_found = []
+    files = []
     with contextlib.suppress(ModelUnavailable):
         _glove()
-        files_found.append((GLOVE, title(GLOVE), f"the installed package {_GLOVE_PACKAGE}"))
+        files.append((GLOVE, title(GLOVE), f"the installed package {_GLOVE_PACKAGE}"))
     base = _gensim_base()
     folders = sorted(p.name for p in base.iterdir() if _GENSIM_NAME.fullmatch(p.name)) if base.is_dir() else []
     for name in folders:
         if (base / name / f"{name}.gz").is_file():
-            files_found.append((name, title(name), "gensim's data folder"))
-    return files_found
+            files.append((name, title(name), "gensim's data folder"))
+    return files
 
 
 def _glove() -> Path:

@@ -36,7 +36,7 @@ def number(told: Any) -> float | None:
 
 
 def too_long(text: str, otherwise: str = "") -> str:
-    """Return an error for a text that is too long for a page, with the alternatives on one's own machine; empty for any
+    """Return an error for a text that is too long for a page, with the alternatives on your own machine; empty for any
     other text.
 
     Every token counts that a mechanism may replace: words, clitics and punctuation marks.

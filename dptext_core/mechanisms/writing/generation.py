@@ -344,7 +344,7 @@ class Generation(ClippedMechanism):
         tokens: list[list[int]] = [[] for _ in range(rows)]
         done = [False] * rows
         blocks: list[np.ndarray] = []
-        public_kept: list[np.ndarray] = []
+        public_blocks: list[np.ndarray] = []
         alone = rows == 1 and width is None
         most = KEPT // (4 * len(g.candidate_ids) * (1 if public is None else 2)) if alone else 0
         for k in range(max(limits)):
@@ -370,7 +370,7 @@ class Generation(ClippedMechanism):
                 if len(blocks) < most:
                     blocks.append(a.copy())
                     if b is not None:
-                        public_kept.append(b.copy())
+                        public_blocks.append(b.copy())
             task.report(k + 1, max(limits))
             if all(done):
                 break
@@ -380,7 +380,7 @@ class Generation(ClippedMechanism):
             written = tuple(row[: min(stop, limits[r])])
             shape = dataclasses.replace(state.shape, row=r)
             public_shape = None if public is None else dataclasses.replace(public.shape, row=r)
-            out.append(GeneratedTokens(written, shape, public_shape, blocks, public_kept))
+            out.append(GeneratedTokens(written, shape, public_shape, blocks, public_blocks))
         return out
 
     def _read(self, block: Sequence[GenerationPrepared], draws: int, width: int | None) -> Any:

@@ -130,7 +130,7 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
         "Clean up the texts",
         key=stay("batch_polish", False),
         help="The bundled language model rewrites the output as more fluent text. It reads only the output, so this "
-             "spends no ε and the guarantee is unchanged.",
+             "spends no ε, but it may restore words that an attacker could have guessed anyway.",
     )
     asked = core.BatchRequest(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen), polish)
     try:
