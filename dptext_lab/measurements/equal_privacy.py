@@ -178,10 +178,20 @@ def bundled_points(what: str, summary: Results, seeds: Sequence[int]) -> list[Gr
 
 def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
     """Run the attackers on words at the bundled points, and update their summary."""
+    if args.into is not None or args.max_texts is not None:
+        raise ConfigError("--words measures the bundled points. Omit --into and --max-texts.")
     summary = bundled(args.what)
     if summary is None:
         raise ConfigError(f"--words needs the missing file assets/benchmarks/{args.what}.json.")
-    points = bundled_points(args.what, summary, summary.about["seeds"])
+    points = [
+        p
+        for p in bundled_points(args.what, summary, summary.about["seeds"])
+        if not args.mechanism or p.mechanism in args.mechanism
+        if not args.unknown_words or p.options.get("oov", POLICIES[0]) == args.unknown_words
+    ]
+    if args.list:
+        print("\n".join(dict.fromkeys(json.dumps(p.setting.ordered().to_dict()) for p in points)))
+        return 0
     setup = group_run.RunConfig(
         folder, args.stopwords, str(summary.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
     )
@@ -229,15 +239,14 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument(
         "--unknown-words",
         choices=POLICIES,
-        default=POLICIES[0],
-        help=f"for equal: policy for unknown words (default {POLICIES[0]})",
+        help=f"for equal: policy for unknown words (default {POLICIES[0]}, with --words all)",
     )
     takes.add_argument("--max-texts", type=int, metavar="N", help="at most N training texts and N test texts")
     takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
     takes.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="number of processes with one thread each (default 1)"
     )
-    takes.add_argument("--list", action="store_true", help="for equal: print the ε and run nothing")
+    takes.add_argument("--list", action="store_true", help="print the points and run nothing")
     takes.add_argument(
         "--words",
         nargs="*",
@@ -282,7 +291,8 @@ def main(argv: Sequence[str] = ()) -> int:
         return remeasure_words(args, folder)
     crossed_settings: list[Crossing] = []
     if args.what == "equal":
-        some = [s for s in systems(args.unknown_words) if not args.mechanism or s.mechanism in args.mechanism]
+        policy = args.unknown_words or POLICIES[0]
+        some = [s for s in systems(policy) if not args.mechanism or s.mechanism in args.mechanism]
         if not some:
             raise ConfigError(f"--mechanism must be one of {', '.join(dict.fromkeys(s.mechanism for s in SYSTEMS))}.")
         base = original_texts.load_originals(args.set, size, folder)
@@ -298,7 +308,7 @@ def main(argv: Sequence[str] = ()) -> int:
         return 0
     command = f"python -m dptext_core bench equal-privacy {args.what}" + (" --data FOLDER" if folder else "")
     command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
-    command += f" --unknown-words {args.unknown_words}" if args.unknown_words != POLICIES[0] else ""
+    command += f" --unknown-words {args.unknown_words}" if args.unknown_words not in (None, POLICIES[0]) else ""
     command += f" --max-texts {args.max_texts}" if args.max_texts else ""
     setup = group_run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))

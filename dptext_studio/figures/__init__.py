@@ -16,6 +16,7 @@ from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
 from .files import to_html
 from .leaderboard import leaderboard
+from .memory import memory_over_words
 from .public_prior import public_prior
 from .theme import DARK, LIGHT, LINES_DARK, LINES_LIGHT
 from .total_budget import total_budget
@@ -43,6 +44,7 @@ __all__ = [
     "draw_view",
     "leaderboard",
     "logit_histogram",
+    "memory_over_words",
     "public_prior",
     "query_figure",
     "title",

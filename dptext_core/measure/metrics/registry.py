@@ -246,6 +246,11 @@ _ALL = (
         "MiB for 1,000 words",
         about="Peak memory while 1,000 words are rewritten.",
     ),
+    _memory(
+        "mib_with_tables",
+        "MiB with tables",
+        about="Peak memory of loading the mechanism's tables and rewriting a number of words.",
+    ),
 )
 REGISTRY: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 

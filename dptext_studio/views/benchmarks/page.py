@@ -27,6 +27,7 @@ from ...figures.glossary import definition
 from ...figures.metric_titles import metric_title
 from .authors import authors_note
 from .certainty import anonymisers_note, certainty_note
+from .memory import memory_note
 from .total_budget import total_budget_note
 
 #: The mechanisms that are shown at first, if they were measured.
@@ -398,6 +399,7 @@ def main() -> None:
     certainty_note()
     total_budget_note()
     authors_note()
+    memory_note()
     st.markdown("### Every mechanism at every ε")
     data, names = data_controls(shown_results)
     mixed = len(curves.units(names)) > 1

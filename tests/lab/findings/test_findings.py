@@ -44,6 +44,7 @@ from dptext_lab.results.queries import QueryRow
 from dptext_lab.results.rows import Gate, Row
 from dptext_lab.results.summary import Results
 from dptext_lab.speed.memory import measure as measure_memory
+from dptext_lab.speed.memory import measure_with_tables
 from dptext_studio import figures
 
 TEXTS = Path(os.environ.get("DPTEXT_PAPERS") or Path(__file__).resolve().parents[4] / "shared" / "papers")
@@ -930,6 +931,7 @@ def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
     setting = dpt.Setting("diffractor", {"noise": "geometric", "lists": ("L2",)})
     few, many = (measure_memory(setting, words=n)[1] for n in (20, 400))
     assert 0 < few < many / 5
+    assert measure_with_tables(setting, 400) > 2 * many
 
 
 def public_means(gain: float, ratio: float) -> tuple[PriorRow, ...]:

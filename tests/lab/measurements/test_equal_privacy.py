@@ -101,6 +101,12 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     assert equal_privacy.main(["equal", "--words", "--out", str(anew), "--summary", str(merged)]) == 0
     assert results.read(merged).to_dict()["rows"] == found.to_dict()["rows"], "the same seed says the same"
     assert results.read(merged).about["crossings"] == found.about["crossings"]
+    capsys.readouterr()
+    for policy, points in (("random", 3), ("keep", 0)):
+        assert equal_privacy.main(["equal", "--words", "--unknown-words", policy, "--list"]) == 0
+        assert capsys.readouterr().out.count("diffractor") == points
+    with pytest.raises(ConfigError, match="--into"):
+        equal_privacy.main(["equal", "--words", "--into", str(merged), "--list"])
     with pytest.raises(ConfigError, match="the missing file"):
         equal_privacy.main(["lists", "--words", "--out", str(anew), "--summary", str(merged)])
     capsys.readouterr()
