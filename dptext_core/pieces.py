@@ -101,7 +101,7 @@ class Step(Private):
     _shown: ClassVar[tuple[str, ...]] = ("action", "reason", "epsilon", "index")
 
     @property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         """Return True if another word is there now, ignoring case."""
         return self.original.casefold() != self.replacement.casefold()
 

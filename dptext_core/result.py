@@ -287,7 +287,7 @@ class RewriteResult(Private):
             out["note"] = "demonstration, not private: anyone who knows the seed can reproduce the noise"
         if trace:
             out["original"] = self.original
-            out["steps"] = [{"changed": s.changed, **dataclasses.asdict(s)} for s in self.steps]
+            out["steps"] = [{"changed": s.is_changed, **dataclasses.asdict(s)} for s in self.steps]
             out["releases"] = [dataclasses.asdict(r) for r in self.releases]
         return out
 
@@ -314,12 +314,12 @@ class PolishedResult(Private):
         return self.drawn.guarantee
 
     @property
-    def changed(self) -> int:
+    def num_changed(self) -> int:
         """Return how many of the sampled words have changed."""
         return sum(before.casefold() != after.casefold() for _, before, after in self._places)
 
     @cached_property
-    def unchanged(self) -> tuple[float, float] | None:
+    def unchanged_shares(self) -> tuple[float, float] | None:
         """Return the share of words sampled from an original that equal it, before and after; for the owner alone.
 
         None without such words.
@@ -338,9 +338,11 @@ class PolishedResult(Private):
         n = len(self._places)
         if not n:
             return "No word of this text was sampled, so there is nothing to clean up."
-        message = f"The clean-up changed {self.changed} of {n} sampled {'word' if n == 1 else 'words'}, and spent no ε."
-        if self.unchanged is not None:
-            before, after = self.unchanged
+        message = (
+            f"The clean-up changed {self.num_changed} of {n} sampled {'word' if n == 1 else 'words'}, and spent no ε."
+        )
+        if self.unchanged_shares is not None:
+            before, after = self.unchanged_shares
             known = sum(bool(original) for original, *_ in self._places)
             them = "them" if known == n else f"the {known} that depend on an original word"
             message += (

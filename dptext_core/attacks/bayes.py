@@ -47,7 +47,7 @@ class Posterior(Private):
 
     mechanism: str
     epsilon: float
-    released: str
+    released_word: str
     top: tuple[tuple[str, float, float], ...]
     true: str | None
     rank: int | None
@@ -67,8 +67,8 @@ class Posterior(Private):
         """Return the attack in plain words."""
         guess, p, _ = self.top[0]
         message = (
-            f"An attacker who sees “{self.released}” and knows the mechanism guesses “{guess}”. Such a guess is right "
-            f"{percent(p)} of the time. Without the output, always guessing “{self.chance_guess}” is right "
+            f"An attacker who sees “{self.released_word}” and knows the mechanism guesses “{guess}”. Such a guess is "
+            f"right {percent(p)} of the time. Without the output, always guessing “{self.chance_guess}” is right "
             f"{percent(self.chance)} of the time."
         )
         if self.true is None:
@@ -215,7 +215,7 @@ def _rank_words(
     return Posterior(
         mechanism=mechanism.title,
         epsilon=epsilon,
-        released=released,
+        released_word=released,
         top=tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order if p[i] > 0),
         true=true,
         rank=rank,

@@ -87,17 +87,17 @@ class Limit:
 class GuessAccuracy:
     """How often the optimal guess was right if each text is the original equally often. answers: number of rewrites per
     guess. trials: number of guesses. rewrites: number of rewrites for them, equally many of each text. value: the share
-    of right guesses, a tie of m counted 1/m. interval: 95%, Clopper and Pearson. stated: the mean of the posteriors'
-    own estimates. own, own_trials: the same share if the user's own text was the original.
+    of right guesses, a tie of m counted 1/m. interval: 95%, Clopper and Pearson. mean_posterior: the mean of the
+    posteriors' own estimates. own_text_value, own_text_trials: the same share if the user's own text was the original.
     """
 
     answers: int
     trials: int
     value: float
     interval: tuple[float, float]
-    stated: float
-    own: float
-    own_trials: int
+    mean_posterior: float
+    own_text_value: float
+    own_text_trials: int
     chance: float
     rewrites: int
 
@@ -108,7 +108,7 @@ class GuessAccuracy:
         return (
             f"Each text was the original equally often. From {made}, the optimal guess was right {percent(self.value)} "
             f"of the time ({self.trials:,} guesses, 95% interval {percent(low)} to {percent(high)}). Without the "
-            f"output, it is right {percent(self.chance)} of the time. For your text: {percent(self.own)}."
+            f"output, it is right {percent(self.chance)} of the time. For your text: {percent(self.own_text_value)}."
         )
 
 
@@ -343,9 +343,9 @@ def _guess_accuracy(table: np.ndarray, k: int, true: int) -> GuessAccuracy:
         trials=total,
         value=value,
         interval=clopper_pearson(value * total, total),
-        stated=float(p.max(axis=1).mean()),
-        own=float(right[true].mean()),
-        own_trials=trials,
+        mean_posterior=float(p.max(axis=1).mean()),
+        own_text_value=float(right[true].mean()),
+        own_text_trials=trials,
         chance=1 / n,
         rewrites=n * per,
     )

@@ -225,7 +225,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
                     "refuted",
                     f"Two texts of {LONG} tokens.",
                     "the stated token distributions of two long texts differ by more than the guarantee allows.",
-                    replace(witness, first=texts[0][-120:], second=texts[1][-120:], told=message),
+                    replace(witness, first=texts[0][-120:], second=texts[1][-120:], details=message),
                 )
     return _judge(m, texts[0], [s for r in results for s in reader.read(prepared[0], r)], COSTLY)
 

@@ -182,7 +182,7 @@ def bounded_loss(
                 f"draws, and those of “{texts[b].prepared.text}” in at most {format_probability(log_high)}."
             )
             witness = Witness(
-                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=message
+                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, details=message
             )
     limit = could_show(half, level, of_delta)
     tested = (

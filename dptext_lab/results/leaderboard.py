@@ -77,7 +77,7 @@ class BoardEntry:
 class Board:
     """The ranked settings.
 
-    stop_words: whether they keep stop words; None: some do. left_out: settings without points near the level.
+    stop_words: whether they keep stop words; None: some do. omitted_names: settings without points near the level.
     detectable: the difference from the first that is detected with 80% power; None without known errors. refused:
     settings with other conditions, with the reason. unknown_words: the requested policy; "" for the default."""
 
@@ -87,7 +87,7 @@ class Board:
     at: float
     stop_words: bool | None
     entries: tuple[BoardEntry, ...]
-    left_out: tuple[str, ...]
+    omitted_names: tuple[str, ...]
     whole: Row | None
     every: bool = True
     detectable: float | None = None

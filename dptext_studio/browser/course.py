@@ -76,8 +76,8 @@ def _lesson(lesson: Lesson, mechanisms: Collection[str]) -> dict[str, Any]:
 def _reveal(answer: Reveal) -> dict[str, Any]:
     return {
         "right": answer.right,
-        "found": answer.found,
-        "because": answer.because,
+        "found": answer.measurements,
+        "because": answer.explanation,
         "figures": figures.fragment(answer.parts),
         "replies": answer.replies,
     }

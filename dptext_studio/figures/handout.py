@@ -99,7 +99,7 @@ def _answer(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
     answer, question = lesson.reveal(start), lesson.ask(start)
     right = f"{chr(ord('A') + answer.right)}. {question.answers[answer.right]}"
-    lines = "".join(f"<p>{escape(line)}</p>" for line in (*answer.found, *answer.because, lesson.take_home))
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (*answer.measurements, *answer.explanation, lesson.take_home))
     return (
         f'<section><h2>{k}. {escape(lesson.title)}</h2><p class="right">{escape(right)}</p>{lines}'
         f"{fragment(answer.parts)}</section>"

@@ -30,17 +30,17 @@ WORDS = 200
 class Piece(Private):
     """A part of a released text; all parts together are the text, with an empty one for a deleted word.
 
-    changed: whether it differs from the original, ignoring case. original: the original word that it replaces, if
+    is_changed: whether it differs from the original, ignoring case. original: the original word that it replaces, if
     known. at: the position of that word in the original, None if there is none. drawn: whether it was sampled.
     """
 
     text: str
-    changed: bool = False
+    is_changed: bool = False
     original: str = ""
     at: int | None = None
     drawn: bool = False
 
-    _shown: ClassVar[tuple[str, ...]] = ("changed", "at", "drawn")
+    _shown: ClassVar[tuple[str, ...]] = ("is_changed", "at", "drawn")
 
 
 def pieces(result: RewriteResult) -> list[Piece]:
@@ -54,7 +54,7 @@ def pieces(result: RewriteResult) -> list[Piece]:
         if begin > at:
             out.append(Piece(result.text[at:begin]))
         source = None if step.action == "insert" else step.span[0]
-        changed = step.action in ("insert", "delete") or step.changed
+        changed = step.action in ("insert", "delete") or step.is_changed
         out.append(Piece(result.text[begin:end], changed, step.original, source, step.drawn))
         at = max(at, end)
     return [*out, Piece(result.text[at:])] if at < len(result.text) else out
@@ -143,14 +143,14 @@ class CandidateProbabilities(Private):
     """The probabilities of one word in one rewrite.
 
     probabilities: of each of the shared words. possible: which of these are possible outputs. rest: the probability of
-    all others. released: the released word. keep: the probability that the word is unchanged. known: whether it can be
-    unchanged; a word unknown to the mechanism cannot. reason: why there are no probabilities.
+    all others. released_word: the released word. keep: the probability that the word is unchanged. known: whether it
+    can be unchanged; a word unknown to the mechanism cannot. reason: why there are no probabilities.
     """
 
     probabilities: tuple[float, ...] = ()
     possible: tuple[bool, ...] = ()
     rest: float = 0.0
-    released: str = ""
+    released_word: str = ""
     keep: float = 0.0
     known: bool = True
     reason: str = ""
@@ -199,7 +199,7 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
     each = []
     for distribution, released, reason in columns:
         if distribution is None:
-            each.append(CandidateProbabilities(released=released, reason=reason))
+            each.append(CandidateProbabilities(released_word=released, reason=reason))
             continue
         shared = tuple(distribution.p(w) for w in words)
         possible = tuple(len(distribution.index(w)) > 0 for w in words)

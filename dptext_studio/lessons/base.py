@@ -103,13 +103,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Reveal:
-    """The answer. right: the number of the right answer. found: measurements in sentences; because: their meaning.
-    replies: for each answer, what a person who wrongly chose it missed.
+    """The answer. right: the number of the right answer. measurements: measurements in sentences; explanation: their
+    meaning. replies: for each answer, what a person who wrongly chose it missed.
     """
 
     right: int
-    found: tuple[str, ...]
-    because: tuple[str, ...]
+    measurements: tuple[str, ...]
+    explanation: tuple[str, ...]
     parts: tuple[Part, ...] = ()
     replies: tuple[str, ...] = ()
 

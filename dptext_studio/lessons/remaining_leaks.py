@@ -29,7 +29,7 @@ def marks(result: RewriteResult) -> list[tuple[str, str]]:
         if start > end:
             out.append((result.text[end:start], ""))
         is_kept = step.action == "keep"
-        out.append((result.text[start:stop], "changed" if step.changed else "kept" if is_kept else "same"))
+        out.append((result.text[start:stop], "changed" if step.is_changed else "kept" if is_kept else "same"))
         end = stop
     return [*out, *([(result.text[end:], "")] if end < len(result.text) else [])]
 

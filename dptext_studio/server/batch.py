@@ -159,15 +159,15 @@ class BatchSummary:
 class PiiSurvivors(Private):
     """Names, numbers, dates and places of originals that are still visible in their rewrites, found by simple rules.
 
-    looked: the number of rows searched. rows: how many of them contain any. first: the first such rows, each as (row,
-    (kind, text) of each).
+    num_searched: the number of rows searched. rows: how many of them contain any. first: the first such rows, each as
+    (row, (kind, text) of each).
     """
 
-    looked: int
+    num_searched: int
     rows: int
     first: tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
 
-    _shown: ClassVar[tuple[str, ...]] = ("looked", "rows")
+    _shown: ClassVar[tuple[str, ...]] = ("num_searched", "rows")
 
 
 def file_name(given: str) -> str:

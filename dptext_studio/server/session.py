@@ -43,7 +43,7 @@ class Session:
     last request for a new pass. hidden: names of controls that a link hides.
 
     upload: the data of the page Batch. uploads: their number. batch_error: an error there that has not been shown yet.
-    kept: scores and draws of viewed settings. columns: the settings that Compare shows, with their numbers.
+    rewrite_cache: scores and draws of viewed settings. columns: the settings that Compare shows, with their numbers.
     columns_new: True until its controls show them. word: the position of the chosen word in the text of Compare.
     compared: that text, and the one from which it was edited. beside: the last request of Compare and its results.
 
@@ -79,7 +79,7 @@ class Session:
     upload: Upload | None = None
     uploads: int = 0
     batch_error: str = ""
-    kept: RewriteCache = field(default_factory=RewriteCache)
+    rewrite_cache: RewriteCache = field(default_factory=RewriteCache)
     columns: list[tuple[int, dpt.Setting]] = field(default_factory=list)
     columns_new: bool = False
     word: int | None = None

@@ -58,7 +58,7 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     assert nearest.attack(m, result).same == reader.read_releases(m, result).success == 1.0
     named = mask_inference.attack(m, result).guesses
     assert [result.steps[g.step].original for g in named] == ["doctor", "treated"]
-    assert result.polished().unchanged == (1.0, 1.0)
+    assert result.polished().unchanged_shares == (1.0, 1.0)
     assert "of the 2 that depend on an original word" in result.polished().sentence()
     nobody = m.rewrite("Halvorsen Zyxqv 2031", seed=1)
     with pytest.raises(dpt.NoDistribution, match="nothing to guess"):

@@ -31,7 +31,7 @@ def test_by_a_formula_it_is_the_reading():
     found = result.polished(m)
     read = reader.read_releases(m, result)
     assert found.text == read.text and found.text == result.polished().text
-    assert found.unchanged == (pytest.approx(read.unchanged_share), pytest.approx(read.success))
+    assert found.unchanged_shares == (pytest.approx(read.unchanged_share), pytest.approx(read.success))
     assert found.guarantee is result.guarantee, "the same promise, in the same words"
 
 
@@ -87,7 +87,7 @@ def test_a_new_text_is_polished_but_for_its_stop_words():
     found = polish.polish(result, Generator.create())
     stop = dpt.stop_words()
     assert all(p.origin == "polished" and p.text not in stop for p in found.releases)
-    assert found.unchanged is None and found.changed >= 0
+    assert found.unchanged_shares is None and found.num_changed >= 0
     message = found.sentence()
     assert "spent no ε" in message and "original words" not in message
 

@@ -37,7 +37,7 @@ def test_the_course_lists_its_lessons_and_one_is_answered(page: Page, address: s
         visit.locator("#answers button").nth(chosen).click()
         assert visit.inner_text("#verdict").startswith(verdict)
         assert visit.inner_text("#verdict").endswith(asked.answers[answer.right])
-    assert visit.locator("#found p").all_inner_texts() == list(answer.found)
+    assert visit.locator("#found p").all_inner_texts() == list(answer.measurements)
     assert visit.locator("#figures tbody tr").count() == len(lesson.control.values)
     visit.goto(f"{address}lessons.html?lesson=nobody")
     until(visit, "document.querySelector('#status').textContent.includes('There is no lesson “nobody”')")

@@ -255,7 +255,7 @@ def test_a_picture_of_noise_shows_near_words_a_cloud_and_where_this_point_landed
     near = np.argsort(np.linalg.norm(x - x[4], axis=1), kind="stable")[:24].tolist()
     shown = list(dict.fromkeys([4, *near, released]))
     plane = project(x[shown], 0)
-    assert (view.source, view.released, view.words) == (W[4], W[released], tuple(W[i] for i in shown))
+    assert (view.source, view.released_word, view.words) == (W[4], W[released], tuple(W[i] for i in shown))
     assert view.xy == pytest.approx(plane.xy) and (view.draws, view.dims) == (150, 4)
     assert view.noise == pytest.approx(plane.of(x[4] + m.block.noise[:150] / 2.0))
     assert view.landed == pytest.approx(plane.of((x[4] + m.noise(stream) / 2.0)[None])[0])

@@ -240,7 +240,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite_and_code_to_copy_ho
     at.session_state["play_strip"] = {"view": {"run": run.number, "eps": told[0][2], "token": None, "copies": told}}
     settle(at)
     at = without_text(opened("compare", mine))
-    looked = mine.at("compare").result[1].looked  # the first is Explore's draw
+    looked = mine.at("compare").result[1].viewed_rewrite  # the first is Explore's draw
     at.session_state[f"compare{mine.columns[1][0]}_view"] = {"copies": [looked.number]}
     settle(at)
     at = without_text(opened("map", mine))

@@ -200,7 +200,7 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     assert "Each of 36 rows" in found.promise["sentence"] and "2 rows had no sampled word" in found.promise["sentence"]
     assert 0 < found.measures["unchanged"]["mean"] < 1
     # The number in each row but one is kept.
-    assert (found.left.looked, found.left.rows, len(found.left.first)) == (38, 37, core.SHOWN)
+    assert (found.left.num_searched, found.left.rows, len(found.left.first)) == (38, 37, core.SHOWN)
     assert found.left.first[1] == (2, (("number", "1"),))
     (last,) = batch.page(39, 20)
     assert last.row == 40 and last.original.startswith("Row 39") and last.text.startswith("Row 39")

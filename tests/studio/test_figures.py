@@ -133,7 +133,7 @@ def test_the_released_candidate_stands_out(chosen):
     assert [c == new for c in candidates.marker.color] == [j == chosen for j in range(5)]
     (labels,) = traces(figure, "labels")
     released = [t for t, c in zip(labels.text, labels.textfont.color, strict=True) if c == new]
-    assert len(released) == 1 and released[0].startswith(f"<b>{view.released}</b>")
+    assert len(released) == 1 and released[0].startswith(f"<b>{view.released_word}</b>")
     assert sum(s.line.color == new for s in figure.layout.shapes) == 2
 
 
@@ -247,7 +247,7 @@ def test_an_output_set_is_ordered_by_similarity():
 
 
 def test_a_large_output_set_keeps_the_two_words_and_sums_the_others():
-    view = group(50, released="w48")
+    view = group(50, released_word="w48")
     figure = draw_view(view)
     (chance,), (others,) = traces(figure, "probability"), traces(figure, "others")
     assert {"doctor", "w48"} <= set(chance.customdata) and len(chance.customdata) == 23

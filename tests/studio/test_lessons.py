@@ -63,7 +63,7 @@ def test_a_lesson_is_whole(name):
     one, question, found = told(name)
     assert 2 <= len(one.said) <= 3 and one.beside < len(one.said)
     assert 2 <= len(question.answers) <= 4 and question.text.endswith("?")
-    assert 0 <= found.right < len(question.answers) and found.found and found.because and found.parts
+    assert 0 <= found.right < len(question.answers) and found.measurements and found.explanation and found.parts
     assert len(found.replies) == len(question.answers), "each wrong answer gets a reply of its own"
     assert all(found.replies[i] for i in range(len(question.answers)) if i != found.right)
     assert len(one.title) <= 42, "the button that leads to it shows all of it on a phone"
@@ -232,7 +232,7 @@ def test_what_leaks_is_counted_on_the_rewrite():
     result = example_text.rewrite_at(50.0)
     found = remaining_leaks.words(result)
     steps = [s for s in result.steps if any(c.isalnum() for c in s.original)]
-    same = sum(not s.changed for s in steps)
+    same = sum(not s.is_changed for s in steps)
     assert found["kept"] + found["same"] == same and sum(found.values()) == len(steps)
     assert "".join(text for text, _ in remaining_leaks.marks(result)) == result.text
 
@@ -283,7 +283,7 @@ def test_no_answer_is_written_down(monkeypatch):
 def test_no_answer_is_written_down_where_groups_are_made(monkeypatch):
     monkeypatch.setattr(group, "own_sets", lambda space, word, k: ("x",) * k)
     reveal = told("group")[2]
-    assert reveal.right == 2 and "with none" in " ".join(reveal.found)
+    assert reveal.right == 2 and "with none" in " ".join(reveal.measurements)
     monkeypatch.setattr(equal_epsilon, "unchanged_at", lambda epsilon: {"A": 0.5, "B": 0.4})
     assert told("equal")[2].right == 0
 
@@ -425,5 +425,5 @@ def test_a_hand_out_of_lessons_has_their_questions_and_the_solutions_their_answe
         start = one.control.start
         question, reveal = one.ask(start), one.reveal(start)
         assert f"{'ABCD'[reveal.right]}. {question.answers[reveal.right]}" in answered
-        assert question.text in asked and reveal.because[0] not in asked
+        assert question.text in asked and reveal.explanation[0] not in asked
     assert "http" not in (paper + answers).replace("http-equiv", "")

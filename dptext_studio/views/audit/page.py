@@ -227,7 +227,7 @@ def checks(report: core.AuditReport) -> None:
                     "" if c.leak is None else core.format_share(c.leak) for c in report.checks
                 ],
                 "seconds": [f"{c.seconds:.1f}" for c in report.checks],
-                "inspected": [c.looked or c.reason for c in report.checks],
+                "inspected": [c.description or c.reason for c in report.checks],
             },
             hide_index=True,
         )

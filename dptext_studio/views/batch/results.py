@@ -65,12 +65,12 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
 def remaining_identifiers(found: core.BatchSummary) -> None:
     """Show names, numbers, dates and places that are still visible, by row, and a way to inspect a row."""
     left = found.left
-    if not left.looked:
+    if not left.num_searched:
         return
     of = (
-        f"{left.looked:,} rows"
-        if left.looked + found.promise["errors"] == found.rows
-        else f"{left.looked:,} evenly spaced rows"
+        f"{left.num_searched:,} rows"
+        if left.num_searched + found.promise["errors"] == found.rows
+        else f"{left.num_searched:,} evenly spaced rows"
     )
     rules = "Simple rules find these; they miss some words and flag harmless ones."
     if not left.rows:

@@ -45,7 +45,7 @@ def start_rewrites(asked: ComparisonRequest) -> None:
     before, edited = mine.compared
     if before != asked.text:
         edited = before if is_edit(before, asked.text) else None
-    work = partial(rewrites, asked, mine.kept, mine.run, mine.ledger, edited)
+    work = partial(rewrites, asked, mine.rewrite_cache, mine.run, mine.ledger, edited)
     mine.at("compare").start(asked, work, "Rewriting")
 
 
@@ -110,7 +110,7 @@ def _rewrites(
     before = work.asked.draw if work.asked is not None else 0
     asked = ComparisonRequest(text, columns, target, before + redraw)
     if redraw:
-        mine.kept.forget_draws(text)
+        mine.rewrite_cache.forget_draws(text)
     if asked != work.asked or (work.job is None and work.result is None and work.error is None):
         start_rewrites(asked)
     if work.is_running():
@@ -139,7 +139,7 @@ def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
 def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
     """Show new rewrites and record them as draws. places: the container of each column."""
     mine = session()
-    results = [o.looked.result if o.looked is not None else None for o in outcomes]
+    results = [o.viewed_rewrite.result if o.viewed_rewrite is not None else None for o in outcomes]
     before, edited = mine.compared
     if before != asked.text:
         edited = before if is_edit(before, asked.text) else None
@@ -157,7 +157,7 @@ def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Ma
 def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
     """Show the rewrites, the distributions of one word, and the measures, for columns that still exist."""
     both = [(c, o) for c, o in zip(asked.columns, outcomes, strict=True) if c.id in places]
-    results = [o.looked.result if o.looked is not None else None for _, o in both]
+    results = [o.viewed_rewrite.result if o.viewed_rewrite is not None else None for _, o in both]
     at = session().word
     if at is None or not any(r is not None and any(s.span[0] == at for s in r.steps) for r in results):
         at = side_by_side.first_drawn(results)

@@ -71,7 +71,7 @@ def known_beliefs(
     """Return the belief of each column, or why it has none, by the column's number; None while they are computed in a
     thread.
     """
-    columns = [(c, o.looked.result) for c, o in both if o.looked is not None]
+    columns = [(c, o.viewed_rewrite.result) for c, o in both if o.viewed_rewrite is not None]
     work = session().at(PLACE)
     fact = chosen_fact(asked.text)
     wanted = (asked.text, fact, tuple((c.setting.at(r.config.epsilon), r.noise_id) for c, r in columns))
@@ -88,7 +88,7 @@ def known_beliefs(
 
 def start(wanted: Any, columns: Sequence[tuple[Column, dpt.RewriteResult]], fact: ChosenFact) -> None:
     """Start computing the beliefs, and replace a running computation."""
-    cache = session().kept
+    cache = session().rewrite_cache
     mechanisms = [dpt.mechanism_class(c.mechanism).of_config(r.config) for c, r in columns]
 
     def work(task: dpt.Task) -> list[dpt.Belief | str]:

@@ -24,8 +24,8 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
 
     Missing values are measured in a thread, after tasks that others wait for.
     """
-    cache = session().kept
-    texts = [o.looked.result.text for _, o in both if o.looked is not None]
+    cache = session().rewrite_cache
+    texts = [o.viewed_rewrite.result.text for _, o in both if o.viewed_rewrite is not None]
     known = {t: c for t in texts if (c := cache.likeness.get((asked.text, t))) is not None}
     work, wanted = session().at("compare likeness"), (asked.text, tuple(texts))
     if len(known) == len(set(texts)):
@@ -45,7 +45,11 @@ def measures_table(
     asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
 ) -> dict[str, list[str]]:
     """Return the table with a row for each setting. like: the cosine of each rewrite with the original, if known."""
-    rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
+    rows = [
+        (c, o, o.viewed_rewrite.result, o.figures)
+        for c, o in both
+        if o.viewed_rewrite is not None and o.figures is not None
+    ]
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
         "ε": [number(o.epsilon or 0) for _, o, *_ in rows],

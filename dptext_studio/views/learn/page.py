@@ -104,9 +104,9 @@ def _lesson_body(lesson: Lesson) -> Any:
             if mine.room:
                 answers(lesson, value, question, follow=False)
             verdict(lesson, question, reveal)
-            sentences(reveal.found)
+            sentences(reveal.measurements)
             drawing(reveal.parts, key=f"learn_found_{lesson.name}")
-            sentences(reveal.because)
+            sentences(reveal.explanation)
             take_home(lesson)
     if value is not None and lesson.name in BELOW:
         BELOW[lesson.name](value)

@@ -101,7 +101,7 @@ def test_a_polish_is_measured_before_and_after(m):
     assert (row.cosine_before, row.cosine_after) == tuple(pytest.approx(np.mean(c)) for c in cosines)
     assert row.gain == pytest.approx(row.cosine_after - row.cosine_before)
     assert (row.kept_before, row.kept_after) == tuple(
-        pytest.approx(np.mean([p.unchanged[k] for p in every])) for k in (0, 1)
+        pytest.approx(np.mean([p.unchanged_shares[k] for p in every])) for k in (0, 1)
     )
 
 
