@@ -22,7 +22,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     """Show draws and totals, which each download updates. results: rewrites that the user may release now; the panel
     states what that would cost.
     """
-    session().ledger_drawn = (sessions.fragment(),)
+    session().ledger_fragment = (sessions.fragment(),)
     if not ledger.entries and not ledger.taken:
         st.caption("There are no draws yet. Each rewrite appears here with the budget that it spends if released.")
         return

@@ -30,7 +30,7 @@ class CandidateTable(TypedDict):
 
     index: int
     token: str
-    released_word: str
+    released: str
     epsilon: float
     candidates: list[tuple[str, float]]
     others: tuple[int, float]

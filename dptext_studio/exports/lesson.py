@@ -55,7 +55,7 @@ def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
     choices = "".join(f"<li>{html.escape(one)}</li>" for one in question.answers)
     body = f"""<nav class="p-eyebrow"><a href="{index}">All lessons and examples</a></nav>
 <h1>{html.escape(lesson.title)}</h1>
-{_lines(lesson.said)}
+{_lines(lesson.sentences)}
 <p class="p-small">{_at(lesson, at)}</p>
 <div class="p-lesson">{drawn.fragment(shown)}{"".join(others)}</div>
 <div class="p-question"><strong>{html.escape(question.text)}</strong><ol>{choices}</ol></div>
@@ -68,7 +68,7 @@ def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
 
 
 def _at(lesson: Lesson, value: object) -> str:
-    return html.escape(f"{lesson.control.label}: {lesson.control.said(value)}")
+    return html.escape(f"{lesson.control.label}: {lesson.control.format_value(value)}")
 
 
 def _lines(said: tuple[str, ...]) -> str:

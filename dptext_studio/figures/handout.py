@@ -86,9 +86,9 @@ def _score_sheet() -> str:
 def _lesson(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
     question = lesson.ask(start)
-    message = "".join(f"<p>{escape(line)}</p>" for line in lesson.said)
+    message = "".join(f"<p>{escape(line)}</p>" for line in lesson.sentences)
     answers = "".join(f"<li>{escape(answer)}</li>" for answer in question.answers)
-    at = f'<p class="soft">{escape(lesson.control.label)}: {escape(lesson.control.said(start))}</p>'
+    at = f'<p class="soft">{escape(lesson.control.label)}: {escape(lesson.control.format_value(start))}</p>'
     return (
         f'<section class="lesson"><h2>{k}. {escape(lesson.title)}</h2>{message}{at}{fragment(lesson.show(start))}'
         f'<div class="question"><strong>{escape(question.text)}</strong><ol>{answers}</ol></div></section>'

@@ -84,7 +84,8 @@ class Figures:
 
     n_w, s_w: means over its sampled words; None, with the ``reason``, if it states no probabilities for words. words:
     how many sampled words they cover. draws: the number of draws behind an estimate, None if exact. total: the ε of the
-    rewrite. left: how many identifying words are still visible, and how many there were (``leaks.left``).
+    rewrite. remaining_identifiers: how many identifying words are still visible, and how many there were
+    (``leaks.left``).
     """
 
     n_w: float | None
@@ -93,7 +94,7 @@ class Figures:
     draws: int | None
     total: float
     reason: str = ""
-    left: tuple[int, int] = (0, 0)
+    remaining_identifiers: tuple[int, int] = (0, 0)
 
 
 def drawn_by_all(results: Sequence[RewriteResult]) -> frozenset[int]:
@@ -135,7 +136,7 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
             draws = d.draws
             values.append((d.p_keep(), d.expected_distinct(100)))
     n_w, s_w = np.mean(values, axis=0)
-    return Figures(float(n_w), float(s_w), len(chosen), draws, total, left=stay)
+    return Figures(float(n_w), float(s_w), len(chosen), draws, total, remaining_identifiers=stay)
 
 
 @dataclass(frozen=True)

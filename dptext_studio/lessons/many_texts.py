@@ -64,7 +64,7 @@ class ManyTexts(Lesson):
     goal = "See why a guarantee for a text is not one for its author."
     minutes = 3
     across = True
-    said = (
+    sentences = (
         "A guarantee names its unit. Here it is one word of one text, but people write many texts.",
         f"An author mentions the same fact in each of them, and each is rewritten with {epsilon_text(EPSILON)}.",
     )
@@ -82,7 +82,7 @@ class ManyTexts(Lesson):
         )
         return (
             Facts((), (("The word in each text", ", ".join(words[:value])),)),
-            Bars(f"What the optimal reader believes after {self.control.said(value)}", rows, top=1.0),
+            Bars(f"What the optimal reader believes after {self.control.format_value(value)}", rows, top=1.0),
         )
 
     def ask(self, value: Any) -> Question:
@@ -90,7 +90,7 @@ class ManyTexts(Lesson):
         one, root, share = map(number, budgets(value))
         return Question(
             f"After one text at {epsilon_text(EPSILON)}, no reader can be more than {limit} sure. What may each of "
-            f"{self.control.said(value)} spend on this fact, so that the same limit holds for all of them together?",
+            f"{self.control.format_value(value)} spend on this fact, so that the same limit holds for all of them together?",
             (f"ε = {one}: each text is protected", f"ε = {root}: divide by the square root of {value}", f"ε = {share}"),
         )
 
@@ -107,8 +107,8 @@ class ManyTexts(Lesson):
         return Reveal(
             allowed.index(True),
             (
-                f"{self.control.said(value)} at {epsilon_text(EPSILON)} spend {bound(total(EPSILON, value))} together. "
-                f"The limit rises from {percent(limits[1])} to {percent(limits[value])}.",
+                f"{self.control.format_value(value)} at {epsilon_text(EPSILON)} spend {bound(total(EPSILON, value))} "
+                f"together. The limit rises from {percent(limits[1])} to {percent(limits[value])}.",
                 f"The optimal reader is right {percent(success[1])} of the time after one text, and "
                 f"{percent(success[value])} after {value}.",
             ),

@@ -59,7 +59,7 @@ class Redaction(Lesson):
     name = "redaction"
     title = "Crossing out names is not enough"
     goal = "See what a reader still knows after every name is gone."
-    said = (
+    sentences = (
         "Usually, people protect a text by crossing out names, places, dates and numbers.",
         "Everything else is copied as it was written.",
     )

@@ -47,13 +47,13 @@ class RemainingLeaks(Lesson):
     name = "leaks"
     title = "What still leaks"
     goal = "Read a rewritten note as a stranger would."
-    said = (
+    sentences = (
         "A guarantee says what it covers. What it does not cover can be read in the release.",
         "Here is the doctor's note as it would be released. At first sight, it looks safe.",
     )
     task = "Choose an ε and read it as a stranger would: what do you learn?"
     take_home = "Kept words, length and punctuation are not protected, at any ε."
-    beside = 1
+    num_beside_figure = 1
     across = True
     control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 50.0)

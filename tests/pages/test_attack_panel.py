@@ -59,7 +59,7 @@ def settle(at: AppTest) -> AppTest:
 def jobs(at: AppTest) -> dict:
     """What was asked of each attacker."""
     work = at.session_state["session"].work if "session" in at.session_state else {}
-    return {place.removeprefix("attack: "): w for place, w in work.items() if w.asked is not None}
+    return {place.removeprefix("attack: "): w for place, w in work.items() if w.request is not None}
 
 
 def metric(at: AppTest, label: str) -> str:

@@ -241,7 +241,7 @@ def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatc
     at.text_area(key="audit_curve_other").set_value(other).run()
     found = curve_of(at)
     rates = [i / 200 for i in range(201)]
-    setting = at.session_state["session"].at("trade-off curve").asked[2]  # with the program's blocklist
+    setting = at.session_state["session"].at("trade-off curve").request[2]  # with the program's blocklist
     own = dpt.trade_off_curve(setting.make(), one, other, false_alarms=rates)
     assert found.to_dict() == own.to_dict()
     assert metric(at, "Detected") == percent(float(own.upper[10])) == "40%"

@@ -269,7 +269,7 @@ def test_a_link_hides_controls_and_keeps_their_values():
     assert '[data-testid=stExpander]:has([class*="st-key-play-"])' in styles, "nor the fold that holds the others"
     assert at.selectbox(key="play_mechanism").value == "diffractor"
     assert at.selectbox(key="play-diffractor-noise").value == "tem"
-    assert at.session_state["session"].hidden == ("mechanism", "noise", "options")
+    assert at.session_state["session"].hidden_controls == ("mechanism", "noise", "options")
     assert not any("not followed" in w.value for w in at.warning)
 
 

@@ -127,7 +127,7 @@ def test_newer_work_takes_the_place_of_older_and_its_answer_alone_is_seen():
     assert old is not None and old.task.cancelled and not work.is_running(5)
     hold.set()
     assert old.wait(5) and not work.is_running(0)
-    assert (work.asked, work.take_result(), work.error) == ("new text", "new", None)
+    assert (work.request, work.take_result(), work.error) == ("new text", "new", None)
 
 
 # --- on the page

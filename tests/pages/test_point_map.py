@@ -121,7 +121,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page, monkeypatch):
     again = AppTest.from_file(PAGE, default_timeout=120)
     again.session_state["app"], again.session_state["session"] = True, mine(page)
     settle(again)
-    assert mine(again).tried.points == 5 and mine(again).points is mine(page).points
+    assert mine(again).plot_request.points == 5 and mine(again).points is mine(page).points
     assert again.select_slider(key="trade_points").value == 5 and again.selectbox(key="trade_kept").value == "bleu"
     assert again.multiselect(key="trade_mechanisms").value == ["diffractor", "custext"]
     assert again.slider(key="trade_limit_n_w").value == 40
@@ -143,9 +143,9 @@ def test_coming_back_to_the_page_draws_nothing_anew(page, monkeypatch):
     other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
     settle(other)
     asked = (dpt.Setting("diffractor"), dpt.Setting("custext", {"k": 5}))
-    assert mine(other).tried.settings == tuple(map(recommended.with_recommended, asked))
+    assert mine(other).plot_request.settings == tuple(map(recommended.with_recommended, asked))
     assert not mine(other).link_problem
-    assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).tried.points == 3
+    assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).plot_request.points == 3
     for wrong in ({"2.k": "6"}, {"points": "4"}, {"limit": "0"}, {"1.noise": "tem"}):
         mine(other).query = link | wrong
         other.run()

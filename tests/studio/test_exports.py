@@ -412,14 +412,14 @@ def test_lessons_are_pages_of_the_gallery_with_their_figures_and_their_answer(tm
         read, at = check(text, shared=True), lesson.control.start
         assert set(read.loads) == {"lesson.css", "index.html", "data:,"} and not "".join(read.inside["script"])
         question, answer = lesson.ask(at), lesson.reveal(at)
-        shown = (*lesson.said, question.text, *question.answers, *answer.measurements, *answer.explanation)
+        shown = (*lesson.sentences, question.text, *question.answers, *answer.measurements, *answer.explanation)
         for line in (*shown, lesson.goal):
             assert line in (index.said if line == lesson.goal else read.said)
         assert f"{'ABCD'[answer.right]}. {question.answers[answer.right]}" in read.said
         assert lesson.task not in read.said, "nothing moves on this page"
         assert lesson.take_home in read.said
         assert text.count("<details>") == len(lesson.control.values), "the other settings, and the answer"
-        assert f"{lesson.control.label}: {lesson.control.said(lesson.control.values[-1])}" in read.said
+        assert f"{lesson.control.label}: {lesson.control.format_value(lesson.control.values[-1])}" in read.said
         assert all(f".{name.split()[-1]} " in style for name in set(re.findall(r'class="(part \w+)', text)))
     again = gallery(tmp_path, lessons=["leaks"])
     assert again.num_existing == 1 and len(again.pages) == 2

@@ -61,7 +61,7 @@ def told(name: str) -> tuple[lessons.Lesson, base.Question, base.Reveal]:
 @pytest.mark.parametrize("name", slow_but(QUICK, [one.name for one in LESSONS]))
 def test_a_lesson_is_whole(name):
     one, question, found = told(name)
-    assert 2 <= len(one.said) <= 3 and one.beside < len(one.said)
+    assert 2 <= len(one.sentences) <= 3 and one.num_beside_figure < len(one.sentences)
     assert 2 <= len(question.answers) <= 4 and question.text.endswith("?")
     assert 0 <= found.right < len(question.answers) and found.measurements and found.explanation and found.parts
     assert len(found.replies) == len(question.answers), "each wrong answer gets a reply of its own"
@@ -71,7 +71,7 @@ def test_a_lesson_is_whole(name):
     shown = one.show(one.control.start)
     assert shown and all(assert_harmless(drawn.draw(part)) for part in (*shown, *found.parts))
     for value in one.control.values:
-        assert one.control.said(value)
+        assert one.control.format_value(value)
         query = links.to_query(one.setting(value))
         setting, problem = links.from_query(query)
         assert problem is None and setting is not None, "its door opens"
@@ -248,8 +248,8 @@ def test_answers_add_up_by_the_ledger_and_tell_more(monkeypatch):
         one, _, found = told("twice")
         assert share[-1] > share[0] and found.right == (2 if share[-1] >= 0.75 else 1)
         bars, table = found.parts
-        counts = [row.label for row in bars.rows], [one.control.said(int(n)) for n, _ in table.rows]
-        assert counts[0] == counts[1] == [one.control.said(n) for n in one.control.values], "one list of counts"
+        counts = [row.label for row in bars.rows], [one.control.format_value(int(n)) for n, _ in table.rows]
+        assert counts[0] == counts[1] == [one.control.format_value(n) for n in one.control.values], "one list of counts"
     finally:
         repeated_answers.guess_rates.cache_clear()
 

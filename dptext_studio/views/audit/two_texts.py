@@ -80,9 +80,9 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
     elif said := work.failure_text("Stopped. Press “Compare the texts” to start again."):
         st.error(literal(said))
     elif work.result is not None:
-        if vars(work.asked[0]) != vars(asked):
+        if vars(work.request[0]) != vars(asked):
             st.warning("This curve is for the previous settings. Press “Compare the texts” to update it.")
-        show(*work.result, *work.asked[1:])
+        show(*work.result, *work.request[1:])
 
 
 def _compared(asked: CurveRequest, subject: Subject, task: dpt.Task) -> tuple[dpt.TradeOffCurve, dpt.Guarantee]:

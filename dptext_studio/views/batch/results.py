@@ -64,7 +64,7 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
 
 def remaining_identifiers(found: core.BatchSummary) -> None:
     """Show names, numbers, dates and places that are still visible, by row, and a way to inspect a row."""
-    left = found.left
+    left = found.remaining_identifiers
     if not left.num_searched:
         return
     of = (
@@ -86,9 +86,9 @@ def remaining_identifiers(found: core.BatchSummary) -> None:
 def measures_view(batch: core.Batch, found: core.BatchSummary) -> None:
     """Show shares of unchanged words, and similarity measures on request, because they are slow."""
     work = session().at("batch_measure")
-    if work.asked is not batch:
+    if work.request is not batch:
         work.stop()
-        work.asked, work.result, work.error = batch, None, None
+        work.request, work.result, work.error = batch, None, None
     busy = work.is_running()
     known = {**found.measures, **(work.result or {})}
     for name, value in known.items():

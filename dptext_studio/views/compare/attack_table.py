@@ -34,7 +34,7 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
     ):
         made = [mechanism_of(looked.result) for _, looked in able]
         work.start(key, lambda task: measured_together(made, "best", asked.text, task=task), "Running all attackers")
-    if work.asked != key:
+    if work.request != key:
         work.stop()
         return
     if work.is_running():

@@ -75,11 +75,11 @@ def known_beliefs(
     work = session().at(PLACE)
     fact = chosen_fact(asked.text)
     wanted = (asked.text, fact, tuple((c.setting.at(r.config.epsilon), r.noise_id) for c, r in columns))
-    if work.asked != wanted:
+    if work.request != wanted:
         start(wanted, columns, fact)
     if work.is_running(0.2):
         work.follow()
-    elif work.asked == wanted and isinstance(work.result, list):
+    elif work.request == wanted and isinstance(work.result, list):
         return {c.id: belief for (c, _), belief in zip(columns, work.result, strict=True)}
     elif said := work.failure_text("Stopped."):
         return {c.id: said for c, _ in columns}

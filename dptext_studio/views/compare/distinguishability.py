@@ -77,9 +77,9 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
     elif said := work.failure_text("Stopped. Press “Distinguish the texts” to start again."):
         st.error(literal(said))
     elif work.result is not None:
-        if work.asked[:2] != asked:
+        if work.request[:2] != asked:
             st.warning("This table is for the previous settings. Press “Distinguish the texts” to update it.")
-        _table(work.asked[2], work.result)
+        _table(work.request[2], work.result)
 
 
 def _measured(

@@ -30,13 +30,13 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
     work, wanted = session().at("compare likeness"), (asked.text, tuple(texts))
     if len(known) == len(set(texts)):
         work.stop()
-    elif work.asked != wanted:
+    elif work.request != wanted:
         work.start(
             wanted, lambda task: cache.like(asked.text, texts, task), "Measuring the similarity in meaning", last=True
         )
     if work.is_running(0.2):
         work.follow()
-    elif work.error is None and isinstance(work.result, list) and work.asked == wanted:
+    elif work.error is None and isinstance(work.result, list) and work.request == wanted:
         known = dict(zip(texts, work.result, strict=True))
     return known
 
@@ -60,7 +60,8 @@ def measures_table(
         "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
     }
     table["identifying words still visible"] = [
-        f"{f.left[0]:,} of {f.left[1]:,}" if f.left[1] else "none" for *_, f in rows
+        f"{f.remaining_identifiers[0]:,} of {f.remaining_identifiers[1]:,}" if f.remaining_identifiers[1] else "none"
+        for *_, f in rows
     ]
     table["meaning preserved (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
     return table

@@ -25,7 +25,7 @@ def start_points(tried: PlotRequest) -> None:
     mine = session()
     cache, run = mine.rewrite_cache, mine.run
     points: list[TradeOffPoint] = []
-    mine.points, mine.tried = points, tried
+    mine.points, mine.plot_request = points, tried
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:

@@ -34,7 +34,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
     if column.epsilon is None and outcome.epsilon is not None:
         st.markdown(f"**ε = {number(outcome.epsilon)}**")
     key = f"compare{column.id}_view"
-    stand, total = outcome.figures.left if outcome.figures is not None else (0, 0)
+    stand, total = outcome.figures.remaining_identifiers if outcome.figures is not None else (0, 0)
     data = payload(
         side_by_side.pieces(result),
         chosen=word,
@@ -74,7 +74,9 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
 def show_word(column: Column, which: int, word: side_by_side.WordComparison, result: dpt.RewriteResult | None) -> None:
     """Show the distribution of the chosen word in one column."""
     found = word.each[which]
-    st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))
+    st.markdown(
+        f"“{literal(word.word)}” → “**{literal(found.released_word)}**”" if found.released_word else literal(word.word)
+    )
     if found.reason:
         st.caption(literal(found.reason))
         return

@@ -90,7 +90,7 @@ def finished_attacks(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str
     for place, work in session().work.items():
         name = place.removeprefix("attack: ")
         title = known.get(titles.get(name, name))
-        asked = work.asked
+        asked = work.request
         of_this = isinstance(asked, tuple) and asked[:2] == (run.number, result.config)
         if place != name and title and of_this and work.result is not None:
             out.append((title, work.result))
