@@ -157,7 +157,7 @@ class RewriteResult(Private):
         )
 
     def __repr__(self) -> str:
-        drawn = sum(u.drawn for u in self.units)
+        drawn = sum(u.is_sampled for u in self.units)
         return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} spans drawn, seed={self.seed!r})"
 
     def _repr_html_(self) -> str:
@@ -213,7 +213,7 @@ class RewriteResult(Private):
 
     def views(self, i: int) -> tuple:
         """Return how sampled unit ``i`` came about, as data (``dptext_core.explain``); () if the mechanism has none."""
-        return self.trace.views(i, self.units[i]) if self._unit(i).drawn else ()
+        return self.trace.views(i, self.units[i]) if self._unit(i).is_sampled else ()
 
     def similarities(self, i: int) -> Mapping[str, float] | None:
         """Return the cosine of the original word of unit ``i`` with every word of the space; None if there is none."""
@@ -237,7 +237,7 @@ class RewriteResult(Private):
             It was not sampled, or the mechanism writes a text as a whole.
         """
         unit = self._unit(i)
-        if not unit.drawn:
+        if not unit.is_sampled:
             name = "Step" if "alignment" in self.can else "Piece"
             rule = isinstance(unit, Release) and unit.origin == "rule"
             verb = "placed" if rule else "deleted" if unit.action == "delete" else "kept"
@@ -263,7 +263,7 @@ class RewriteResult(Private):
         """
         if self.no_chances:
             raise NoDistribution(self.no_chances)
-        drawn = [(i, unit) for i, unit in enumerate(self.units) if unit.drawn]
+        drawn = [(i, unit) for i, unit in enumerate(self.units) if unit.is_sampled]
         return zip((i for i, _ in drawn), self.trace.distributions(drawn), strict=True)
 
     def _unit(self, i: int) -> Unit:
@@ -296,11 +296,11 @@ class RewriteResult(Private):
 class PolishedResult(Private):
     """A release with its post-processing.
 
-    drawn: the sampled release, which the ledger counts. text: the post-processed text. releases: its parts; those that
-    were sampled have the origin "polished" and no ε. readings: how often the text was read.
+    sampled_result: the sampled release, which the ledger counts. text: the post-processed text. releases: its parts;
+    those that were sampled have the origin "polished" and no ε. readings: how often the text was read.
     """
 
-    drawn: RewriteResult
+    sampled_result: RewriteResult
     text: str
     releases: tuple[Release, ...]
     readings: int
@@ -311,7 +311,7 @@ class PolishedResult(Private):
     @property
     def guarantee(self) -> Guarantee:
         """Return the guarantee of the release, which holds for everything that is computed from it."""
-        return self.drawn.guarantee
+        return self.sampled_result.guarantee
 
     @property
     def num_changed(self) -> int:
@@ -353,7 +353,7 @@ class PolishedResult(Private):
 
     def to_dict(self) -> dict:
         """Return what may be released: the sampled text, and the post-processed text."""
-        return {**self.drawn.to_dict(), "polished": self.text}
+        return {**self.sampled_result.to_dict(), "polished": self.text}
 
 
 @dataclass(frozen=True, eq=False)

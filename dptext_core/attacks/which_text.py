@@ -115,7 +115,7 @@ class GuessAccuracy:
 @dataclass(frozen=True)
 class WhichText(Private):
     """The belief of an attacker who sees rewrites and knows the possible texts. p: the posterior of each text of the
-    lineup. answers: the number of rewrites seen. limit: the bound on any such guess from the guarantee. measured: how
+    lineup. answers: the number of rewrites seen. limit: the bound on any such guess from the guarantee. accuracies: how
     often such a guess is right on fresh rewrites, empty if not requested. draws: None, the posterior is not sampled.
     """
 
@@ -123,7 +123,7 @@ class WhichText(Private):
     p: tuple[float, ...]
     answers: int
     limit: Limit
-    measured: tuple[GuessAccuracy, ...] = ()
+    accuracies: tuple[GuessAccuracy, ...] = ()
     draws: int | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("p", "answers")
@@ -166,7 +166,7 @@ class WhichText(Private):
             else (f"Your text is guess number {self.rank}, with probability {percent(self.p[self.lineup.true])}.")
         )
         message = f"{message} {yours} {self.limit.sentence()}"
-        return " ".join([message, *(m.sentence() for m in self.measured)])
+        return " ".join([message, *(m.sentence() for m in self.accuracies)])
 
     def rows(self, n: int = 10) -> list[tuple[str, str]]:
         """Return the likeliest texts in short, with their posteriors."""

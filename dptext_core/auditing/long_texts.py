@@ -238,7 +238,11 @@ def _stated_probes(
     distributions = [d for _, d in result.distributions()]
     given = None if m.likelihood is None else m.likelihood.given(prepared[1], result)
     if given is None:
-        first = other.releases[0].drawn and result.releases[0].drawn if other.releases and result.releases else False
+        first = (
+            other.releases[0].is_sampled and result.releases[0].is_sampled
+            if other.releases and result.releases
+            else False
+        )
         given, distributions = ([other.distribution(0)], distributions[:1]) if first else ([], [])
     return [
         [Probe(p.text, None, p.text, d, p, i, True) for p, d in zip(prepared, pair, strict=True)]

@@ -86,7 +86,7 @@ def sample_outputs(
                 noises.add(r.noise_id)
                 for kind, value in events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
-                begins = "distribution" in r.can and bool(r.releases) and r.releases[0].drawn
+                begins = "distribution" in r.can and bool(r.releases) and r.releases[0].is_sampled
                 # A text that ends before its first part does not show its distribution.
                 stated = stated and begins
                 if begins:

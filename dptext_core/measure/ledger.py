@@ -109,7 +109,7 @@ class Ledger:
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)):
         self._clock = clock
         self._entries: list[LedgerEntry] = []
-        self._taken: list[ExportEntry] = []
+        self._exports: list[ExportEntry] = []
         self._texts: dict[int, int] = {}
         self._last = 0
         self._key = secrets.token_bytes(32)
@@ -124,16 +124,16 @@ class Ledger:
         return tuple(self._entries)
 
     @property
-    def taken(self) -> tuple[ExportEntry, ...]:
+    def exports(self) -> tuple[ExportEntry, ...]:
         """Return all exports: each file and each copy once, in order."""
-        return tuple(self._taken)
+        return tuple(self._exports)
 
     def take(self, page: str, file: str, holds: str) -> ExportEntry:
         """Record that a file was exported or a text copied; a rewrite in it is recorded separately, as released."""
         taken = ExportEntry(self._clock(), page, file, holds)
         with self._lock:
-            there = [t for t in self._taken if (t.page, t.file, t.holds) == (page, file, holds)]
-            self._taken += [] if there else [taken]
+            there = [t for t in self._exports if (t.page, t.file, t.holds) == (page, file, holds)]
+            self._exports += [] if there else [taken]
         return there[0] if there else taken
 
     def record(self, result: RewriteResult, released: bool = False, *, edited: str | None = None) -> LedgerEntry:
@@ -247,7 +247,7 @@ class Ledger:
             "draws": [e.to_dict() | {"draw": self.draw_of(e)} for e in self._entries],
             "texts": [a.to_dict() | {"draws": self.draws(a.text)} for a in self.accounts()],
             "together": None if together is None else together.to_dict(),
-            "taken": [t.to_dict() for t in self._taken],
+            "taken": [t.to_dict() for t in self._exports],
         }
 
     def to_json(self) -> str:

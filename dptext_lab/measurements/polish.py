@@ -48,7 +48,7 @@ _Reads = tuple[float | None, float | None, float | None, float | None, float | N
 def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> PolishRow:
     """Return the row of a mechanism: one rewrite of each text, before and after post-processing."""
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(texts)]
-    before, after = [p.drawn.text for p in every], [p.text for p in every]
+    before, after = [p.sampled_result.text for p in every], [p.text for p in every]
     cosines = [score("cosine", texts, some) for some in (before, after)]
     gain = compare(cosines[1], cosines[0])
     unchanged = [p.unchanged_shares for p in every if p.unchanged_shares is not None]

@@ -56,7 +56,7 @@ def payload(
     words = [p for p in pieces if p.at is not None or p.is_changed]
     changed = sum(p.is_changed for p in words)
     return {
-        "pieces": [[p.text, int(p.is_changed), p.original, p.at, int(p.drawn)] for p in pieces],
+        "pieces": [[p.text, int(p.is_changed), p.original, p.at, int(p.is_sampled)] for p in pieces],
         "chosen": chosen,
         "copies": copies,
         "button": button and copies is not None,

@@ -31,16 +31,16 @@ class Piece(Private):
     """A part of a released text; all parts together are the text, with an empty one for a deleted word.
 
     is_changed: whether it differs from the original, ignoring case. original: the original word that it replaces, if
-    known. at: the position of that word in the original, None if there is none. drawn: whether it was sampled.
+    known. at: the position of that word in the original, None if there is none. is_sampled: whether it was sampled.
     """
 
     text: str
     is_changed: bool = False
     original: str = ""
     at: int | None = None
-    drawn: bool = False
+    is_sampled: bool = False
 
-    _shown: ClassVar[tuple[str, ...]] = ("is_changed", "at", "drawn")
+    _shown: ClassVar[tuple[str, ...]] = ("is_changed", "at", "is_sampled")
 
 
 def pieces(result: RewriteResult) -> list[Piece]:
@@ -55,7 +55,7 @@ def pieces(result: RewriteResult) -> list[Piece]:
             out.append(Piece(result.text[at:begin]))
         source = None if step.action == "insert" else step.span[0]
         changed = step.action in ("insert", "delete") or step.is_changed
-        out.append(Piece(result.text[begin:end], changed, step.original, source, step.drawn))
+        out.append(Piece(result.text[begin:end], changed, step.original, source, step.is_sampled))
         at = max(at, end)
     return [*out, Piece(result.text[at:])] if at < len(result.text) else out
 

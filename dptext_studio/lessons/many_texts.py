@@ -89,8 +89,9 @@ class ManyTexts(Lesson):
         limit = percent(reader_game.ceiling(EPSILON, len(line_up().facts)))
         one, root, share = map(number, budgets(value))
         return Question(
-            f"After one text at {epsilon_text(EPSILON)}, no reader can be more than {limit} sure. What may each of "
-            f"{self.control.format_value(value)} spend on this fact, so that the same limit holds for all of them together?",
+            f"After one text at {epsilon_text(EPSILON)}, no reader can be more than {limit} sure. What may each "
+            f"of {self.control.format_value(value)} spend on this fact, so that the same limit holds for all of them "
+            "together?",
             (f"ε = {one}: each text is protected", f"ε = {root}: divide by the square root of {value}", f"ε = {share}"),
         )
 
@@ -98,7 +99,7 @@ class ManyTexts(Lesson):
         k, offered = len(line_up().facts), budgets(value)
         allowed = [total(e, value) <= total(EPSILON, 1) * (1 + 1e-9) for e in offered]
         results, _ = read_all(EPSILON)
-        success = dict(zip(results.releases, (e.value for e in results.expected), strict=True))
+        success = dict(zip(results.releases, (e.value for e in results.expected_success), strict=True))
         limits = {n: reader_game.ceiling(total(EPSILON, n), k) for n in results.releases}
         xs = tuple(map(float, results.releases))
         rows = tuple(

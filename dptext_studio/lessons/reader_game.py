@@ -88,7 +88,9 @@ def question_of(mechanism: Mechanism, line_up: LineUp) -> BeliefQuestion:
 
 @lru_cache(maxsize=64)
 def _expected_successes(mechanism: Mechanism, line_up: LineUp, epsilons: tuple[float, ...]) -> dict[float, float]:
-    success = belief(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons).expected
+    success = belief(
+        mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons
+    ).expected_success
     assert isinstance(success, tuple) and not any(e.draws for e in success)
     return {epsilon: e.value for epsilon, e in zip(epsilons, success, strict=True)}
 

@@ -51,8 +51,8 @@ def success_rates() -> dict[float, float]:
         seed=example_text.SEED,
         draws=DRAWS,
     )
-    assert isinstance(posterior.expected, tuple)
-    return {epsilon: e.value for epsilon, e in zip(EPSILONS, posterior.expected, strict=True)}
+    assert isinstance(posterior.expected_success, tuple)
+    return {epsilon: e.value for epsilon, e in zip(EPSILONS, posterior.expected_success, strict=True)}
 
 
 class Redaction(Lesson):

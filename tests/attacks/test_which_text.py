@@ -275,6 +275,6 @@ def test_what_is_found_is_said_and_shows_no_text(space):
     assert "2 rewrites" in message and "Here it is right" in message
     assert "95% interval" in message and "practical limit" in message
     assert a not in repr(found) and a not in repr(found.lineup) and found.rank == 1
-    assert found.rows()[0] == (f"{a} {b}", "100%") and found.measured[0].answers == 2
+    assert found.rows()[0] == (f"{a} {b}", "100%") and found.accuracies[0].answers == 2
     wrong = which_text.WhichText(lineup(("x", "y")), (0.5, 0.5), 1, found.limit)
     assert wrong.rank == 2 and "Your text is guess number 2, with probability 50%." in wrong.sentence()

@@ -666,7 +666,7 @@ def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
     moved = stated(np.log([0.5, 0.25 + 1e-5, 0.25 - 1e-5]))
 
     def result(k, d=same, can=("distribution",), drawn=True, known: int | None = 1, name=None):
-        piece = SimpleNamespace(text="Word", drawn=drawn, epsilon=1.0, span=(0, 4))
+        piece = SimpleNamespace(text="Word", is_sampled=drawn, epsilon=1.0, span=(0, 4))
         return SimpleNamespace(
             text="Word b",
             releases=[piece],

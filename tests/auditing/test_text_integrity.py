@@ -113,7 +113,7 @@ class Synonyms(Generator):
         pieces = tuple(
             with_(p, text="pill" if p.text in ("home", "rain", "blue", "warm") else p.text) for p in r.pieces
         )
-        text = "".join(" " * (k > 0 and p.drawn) + p.text for k, p in enumerate(pieces))
+        text = "".join(" " * (k > 0 and p.is_sampled) + p.text for k, p in enumerate(pieces))
         return with_(r, text=text, pieces=pieces)
 
 

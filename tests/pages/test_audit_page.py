@@ -290,7 +290,7 @@ def test_texts_without_a_curve_say_why():
     assert not at.exception and not at.get("plotly_chart")
     assert any("Mahalanobis" in i.value for i in at.info)
     at = choose(app(), "santext")
-    at.text_area(key="audit_curve_other").set_value(two_texts.PAIRS[0].one).run()
+    at.text_area(key="audit_curve_other").set_value(two_texts.PAIRS[0].first).run()
     at.button(key="audit_curve_start").click().run()
     while (job := at.session_state["session"].at("trade-off curve").job) is not None:
         assert job.wait(100)

@@ -135,7 +135,7 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
         sure = float(found.certainty)
         said = ">99%" if 0.99 < sure < 1 else percent(sure)
         wrong = "" if guess == "heart" else f", wrongly “{guess}”"
-        outside = [f"“{w}”" for w, covered in zip(words, found.covered, strict=True) if not covered]
+        outside = [f"“{w}”" for w, covered in zip(words, found.is_covered, strict=True) if not covered]
         bare = f"  \n{', '.join(outside)}: not covered by the guarantee" if outside else ""
         assert line == f"Reader’s certainty: **{said}** (25% before){wrong}{bare}"
     assert "“kidney”, “liver”: not covered by the guarantee" in lines[1] and "not covered" not in lines[0]

@@ -61,7 +61,7 @@ def test_a_model_draws_each_place_with_its_own_noise_whatever_stands_behind_it()
     first = run_of("dp-mlm", "My doctor told the lawyer", redraw=False)
     longer = run_of("dp-mlm", "My doctor told the lawyer everything", first, redraw=False)
     streams = [
-        {s.index: r.result.locked(i)[1].gumbel(4).tolist() for i, s in enumerate(r.result.steps) if s.drawn}
+        {s.index: r.result.locked(i)[1].gumbel(4).tolist() for i, s in enumerate(r.result.steps) if s.is_sampled}
         for r in (first, longer)
     ]
     assert len(streams[0]) > 1 and streams[0].items() <= streams[1].items()

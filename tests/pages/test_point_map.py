@@ -166,7 +166,7 @@ def test_the_certainty_of_the_optimal_reader_is_the_default_axis():
     points = [p for p in mine(at).points if p.has("certainty")]
     assert {p.setting for p in points} == {0, 1} and {p.fact.word for p in points} == {example.sensitive}
     for p in points:
-        expected = dpt.belief(p.mechanism, example.text, p.fact.word, p.fact.alternatives).expected
+        expected = dpt.belief(p.mechanism, example.text, p.fact.word, p.fact.alternatives).expected_success
         assert p.value("certainty").mean == pytest.approx(expected.value)
     figure = json.loads(at.get("plotly_chart")[0].proto.spec)
     (dashed,) = [s for s in figure["layout"]["shapes"] if s["line"]["dash"] == "dash"]

@@ -175,7 +175,7 @@ def proposal(**changes):
     [
         {"shift": [3.0, 0.0]},
         {"shift": [-1.0, 0.0]},
-        {"released": "other"},
+        {"released_word": "other"},
         {"proposed": [0.9, 0.9]},
         {"most": -1.0},
         {"probs": [0.5]},

@@ -77,7 +77,7 @@ def told(r: dpt.RewriteResult, small: dict[str, str]) -> dict[str, Any]:
     """A result in plain values: all that others read of it."""
     distributions: list[Any] = []
     if "distribution" in r.can:
-        for i in [i for i, unit in enumerate(r.units) if unit.drawn and unit.epsilon > 0][:3]:
+        for i in [i for i, unit in enumerate(r.units) if unit.is_sampled and unit.epsilon > 0][:3]:
             d = r.distribution(i)
             # What is estimated from draws of its own differs from call to call.
             top = [[word, math.log(p)] for word, p in d.top(3)] if d.draws is None else []

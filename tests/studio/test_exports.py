@@ -218,7 +218,7 @@ def test_the_chances_of_all_words_are_one_file_that_adds_up():
     made = Swap.create(epsilon=1.0).rewrite("=2+3 doctor sent water", seed=1)
     one = json.loads(exports.chances_json(made))
     assert one["kind"] == "inspection" and "Do not publish" in one["private"]
-    drawn = [k for k, u in enumerate(made.units) if u.drawn]
+    drawn = [k for k, u in enumerate(made.units) if u.is_sampled]
     assert [w["index"] for w in one["words"]] == drawn and drawn
     for word in one["words"]:
         d = made.distribution(word["index"])

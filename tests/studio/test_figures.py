@@ -212,15 +212,15 @@ def test_a_proposal_has_its_chances_and_its_shifts(dark):
         and "12.2 times" in caption_text
         and "The result is 60%" in caption_text
     )
-    free = figures.caption(dataclasses.replace(view, most=None, shift=[0.0, 2.0, 0.0]))
+    free = figures.caption(dataclasses.replace(view, largest_bound=None, shift=[0.0, 2.0, 0.0]))
     assert "the limit is" not in free and "did not increase its weight" in free
 
 
-def group(k: int = 6, crowd=("doctor", "w3"), released="w2") -> GroupView:
+def group(k: int = 6, crowd=("doctor", "w3"), released_word="w2") -> GroupView:
     words = ("doctor", *(f"w{i}" for i in range(1, k)))
     similarities = np.linspace(1, 0.4, k)
     probs = np.exp(3 * similarities)
-    return GroupView("doctor", released, words, similarities, probs / probs.sum(), crowd, 0.033, 3608)
+    return GroupView("doctor", released_word, words, similarities, probs / probs.sum(), crowd, 0.033, 3608)
 
 
 @pytest.mark.parametrize("dark", [False, True])

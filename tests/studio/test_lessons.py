@@ -142,7 +142,7 @@ def test_many_texts_of_an_author_need_the_sum_of_their_budgets():
     one, k = lessons.lesson("many-texts"), reader_game.rules().k
     found, words = many_texts.read_all(many_texts.EPSILON)
     assert len(words) == many_texts.TEXTS[-1] and found.releases == (1, *many_texts.TEXTS)
-    success = [e.value for e in found.expected]
+    success = [e.value for e in found.expected_success]
     assert success == sorted(success) and 1 / k < success[0]
     for row, n in enumerate(found.releases):
         limit = reader_game.ceiling(many_texts.total(many_texts.EPSILON, n), k)

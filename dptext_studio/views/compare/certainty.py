@@ -106,9 +106,9 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
     guess, sure, before = int(found.guess), float(found.certainty), percent(float(found.prior.max()))
     said = ">99%" if 0.99 < sure < 1 else percent(sure)
     wrong = f", wrongly “{literal(found.alternatives[guess])}”" if guess else ""
-    bare = [f"“{literal(w)}”" for w, covered in zip(found.alternatives, found.covered, strict=True) if not covered]
+    bare = [f"“{literal(w)}”" for w, covered in zip(found.alternatives, found.is_covered, strict=True) if not covered]
     outside = f"  \n{', '.join(bare)}: not covered by the guarantee" if bare else ""
-    if not found.covered.any():
+    if not found.is_covered.any():
         outside = "  \nNo guarantee limits this."
     return f"Reader’s certainty: **{said}** ({before} before){wrong}{outside}"
 

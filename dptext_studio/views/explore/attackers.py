@@ -37,7 +37,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     if "alignment" not in mechanism.can:
         _text_panels(run, mechanism, result, dict(zip(every, refusals, strict=True)))
         return
-    drawn = [i for i, u in enumerate(result.units) if u.drawn]
+    drawn = [i for i, u in enumerate(result.units) if u.is_sampled]
     if not drawn:
         st.caption("No word was sampled, so there is nothing to guess: the output is your text.")
         return

@@ -104,4 +104,4 @@ def _is_tours(run: runs.Run) -> bool:
     """
     ready = run.payload["live"] and not run.spread and not run.payload["belief"]["why"]
     pin = run.payload.get("pin")
-    return run.inputs.text == examples()[0].text and ready and pin is not None and run.result.units[pin].drawn
+    return run.inputs.text == examples()[0].text and ready and pin is not None and run.result.units[pin].is_sampled

@@ -167,7 +167,7 @@ def nearest_words_panel(
     st.markdown(literal(finding.sentence()))
     guess = next((g for g in finding.guesses if g.step == token), None)
     if guess is None:
-        if (reason := result.steps[token].reason) and result.steps[token].drawn:
+        if (reason := result.steps[token].reason) and result.steps[token].is_sampled:
             original = literal(result.steps[token].original)
             st.caption(f"The replacement of “{original}” does not depend on it ({reason}).")
         return
