@@ -136,7 +136,7 @@ class Spelling:
 
     m: Mechanism
     unclear: str = ""
-    _seen: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
+    _first_seen: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
     _gaps: dict[tuple[str, str], str] = field(default_factory=dict)
     _rules: dict[tuple[str, int], str] = field(default_factory=dict)
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class Spelling:
         if copied and not exposed:
             raise not_named(original, copied[0])
         drawn = tuple(p.text for p in pieces if p.is_sampled)
-        text, whose = self._seen.setdefault(drawn, (result.text, original))
+        text, whose = self._first_seen.setdefault(drawn, (result.text, original))
         if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
             released, other = apart_at(result.text, text)
             message = (

@@ -111,7 +111,7 @@ class Ledger:
         self._entries: list[LedgerEntry] = []
         self._exports: list[ExportEntry] = []
         self._texts: dict[int, int] = {}
-        self._last = 0
+        self._last_number = 0
         self._key = secrets.token_bytes(32)
         self._lock = threading.RLock()
 
@@ -231,7 +231,7 @@ class Ledger:
         """Describe the account if these were released too. Records nothing."""
         trial = Ledger(self._clock)
         trial._entries, trial._texts = [e for e in self._entries if e.released], dict(self._texts)
-        trial._key, trial._last = self._key, self._last
+        trial._key, trial._last_number = self._key, self._last_number
         if not results:
             return "This releases nothing and spends nothing."
         for r in results:
@@ -286,8 +286,8 @@ class Ledger:
         """Return one number for all of these: the first that any of them has, else a new one."""
         numbers = self._numbers(texts)
         if not numbers:
-            self._last += 1
-            return self._last
+            self._last_number += 1
+            return self._last_number
         number = min(numbers)
         if len(numbers) > 1:
             self._entries = [dataclasses.replace(e, text=number) if e.text in numbers else e for e in self._entries]

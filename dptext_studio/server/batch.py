@@ -452,9 +452,9 @@ def _shown(value: Any) -> str:
 def command(asked: BatchRequest, release: str = ".csv") -> str:
     """Return the command that does the same with the same file."""
     stem = Path(asked.file).stem
-    words = ["rewrite-data", *_given("--data", asked.file), *_given("--text-column", asked.column)]
+    words = ["rewrite-data", *_option_words("--data", asked.file), *_option_words("--text-column", asked.column)]
     if asked.keep:
-        words += _given("--keep", _listed(asked.keep))
+        words += _option_words("--keep", _listed(asked.keep))
     if (flag := _header(asked)) is not None:
         words.append("--header" if flag else "--no-header")
     words += [
@@ -463,7 +463,7 @@ def command(asked: BatchRequest, release: str = ".csv") -> str:
         *spelled_out(asked.setting).flags(),
         *(["--polish"] if asked.polish else []),
     ]
-    words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
+    words += [*_option_words("--out", f"{stem}-run"), *_option_words("--release", f"{stem}-release{release}")]
     return "python -m dptext_core " + shlex.join(words)
 
 
@@ -489,7 +489,7 @@ def _header(asked: BatchRequest) -> bool | None:
     return None if asked.header == usual else asked.header
 
 
-def _given(flag: str, value: str) -> Iterator[str]:
+def _option_words(flag: str, value: str) -> Iterator[str]:
     """Return a flag with its value, as one argument if the value looks like a flag."""
     return iter([f"{flag}={value}"] if value.startswith("-") else [flag, value])
 

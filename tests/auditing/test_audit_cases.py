@@ -234,7 +234,7 @@ def test_words_of_a_rewrite_are_read_with_what_was_released_before_them():
             m=SimpleNamespace(likelihood=known),
             _order=lambda p: list(order),
             stated=lambda p, i: d.get(i),
-            _seen=lambda place, d, word, others, at: (place, d, word, others, at),
+            _observe=lambda place, d, word, others, at: (place, d, word, others, at),
         )
         return list(release_statistics.ReleaseReader.of_words(reader, None, result))  # type: ignore[arg-type]
 
