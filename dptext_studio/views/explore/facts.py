@@ -32,7 +32,7 @@ def facts_panel(
         "This reader knows the mechanism, ε and your text except for one fact, or a few possible texts. No reader "
         "with the same knowledge is right more often."
     )
-    asked = _question(run, mechanism, result, token)
+    asked = _fact_request(run, mechanism, result, token)
     if asked is None:
         return
     words = "alignment" in mechanism.can
@@ -63,7 +63,7 @@ def facts_panel(
         _show(*result_rows)
 
 
-def _question(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
+def _fact_request(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
     """Show the controls, and return the request; None while something is missing."""
     words = known_words(run, mechanism, result, KEY)
     if words is None:
