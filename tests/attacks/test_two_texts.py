@@ -56,7 +56,7 @@ def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["private-support", "counting-blanks", "copied-word"])
-def test_a_planted_fault_loses_more_than_it_promises_and_its_twin_does_not(name):
+def test_a_broken_mechanism_loses_more_than_it_guarantees_and_its_twin_does_not(name):
     assert (found := check_guarantee(name, True, 80, seed=3).found) is not None and found.exceeds
     assert "the guarantee is violated" in found.sentence()
     assert (twin := check_guarantee(name, False, 80, seed=3).found) is not None and not twin.exceeds

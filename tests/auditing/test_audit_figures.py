@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from foreign import Generator, Latent, Swap
-from held import held_case, plain
+from golden_files import compare_case, plain
 from scipy import stats
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
@@ -246,7 +246,7 @@ def _distances(seed: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_stays(name):
-    held_case("figures", name, {"found": plain(FIGURES[name]())})
+    compare_case("figures", name, {"found": plain(FIGURES[name]())})
 
 
 # --- the loss, by plain loops
@@ -370,7 +370,7 @@ def test_what_a_loss_comes_to():
         for known in (True, False)
         for exempt in (0, 3)
     ]
-    held_case("figures", "what a loss comes to", {"found": plain(found), "proven": proven})
+    compare_case("figures", "what a loss comes to", {"found": plain(found), "proven": proven})
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_what_draws_come_to():
             found.append(verdict._describe_releases(tested, own))
         for more in CHANGED:
             found.append(brief(verdict._releases_check(replace(FOUND, **more), tested)))
-    held_case("figures", "what draws come to", {"found": plain(found)})
+    compare_case("figures", "what draws come to", {"found": plain(found)})
 
 
 def test_a_verdict_follows_from_the_checks_alone():
@@ -478,7 +478,7 @@ def test_texts_and_words_that_are_looked_at(name):
         ]
     if name == "swap":
         found.pop("other options")
-    held_case("figures", f"texts of {name}", plain(found))
+    compare_case("figures", f"texts of {name}", plain(found))
 
 
 # --- rules of a released text
@@ -519,7 +519,7 @@ def test_each_broken_rule_of_steps_is_said():
         except rules.Breach as breach:
             found[name] = plain([breach.reason, breach.witness])
     assert [k for k, v in found.items() if v is None][:1] == ["sound"] and sum(v is None for v in found.values()) <= 2
-    held_case("figures", "broken steps", found)
+    compare_case("figures", "broken steps", found)
 
 
 def written(text: str, *pieces: tuple[int, int, str], tables=None) -> dpt.RewriteResult:
@@ -562,7 +562,7 @@ def test_each_broken_rule_of_pieces_is_said(exposed):
         except rules.Breach as breach:
             found[name] = plain([breach.reason, breach.witness])
     assert found["all"] == ""
-    held_case("figures", f"broken pieces {bool(exposed)}", found)
+    compare_case("figures", f"broken pieces {bool(exposed)}", found)
 
 
 def test_two_promises_of_one_text_are_told_apart():
@@ -626,7 +626,7 @@ def test_first_pieces_that_are_not_what_is_stated():
         of({0: 76, 1: 24}, half, "ab", 1),
         of({0: 75, 1: 25}, half, "ab", 9),
     ]
-    held_case("figures", "first pieces", {"found": found})
+    compare_case("figures", "first pieces", {"found": found})
 
 
 @pytest.mark.parametrize(
@@ -812,7 +812,7 @@ def test_how_much_an_audit_looks_at_and_from_which_chance_on_it_refutes():
                 if isinstance(node, ast.Assign) and name.isupper() and isinstance(value, int | float | np.ndarray):
                     found[f"{module.__name__.rpartition('.')[2]} {name.lstrip('_')}"] = plain(value)
     assert found["outputs DRAWS"] == 2000 and found["release_statistics LEVEL"] == 5e-8 and len(found) > 50
-    held_case("figures", "constants", dict(sorted(found.items())))
+    compare_case("figures", "constants", dict(sorted(found.items())))
 
 
 def test_pieces_are_compared_where_the_promise_is_of_one_draw_between_texts():
@@ -1063,7 +1063,7 @@ def test_the_loss_of_one_draw_and_how_often_texts_are_rewritten_stay(name):
             report, check, count = verdict._loss(m, subject, subject.probes, (("a", "b"),), empty)
             assert count == (draws or (4 if subject.probes[0].d.depth > 720 else 1) * goodness_of_fit.FRESH)
             found[f"{claim} {draws}"] = [report, check, count]
-    held_case("figures", f"loss of {name}", plain(found))
+    compare_case("figures", f"loss of {name}", plain(found))
 
 
 def test_of_an_estimate_fresh_draws_are_never_more_than_without_one(monkeypatch):

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from stated import entries, kinds, shared
+from guarantee_terms import entries, kinds, shared
 from tiny_generators import KINDS, plain_scores, tiny_generator
 
 import dptext_core as dpt

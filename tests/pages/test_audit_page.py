@@ -92,7 +92,7 @@ def test_typed_words_are_audited(quick_audits):
 
 
 @pytest.mark.slow
-def test_a_planted_fault_is_found_and_its_twin_is_not(monkeypatch, quick_audits):
+def test_a_broken_mechanism_is_found_and_its_twin_is_not(monkeypatch, quick_audits):
     monkeypatch.setattr(TinyLatent, "vocabulary", random_space(40, 4))  # in the place of 21,719 words
     at = planted(app(), "l2-clipping")
     assert any(literal(FAULTS["l2-clipping"].explanation)[:30] in c.value for c in at.caption)

@@ -155,7 +155,7 @@ def test_many_texts_of_an_author_need_the_sum_of_their_budgets():
 
 
 @pytest.mark.parametrize("name", broken_audit.BROKEN)
-def test_the_audit_finds_each_planted_fault_by_the_check_that_is_right(name):
+def test_the_audit_finds_each_broken_mechanism_by_the_check_that_is_right(name):
     one, report = lessons.lesson("audit"), broken_audit.report(name)
     assert report.verdict == "refuted" and report.mechanism == broken(name).name
     right = one.reveal(name).right
