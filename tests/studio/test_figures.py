@@ -212,7 +212,7 @@ def test_a_proposal_has_its_chances_and_its_shifts(dark):
         and "12.2 times" in caption_text
         and "The result is 60%" in caption_text
     )
-    free = figures.caption(dataclasses.replace(view, largest_bound=None, shift=[0.0, 2.0, 0.0]))
+    free = figures.caption(dataclasses.replace(view, most=None, shift=[0.0, 2.0, 0.0]))
     assert "the limit is" not in free and "did not increase its weight" in free
 
 
