@@ -67,7 +67,7 @@ def test_a_question_serves_every_epsilon_without_preparing_a_text_again(space, m
     assert len(texts) == 3, "a release at another ε needs no pass"
     whole = dpt.belief(m, f"{D} {A}", A, [B, C], prior=[2, 1, 1], epsilons=epsilons, seed=5)
     assert along.epsilons == whole.epsilons == tuple(epsilons)
-    for name in ("posterior", "ceiling", "covered"):
+    for name in ("posterior", "ceiling", "is_covered"):
         assert getattr(along, name) == pytest.approx(getattr(whole, name), rel=1e-12)
         assert getattr(one, name) == pytest.approx(getattr(along, name)[1], rel=1e-12)
     with pytest.raises(dpt.errors.InputError):
