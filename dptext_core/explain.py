@@ -81,7 +81,7 @@ class DiffractionView(Private):
     """
 
     source: str
-    released: str
+    released_word: str
     lists: tuple[ListNeighbourhood, ...]
     chosen: int
 
@@ -90,8 +90,9 @@ class DiffractionView(Private):
         _require(bool(self.lists), "there is no list")
         _require(0 <= self.chosen < len(self.lists), "the chosen list is not among the lists")
         _require(all(same_word(n.original, self.source) for n in self.lists), "a list has another word at offset 0")
-        _require(same_word(self.lists[self.chosen].candidate, self.released), "the sampled word is not the released "
-                                                                              "one")
+        _require(
+            same_word(self.lists[self.chosen].candidate, self.released_word), "the sampled word is not the released one"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ class GroupView(Private):
     """
 
     source: str
-    released: str
+    released_word: str
     words: tuple[str, ...]
     similarities: NDArray[np.float64]
     probs: NDArray[np.float64]
@@ -120,7 +121,9 @@ class GroupView(Private):
         object.__setattr__(self, "similarities", _floats(self.similarities, (n,), "similarities"))
         object.__setattr__(self, "probs", _probabilities(self.probs, n))
         _require(any(same_word(w, self.source) for w in self.crowd), "the group does not contain the source")
-        _require(any(same_word(w, self.released) for w in self.words), "the released word is not a possible output")
+        _require(
+            any(same_word(w, self.released_word) for w in self.words), "the released word is not a possible output"
+        )
         _require(0 <= self.alone_share <= 1, "the share of words alone must be between 0 and 1")
         _require(self.groups >= 1, "there is no group")
 
@@ -140,7 +143,7 @@ class CloudView(Private):
     """
 
     source: str
-    released: str
+    released_word: str
     words: tuple[str, ...]
     xy: NDArray[np.float64]
     noise: NDArray[np.float64]
@@ -153,7 +156,7 @@ class CloudView(Private):
         object.__setattr__(self, "words", tuple(self.words))
         n = len(self.words)
         _require(n > 0 and same_word(self.words[0], self.source), "the source must be the first word")
-        _require(any(same_word(w, self.released) for w in self.words), "the released word is not among the words")
+        _require(any(same_word(w, self.released_word) for w in self.words), "the released word is not among the words")
         object.__setattr__(self, "xy", _floats(self.xy, (n, 2), "xy"))
         noise = np.asarray(self.noise, dtype=np.float64)
         object.__setattr__(self, "noise", _floats(noise, (len(noise), 2) if noise.ndim else (0, 2), "noise"))
@@ -174,7 +177,7 @@ class ProposalView(Private):
     """
 
     source: str
-    released: str
+    released_word: str
     words: tuple[str, ...]
     proposed: NDArray[np.float64]
     shift: NDArray[np.float64]
@@ -184,7 +187,7 @@ class ProposalView(Private):
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
         n = len(self.words)
-        _require(any(same_word(w, self.released) for w in self.words), "the released word is not among the words")
+        _require(any(same_word(w, self.released_word) for w in self.words), "the released word is not among the words")
         object.__setattr__(self, "proposed", _probabilities(self.proposed, n))
         object.__setattr__(self, "probs", _probabilities(self.probs, n))
         object.__setattr__(self, "shift", _floats(self.shift, (n,), "shifts"))

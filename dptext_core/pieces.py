@@ -47,7 +47,7 @@ class Release(Private):
     _shown: ClassVar[tuple[str, ...]] = ("origin", "span", "epsilon")
 
     @property
-    def drawn(self) -> bool:
+    def is_sampled(self) -> bool:
         return self.origin == "drawn"
 
     @property
@@ -58,7 +58,7 @@ class Release(Private):
     @property
     def action(self) -> str:
         """Return the action, like that of a step: a part without a corresponding word is an insertion."""
-        return "insert" if self.drawn else "keep"
+        return "insert" if self.is_sampled else "keep"
 
     @property
     def out(self) -> tuple[int, int]:
@@ -101,12 +101,12 @@ class Step(Private):
     _shown: ClassVar[tuple[str, ...]] = ("action", "reason", "epsilon", "index")
 
     @property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         """Return True if another word is there now, ignoring case."""
         return self.original.casefold() != self.replacement.casefold()
 
     @property
-    def drawn(self) -> bool:
+    def is_sampled(self) -> bool:
         """Return True if the word there now was sampled, from the original word or independently."""
         return self.action in ("replace", "insert")
 
@@ -179,7 +179,7 @@ class Unit(Protocol):
     @property
     def capital(self) -> bool: ...
     @property
-    def drawn(self) -> bool: ...
+    def is_sampled(self) -> bool: ...
 
 
 def by_rule(step: Step, rules: Collection[str] = ()) -> bool:

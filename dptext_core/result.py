@@ -157,7 +157,7 @@ class RewriteResult(Private):
         )
 
     def __repr__(self) -> str:
-        drawn = sum(u.drawn for u in self.units)
+        drawn = sum(u.is_sampled for u in self.units)
         return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} spans drawn, seed={self.seed!r})"
 
     def _repr_html_(self) -> str:
@@ -213,7 +213,7 @@ class RewriteResult(Private):
 
     def views(self, i: int) -> tuple:
         """Return how sampled unit ``i`` came about, as data (``dptext_core.explain``); () if the mechanism has none."""
-        return self.trace.views(i, self.units[i]) if self._unit(i).drawn else ()
+        return self.trace.views(i, self.units[i]) if self._unit(i).is_sampled else ()
 
     def similarities(self, i: int) -> Mapping[str, float] | None:
         """Return the cosine of the original word of unit ``i`` with every word of the space; None if there is none."""
@@ -237,7 +237,7 @@ class RewriteResult(Private):
             It was not sampled, or the mechanism writes a text as a whole.
         """
         unit = self._unit(i)
-        if not unit.drawn:
+        if not unit.is_sampled:
             name = "Step" if "alignment" in self.can else "Piece"
             rule = isinstance(unit, Release) and unit.origin == "rule"
             verb = "placed" if rule else "deleted" if unit.action == "delete" else "kept"
@@ -263,7 +263,7 @@ class RewriteResult(Private):
         """
         if self.no_chances:
             raise NoDistribution(self.no_chances)
-        drawn = [(i, unit) for i, unit in enumerate(self.units) if unit.drawn]
+        drawn = [(i, unit) for i, unit in enumerate(self.units) if unit.is_sampled]
         return zip((i for i, _ in drawn), self.trace.distributions(drawn), strict=True)
 
     def _unit(self, i: int) -> Unit:
@@ -287,7 +287,7 @@ class RewriteResult(Private):
             out["note"] = "demonstration, not private: anyone who knows the seed can reproduce the noise"
         if trace:
             out["original"] = self.original
-            out["steps"] = [{"changed": s.changed, **dataclasses.asdict(s)} for s in self.steps]
+            out["steps"] = [{"changed": s.is_changed, **dataclasses.asdict(s)} for s in self.steps]
             out["releases"] = [dataclasses.asdict(r) for r in self.releases]
         return out
 
@@ -296,11 +296,11 @@ class RewriteResult(Private):
 class PolishedResult(Private):
     """A release with its post-processing.
 
-    drawn: the sampled release, which the ledger counts. text: the post-processed text. releases: its parts; those that
-    were sampled have the origin "polished" and no ε. readings: how often the text was read.
+    sampled_result: the sampled release, which the ledger counts. text: the post-processed text. releases: its parts;
+    those that were sampled have the origin "polished" and no ε. readings: how often the text was read.
     """
 
-    drawn: RewriteResult
+    sampled_result: RewriteResult
     text: str
     releases: tuple[Release, ...]
     readings: int
@@ -311,15 +311,15 @@ class PolishedResult(Private):
     @property
     def guarantee(self) -> Guarantee:
         """Return the guarantee of the release, which holds for everything that is computed from it."""
-        return self.drawn.guarantee
+        return self.sampled_result.guarantee
 
     @property
-    def changed(self) -> int:
+    def num_changed(self) -> int:
         """Return how many of the sampled words have changed."""
         return sum(before.casefold() != after.casefold() for _, before, after in self._places)
 
     @cached_property
-    def unchanged(self) -> tuple[float, float] | None:
+    def unchanged_shares(self) -> tuple[float, float] | None:
         """Return the share of words sampled from an original that equal it, before and after; for the owner alone.
 
         None without such words.
@@ -338,9 +338,11 @@ class PolishedResult(Private):
         n = len(self._places)
         if not n:
             return "No word of this text was sampled, so there is nothing to clean up."
-        message = f"The clean-up changed {self.changed} of {n} sampled {'word' if n == 1 else 'words'}, and spent no ε."
-        if self.unchanged is not None:
-            before, after = self.unchanged
+        message = (
+            f"The clean-up changed {self.num_changed} of {n} sampled {'word' if n == 1 else 'words'}, and spent no ε."
+        )
+        if self.unchanged_shares is not None:
+            before, after = self.unchanged_shares
             known = sum(bool(original) for original, *_ in self._places)
             them = "them" if known == n else f"the {known} that depend on an original word"
             message += (
@@ -351,7 +353,7 @@ class PolishedResult(Private):
 
     def to_dict(self) -> dict:
         """Return what may be released: the sampled text, and the post-processed text."""
-        return {**self.drawn.to_dict(), "polished": self.text}
+        return {**self.sampled_result.to_dict(), "polished": self.text}
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ UNIT = (
     "mechanisms/test_codec.py",
     "mechanisms/test_groups.py",
     "mechanisms/test_gumbel.py",
-    "mechanisms/test_held_words.py",
+    "mechanisms/test_golden_words.py",
     "mechanisms/test_mahalanobis.py",
     "mechanisms/test_mvc.py",
     "mechanisms/test_setting.py",

@@ -12,7 +12,7 @@ drawn from all of them, from each file in proportion to how many it has. A mutan
 file's, and if none fails 60 s of all of them. Tests that take far longer than they should have failed.
 
 The score is the share of valid mutants that a test kills. Not valid are survivors that a rule of
-tests/mutants_alike.toml names, with the reason why nothing that the program says or draws can be told from them.
+tests/equivalent_mutants.toml names, with the reason why nothing that the program says or draws can be told from them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-ALIKE = TOP / "tests" / "mutants_alike.toml"
+ALIKE = TOP / "tests" / "equivalent_mutants.toml"
 #: What decides a promise.
 MODULES = (
     "dptext_core/privacy/*.py",

@@ -146,7 +146,7 @@ def whole_ones(gathered: Gathered) -> Gathered:
     """Without what begins or ends in the middle of something."""
     kept = tuple(s for s in gathered.sentences if (s[0].isupper() or s[0].isdigit()) and s[-1] in ".!?")
     lost = len(gathered.sentences) - len(kept)
-    return Gathered(kept, dict(sorted({**gathered.left_out, "no whole sentence": lost}.items())))
+    return Gathered(kept, dict(sorted({**gathered.omissions, "no whole sentence": lost}.items())))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -157,7 +157,7 @@ def main(argv: list[str] | None = None) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "abusive.txt").write_text("\n".join(abusive(args.wordnet)) + "\n", encoding="utf-8")
     gathered = whole_ones(gather(examples(args.wordnet)))
-    for why, n in gathered.left_out.items():
+    for why, n in gathered.omissions.items():
         print(f"left out, {why}: {n:,}")
     made = args.out / "building"
     about = build_bank(

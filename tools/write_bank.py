@@ -327,7 +327,7 @@ def choose(files: Sequence[Path], beside: str | None, without: Path | None, out:
         else:
             left_out["no whole sentence of its own"] += 1
     gathered = gather(whole)
-    left_out.update(gathered.left_out)
+    left_out.update(gathered.omissions)
     sentences = list(gathered.sentences)
     if without is not None:
         known = elsewhere(sentences, without)

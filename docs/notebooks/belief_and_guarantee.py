@@ -23,7 +23,9 @@ print(result.guarantee.sentence())
 # %%
 belief = dpt.belief(mechanism, TEXT, FACT, ALTERNATIVES, epsilons=EPSILONS, seed=7)
 print("ε     certainty  expected success  ceiling")
-for epsilon, row, expected, ceiling in zip(EPSILONS, belief.posterior, belief.expected, belief.ceiling, strict=True):
+for epsilon, row, expected, ceiling in zip(
+    EPSILONS, belief.posterior, belief.expected_success, belief.ceiling, strict=True
+):
     print(f"{epsilon:<5g} {max(row):9.0%}  {expected.value:16.0%}  {max(ceiling):7.0%}")
 
 # %% [markdown]

@@ -14,28 +14,28 @@ class Lazy(Sequence[T]):
     The arguments are stored here, and not in a partial, whose repr would show them.
     """
 
-    __slots__ = ("_given", "_made", "_make", "_n")
+    __slots__ = ("_args", "_items", "_make", "_n")
 
     def __init__(self, n: int, make: Callable[..., Sequence[T]], *given: Any):
-        self._n, self._make, self._given = n, make, given
-        self._made: tuple[T, ...] | None = None
+        self._n, self._make, self._args = n, make, given
+        self._items: tuple[T, ...] | None = None
 
-    def _all(self) -> tuple[T, ...]:
-        if self._made is None:
-            self._made = tuple(self._make(*self._given))
-        return self._made
+    def _load(self) -> tuple[T, ...]:
+        if self._items is None:
+            self._items = tuple(self._make(*self._args))
+        return self._items
 
     def __len__(self) -> int:
         return self._n
 
     def __getitem__(self, i):
-        return self._all()[i]
+        return self._load()[i]
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._all())
+        return iter(self._load())
 
     def __eq__(self, other: object) -> bool:
-        return self._all() == (other._all() if isinstance(other, Lazy) else other)
+        return self._load() == (other._load() if isinstance(other, Lazy) else other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -47,7 +47,7 @@ class Posterior(Private):
 
     mechanism: str
     epsilon: float
-    released: str
+    released_word: str
     top: tuple[tuple[str, float, float], ...]
     true: str | None
     rank: int | None
@@ -67,8 +67,8 @@ class Posterior(Private):
         """Return the attack in plain words."""
         guess, p, _ = self.top[0]
         message = (
-            f"An attacker who sees “{self.released}” and knows the mechanism guesses “{guess}”. Such a guess is right "
-            f"{percent(p)} of the time. Without the output, always guessing “{self.chance_guess}” is right "
+            f"An attacker who sees “{self.released_word}” and knows the mechanism guesses “{guess}”. Such a guess is "
+            f"right {percent(p)} of the time. Without the output, always guessing “{self.chance_guess}” is right "
             f"{percent(self.chance)} of the time."
         )
         if self.true is None:
@@ -215,7 +215,7 @@ def _rank_words(
     return Posterior(
         mechanism=mechanism.title,
         epsilon=epsilon,
-        released=released,
+        released_word=released,
         top=tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order if p[i] > 0),
         true=true,
         rank=rank,
@@ -330,18 +330,18 @@ class Guesser:
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._last: tuple[Sequence[str], np.ndarray] | None = None
+        self._last_indices: tuple[Sequence[str], np.ndarray] | None = None
         self._best = np.zeros(0)
-        self._who = np.zeros(0, np.int64)
+        self._best_indices = np.zeros(0, np.int64)
 
     def _find(self, candidates: Sequence[str]) -> np.ndarray:
-        if self._last is None or self._last[0] is not candidates:
+        if self._last_indices is None or self._last_indices[0] is not candidates:
             indices = [self._places.setdefault(w, len(self._places)) for w in candidates]
-            self._last = (candidates, np.array(indices, np.int64))
+            self._last_indices = (candidates, np.array(indices, np.int64))
             more = len(self._places) - len(self._best)
             self._best = np.append(self._best, np.zeros(more))
-            self._who = np.append(self._who, np.full(more, -1))
-        return self._last[1]
+            self._best_indices = np.append(self._best_indices, np.full(more, -1))
+        return self._last_indices[1]
 
     def add(self, who: int, channel: Channel, weight: float, epsilon: float) -> None:
         """Add one word: its number, its channel, its prior probability."""
@@ -349,12 +349,12 @@ class Guesser:
         p = weight * channel.at(epsilon).probs
         better = p > self._best[at]
         self._best[at[better]] = p[better]
-        self._who[at[better]] = who
+        self._best_indices[at[better]] = who
 
     def guesses(self, candidates: Sequence[str], indices: np.ndarray) -> np.ndarray:
         """Return the number of the word guessed for outputs ``indices`` (m,) of ``candidates``; −1 if none is
         possible."""
-        return self._who[self._find(candidates)[indices]]
+        return self._best_indices[self._find(candidates)[indices]]
 
     @property
     def value(self) -> float:

@@ -56,7 +56,7 @@ class Belief(Private):
         float64 (k,) given the release; with a list of ε (m, k), one row each.
     ceiling : ndarray
         float64, the shape of ``posterior``: the largest posterior of each alternative that the guarantee allows.
-    covered : ndarray
+    is_covered : ndarray
         bool, the shape of ``posterior``: whether the guarantee compares the alternative with the original; False for
         all where there is no guarantee.
     epsilons : tuple of float or None
@@ -64,7 +64,7 @@ class Belief(Private):
     releases : tuple
         What the reader saw: for each row a tuple of RewriteResult. With a list of ε they share their noise, so at most
         one row may be released.
-    expected : Expected, tuple of Expected or None
+    expected_success : Expected, tuple of Expected or None
         The reader's success before the release; one for each row; None where it was not asked for.
     """
 
@@ -72,10 +72,10 @@ class Belief(Private):
     prior: np.ndarray
     posterior: np.ndarray
     ceiling: np.ndarray
-    covered: np.ndarray
+    is_covered: np.ndarray
     epsilons: tuple[float, ...] | None
     releases: tuple[tuple[RewriteResult, ...], ...]
-    expected: ExpectedSuccess | tuple[ExpectedSuccess, ...] | None = None
+    expected_success: ExpectedSuccess | tuple[ExpectedSuccess, ...] | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("alternatives", "epsilons")
 
@@ -92,7 +92,7 @@ class Belief(Private):
 
     def sentence(self) -> str:
         """Return the belief in plain words; with a list of ε, one line for each."""
-        rows, ceilings, covered = map(np.atleast_2d, (self.posterior, self.ceiling, self.covered))
+        rows, ceilings, covered = map(np.atleast_2d, (self.posterior, self.ceiling, self.is_covered))
         lines = []
         for i, row in enumerate(rows):
             at = "" if self.epsilons is None else f"ε = {self.epsilons[i]:g}: "
@@ -115,7 +115,7 @@ class Belief(Private):
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a table for reading: each alternative with its prior, its posterior at every ε, and the ceiling."""
-        posterior, ceiling, covered = map(np.atleast_2d, (self.posterior, self.ceiling, self.covered))
+        posterior, ceiling, covered = map(np.atleast_2d, (self.posterior, self.ceiling, self.is_covered))
         limits = np.where(covered, ceiling, math.nan)
         return [
             (
@@ -129,13 +129,15 @@ class Belief(Private):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON. It states the private fact: for the owner's eyes only."""
-        expected = (self.expected,) if isinstance(self.expected, ExpectedSuccess) else self.expected
+        expected = (
+            (self.expected_success,) if isinstance(self.expected_success, ExpectedSuccess) else self.expected_success
+        )
         return {
             "alternatives": list(self.alternatives),
             "prior": self.prior.tolist(),
             "posterior": self.posterior.tolist(),
             "ceiling": self.ceiling.tolist(),
-            "covered": self.covered.tolist(),
+            "covered": self.is_covered.tolist(),
             "epsilons": None if self.epsilons is None else list(self.epsilons),
             "expected": None if expected is None else [dataclasses.asdict(e) for e in expected],
             "releases": [[r.text for r in row] for row in self.releases],
@@ -207,7 +209,9 @@ def belief(
     releases = _releases(mechanism, variants, question, result, epsilons is not None, stream)
     found = question.answer(releases[0], task=task) if epsilons is None else question.answer_each(releases, task=task)
     expected = expected_success(variants, question, draws, epsilons is not None, stream, task.child(0.6, 1))
-    return dataclasses.replace(found, expected=expected if expected is None or epsilons is not None else expected[0])
+    return dataclasses.replace(
+        found, expected_success=expected if expected is None or epsilons is not None else expected[0]
+    )
 
 
 @dataclass(frozen=True, eq=False)

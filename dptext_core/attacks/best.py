@@ -174,7 +174,7 @@ def attack_words(
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
     drawn = choose_places([i for i, s in enumerate(steps) if s.is_hidden and (only is None or s.span[0] in only)])
     # An attacker cannot see which of the others were sampled independently, so they are read too.
-    places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.is_hidden])}
+    places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.is_sampled and not s.is_hidden])}
     words = {"same-word": [steps[i].replacement for i in drawn]}
     near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
     words["nearest-words"] = ["".join(near[i].neighbours[:1]) for i in drawn]

@@ -44,7 +44,7 @@ class MaskGuess(Private):
 
     step: int
     original: str
-    released: str
+    released_word: str
     rank: int | None
     guesses: tuple[str, ...]
 

@@ -31,7 +31,7 @@ class NearestGuess(Private):
 
     step: int
     original: str
-    released: str
+    released_word: str
     rank: int | None
     neighbours: tuple[str, ...]
 

@@ -40,16 +40,16 @@ class _OfLikeness(reader_evidence.Evidence):
     exact = False
 
     def __init__(self, text: reader_evidence.ReleasedText, space: WordSpace, never: Blocklist):
-        self._text, self._space, self._banned = text, space, list(never.places(space.words))
-        self._held: dict[int, np.ndarray] = {}
+        self._text, self._space, self._banned_rows = text, space, list(never.places(space.words))
+        self._row_cache: dict[int, np.ndarray] = {}
 
     def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
         (row,) = self._space.rows([self._text.steps[i].replacement])
-        if row not in self._held:
+        if row not in self._row_cache:
             likeness = LIKENESS * self._space.similarities(self._space.words[row]).astype(np.float64)
-            likeness[self._banned] = -np.inf
-            self._held[row] = likeness
-        return log_base + self._held[row]
+            likeness[self._banned_rows] = -np.inf
+            self._row_cache[row] = likeness
+        return log_base + self._row_cache[row]
 
 
 def polish(

@@ -73,7 +73,7 @@ class WordReading(Private):
 
     step: int
     original: str
-    released: str
+    released_word: str
     guesses: tuple[tuple[str, float], ...]
     rank: int | None
     context_free_guess: str = ""
@@ -126,11 +126,11 @@ class ReleaseReading(Private):
     @property
     def unchanged_share(self) -> float:
         """Return the share of the places where the release has the original word."""
-        return self._share([w.released.casefold() == w.original.casefold() for w in self.words])
+        return self._share([w.released_word.casefold() == w.original.casefold() for w in self.words])
 
     def rows(self) -> list[tuple[str, str]]:
         """Return each released word with the inferred one."""
-        return [(w.released, ", ".join(f"{word} {percent(p)}" for word, p in w.guesses)) for w in self.words]
+        return [(w.released_word, ", ".join(f"{word} {percent(p)}" for word, p in w.guesses)) for w in self.words]
 
     def sentence(self) -> str:
         """Return the attack in plain words."""

@@ -108,15 +108,15 @@ class _OfEveryWord(Evidence):
     def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
         self._by_word = bayes.closed_form(mechanism)
         self._releases, self._epsilons = releases, epsilons
-        self._held: dict[tuple[str, float], tuple[np.ndarray, float]] = {}
+        self._cache: dict[tuple[str, float], tuple[np.ndarray, float]] = {}
 
     def _likelihood(self, word: str, epsilon: float, task: Task) -> tuple[np.ndarray, float]:
         key = (word.lower(), epsilon)
-        if key not in self._held:
-            if len(self._held) >= _HELD:
-                self._held.pop(next(iter(self._held)))
-            self._held[key] = self._by_word.log_likelihood(word, epsilon, task.quiet)
-        return self._held[key]
+        if key not in self._cache:
+            if len(self._cache) >= _HELD:
+                self._cache.pop(next(iter(self._cache)))
+            self._cache[key] = self._by_word.log_likelihood(word, epsilon, task.quiet)
+        return self._cache[key]
 
     def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
         out = log_base
@@ -150,7 +150,7 @@ class _OfSomeWords(Evidence):
         """Return approximate ln p(z_i | w) of every word at each place, float64 (V,)."""
 
     @abstractmethod
-    def _asked(
+    def _evaluate(
         self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
         """Return ln p(z_i | w) of some words at each place, float64 (n,)."""
@@ -174,7 +174,7 @@ class _OfSomeWords(Evidence):
             asked.append((i, np.sort(rows[np.isfinite(weights[rows])])))
             likely.append(weights)
         for log_base, weights, (_, rows), chances in zip(
-            log_bases, likely, asked, self._asked(asked, now, task), strict=True
+            log_bases, likely, asked, self._evaluate(asked, now, task), strict=True
         ):
             out = np.full(len(weights), -np.inf)
             out[rows] = log_base[rows] + chances
@@ -190,7 +190,7 @@ class _OfDraws(_OfSomeWords):
         assert by_word is not None
         self._by_word, self._releases, self._epsilons = by_word, releases, epsilons
         self._place = {w.lower(): k for k, w in enumerate(by_word.vocabulary.words)}
-        self._held: dict[tuple[str, float], np.ndarray] = {}
+        self._cache: dict[tuple[str, float], np.ndarray] = {}
 
     def _counted(self, log_p: np.ndarray, draws: int) -> np.ndarray:
         """Return estimated probabilities with one extra draw shared by all words, since an unseen word is not
@@ -209,13 +209,13 @@ class _OfDraws(_OfSomeWords):
             word, epsilon = release[i].replacement.lower(), self._epsilons[i]
             if word not in self._place:
                 continue
-            if (word, epsilon) not in self._held:
+            if (word, epsilon) not in self._cache:
                 channel = self._by_word.channel(self._place[word])
-                self._held[word, epsilon] = self._counted(channel.at(epsilon).log_probs, channel.draws or 1)
-            out += self._held[word, epsilon]
+                self._cache[word, epsilon] = self._counted(channel.at(epsilon).log_probs, channel.draws or 1)
+            out += self._cache[word, epsilon]
         return out
 
-    def _asked(
+    def _evaluate(
         self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
         for i, rows in asked:
@@ -283,7 +283,7 @@ class _InContext(_OfSomeWords):
         at, there, _ = self._where(d.candidates)
         return np.where(there, d.log_probs[at], d.log_probs.min())
 
-    def _asked(
+    def _evaluate(
         self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
         texts = [(i, {**now, i: self._words[row]}) for i, rows in asked for row in rows.tolist()]

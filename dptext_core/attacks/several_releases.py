@@ -59,9 +59,9 @@ class SeveralReleases(Private):
         float64 (rows, k).
     ceiling : ndarray
         float64 (rows, k): the largest posterior of each alternative that the guarantee allows.
-    covered : ndarray
+    is_covered : ndarray
         bool (k,): whether the guarantee compares the alternative with the original.
-    expected : tuple of ExpectedSuccess
+    expected_success : tuple of ExpectedSuccess
         How often the reader is right before anything is released, one for each row; empty if not requested.
     success_bounds : tuple of float
         For each row, how often any reader can be right about any fact with k alternatives, by the total guarantee.
@@ -72,19 +72,19 @@ class SeveralReleases(Private):
     releases: tuple[int, ...]
     posterior: np.ndarray
     ceiling: np.ndarray
-    covered: np.ndarray
-    expected: tuple[ExpectedSuccess, ...]
+    is_covered: np.ndarray
+    expected_success: tuple[ExpectedSuccess, ...]
     success_bounds: tuple[float, ...]
 
     _shown: ClassVar[tuple[str, ...]] = ("alternatives", "releases")
 
     def sentence(self) -> str:
         """Return in plain words how often the reader is right; empty if not requested."""
-        if not self.expected:
+        if not self.expected_success:
             return ""
         shares = [
             f"{percent(e.value)} of the time after {'one release' if n == 1 else f'{n:,} releases'}"
-            for n, e in zip(self.releases, self.expected, strict=True)
+            for n, e in zip(self.releases, self.expected_success, strict=True)
         ]
         before = percent(float(self.prior.max()))
         return f"The optimal reader is right {', '.join(shares)} of the text, and {before} without any."
@@ -97,8 +97,8 @@ class SeveralReleases(Private):
             "releases": list(self.releases),
             "posterior": self.posterior.tolist(),
             "ceiling": self.ceiling.tolist(),
-            "covered": self.covered.tolist(),
-            "expected": [dataclasses.asdict(e) for e in self.expected],
+            "covered": self.is_covered.tolist(),
+            "expected": [dataclasses.asdict(e) for e in self.expected_success],
             "certified": list(self.success_bounds),
         }
 
@@ -153,7 +153,7 @@ def several_releases(
         tuple(rows),
         np.array([b.posterior for b in beliefs]),
         np.array([b.ceiling for b in beliefs]),
-        beliefs[0].covered,
+        beliefs[0].is_covered,
         expected,
         tuple(certified_ceiling(largest, len(question.alternatives), r) for r in rows),
     )

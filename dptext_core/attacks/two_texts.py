@@ -63,8 +63,8 @@ class Pair:
     """Two public texts. distance: how much they differ, one of ``DISTANCES``."""
 
     distance: str
-    one: str
-    other: str
+    first: str
+    second: str
 
 
 DISTANCES = ("one word", "one sentence", "another text")
@@ -95,8 +95,8 @@ class DistinguishabilityFinding(Private):
     texts: the two. draws: number of rewrites of each. test_draws: the held-out ones of each. classifiers: all of them,
     each at its own threshold. best: the best one on the first half. advantage: of the best, with its interval (low,
     high) at ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence. proven_by: the
-    title of the classifier behind it. most: the largest bound that this many draws can show. allowed_loss: the loss
-    that the guarantee allows, ∞ if it does not compare them. delta: its δ. distance: how much the texts differ, if
+    title of the classifier behind it. largest_bound: the largest bound that this many draws can show. allowed_loss: the
+    loss that the guarantee allows, ∞ if it does not compare them. delta: its δ. distance: how much the texts differ, if
     stated. missing: unusable classifiers, with the reason. curve: the detections of the optimal reader of one release,
     if :func:`with_curve` added it.
     """
@@ -109,7 +109,7 @@ class DistinguishabilityFinding(Private):
     interval: tuple[float, float]
     epsilon: float
     proven_by: str
-    most: float
+    largest_bound: float
     allowed_loss: float
     delta: float
     confidence: float
@@ -150,7 +150,7 @@ class DistinguishabilityFinding(Private):
             "high": self.interval[1],
             "by": self.best.title,
             "epsilon_least": self.epsilon,
-            "most": self.most,
+            "most": self.largest_bound,
             "promised": self.allowed_loss if math.isfinite(self.allowed_loss) else None,
             "delta": self.delta,
             "confidence": self.confidence,
@@ -178,7 +178,7 @@ class DistinguishabilityFinding(Private):
             message += f"So ε between these two texts is {how} ({sure} confidence; {self.proven_by}). "
         else:
             message += "This does not prove any ε above 0. "
-        message += f"This number of draws can prove at most {at_least(self.most)}. "
+        message += f"This number of draws can prove at most {at_least(self.largest_bound)}. "
         if self.exceeds:
             message += (
                 f"That exceeds the guaranteed ε = {bound(self.allowed_loss)} between them: the guarantee is violated."
@@ -303,7 +303,7 @@ def _compare_rewrites(
         interval=_interval(best, tested, tail),
         epsilon=epsilon,
         proven_by=proven_by,
-        most=float(_epsilon(np.array(tested), np.array(0), tested, tail, delta)),
+        largest_bound=float(_epsilon(np.array(tested), np.array(0), tested, tail, delta)),
         allowed_loss=guaranteed_loss(mechanism, prepared),
         delta=delta,
         confidence=confidence,
@@ -313,7 +313,7 @@ def _compare_rewrites(
 
 def _checked_pair(pair: Pair | tuple[str, str]) -> tuple[str, str]:
     """Return two different texts, or raise InputError."""
-    texts = [pair.one, pair.other] if isinstance(pair, Pair) else to_list(pair)
+    texts = [pair.first, pair.second] if isinstance(pair, Pair) else to_list(pair)
     if len(texts) != 2 or not all(isinstance(t, str) for t in texts):
         raise InputError("This attack compares two texts. Give a pair of texts.")
     one, other = texts

@@ -87,17 +87,17 @@ class Limit:
 class GuessAccuracy:
     """How often the optimal guess was right if each text is the original equally often. answers: number of rewrites per
     guess. trials: number of guesses. rewrites: number of rewrites for them, equally many of each text. value: the share
-    of right guesses, a tie of m counted 1/m. interval: 95%, Clopper and Pearson. stated: the mean of the posteriors'
-    own estimates. own, own_trials: the same share if the user's own text was the original.
+    of right guesses, a tie of m counted 1/m. interval: 95%, Clopper and Pearson. mean_posterior: the mean of the
+    posteriors' own estimates. own_text_value, own_text_trials: the same share if the user's own text was the original.
     """
 
     answers: int
     trials: int
     value: float
     interval: tuple[float, float]
-    stated: float
-    own: float
-    own_trials: int
+    mean_posterior: float
+    own_text_value: float
+    own_text_trials: int
     chance: float
     rewrites: int
 
@@ -108,14 +108,14 @@ class GuessAccuracy:
         return (
             f"Each text was the original equally often. From {made}, the optimal guess was right {percent(self.value)} "
             f"of the time ({self.trials:,} guesses, 95% interval {percent(low)} to {percent(high)}). Without the "
-            f"output, it is right {percent(self.chance)} of the time. For your text: {percent(self.own)}."
+            f"output, it is right {percent(self.chance)} of the time. For your text: {percent(self.own_text_value)}."
         )
 
 
 @dataclass(frozen=True)
 class WhichText(Private):
     """The belief of an attacker who sees rewrites and knows the possible texts. p: the posterior of each text of the
-    lineup. answers: the number of rewrites seen. limit: the bound on any such guess from the guarantee. measured: how
+    lineup. answers: the number of rewrites seen. limit: the bound on any such guess from the guarantee. accuracies: how
     often such a guess is right on fresh rewrites, empty if not requested. draws: None, the posterior is not sampled.
     """
 
@@ -123,7 +123,7 @@ class WhichText(Private):
     p: tuple[float, ...]
     answers: int
     limit: Limit
-    measured: tuple[GuessAccuracy, ...] = ()
+    accuracies: tuple[GuessAccuracy, ...] = ()
     draws: int | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("p", "answers")
@@ -166,7 +166,7 @@ class WhichText(Private):
             else (f"Your text is guess number {self.rank}, with probability {percent(self.p[self.lineup.true])}.")
         )
         message = f"{message} {yours} {self.limit.sentence()}"
-        return " ".join([message, *(m.sentence() for m in self.measured)])
+        return " ".join([message, *(m.sentence() for m in self.accuracies)])
 
     def rows(self, n: int = 10) -> list[tuple[str, str]]:
         """Return the likeliest texts in short, with their posteriors."""
@@ -343,9 +343,9 @@ def _guess_accuracy(table: np.ndarray, k: int, true: int) -> GuessAccuracy:
         trials=total,
         value=value,
         interval=clopper_pearson(value * total, total),
-        stated=float(p.max(axis=1).mean()),
-        own=float(right[true].mean()),
-        own_trials=trials,
+        mean_posterior=float(p.max(axis=1).mean()),
+        own_text_value=float(right[true].mean()),
+        own_text_trials=trials,
         chance=1 / n,
         rewrites=n * per,
     )

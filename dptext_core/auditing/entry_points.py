@@ -351,7 +351,7 @@ def difference(pair: Pair) -> str:
         return "the guarantee of the result"
     if rewrite.can != wanted.can:
         return "the capabilities of the result"
-    drawn = [i for i, u in enumerate(rewrite.units) if u.drawn] if "distribution" in rewrite.can else []
+    drawn = [i for i, u in enumerate(rewrite.units) if u.is_sampled] if "distribution" in rewrite.can else []
     for i in drawn[:DISTRIBUTIONS]:
         if not _same_distribution(rewrite.distribution(i), wanted.distribution(i)):
             return "the stated distribution of a draw"
@@ -373,7 +373,7 @@ def stated_difference(m: Mechanism, result: RewriteResult) -> str:
     one."""
     if m.by_word is None or "distribution" not in result.can:
         return ""
-    drawn = [(k, s.index) for k, s in enumerate(result.steps) if s.drawn and s.action == "replace"]
+    drawn = [(k, s.index) for k, s in enumerate(result.steps) if s.is_sampled and s.action == "replace"]
     for k, i in drawn[:DISTRIBUTIONS]:
         try:
             stated = m.distribution(result.original, i)

@@ -59,7 +59,7 @@ def flagged_words(subject: Subject) -> Check | None:
         return Check(NAME, "refuted", f"{pairs} pairs of texts.", breach.reason, breach.witness, draws=rewrites)
     if not pairs:
         reason = "no two texts that differ only in flagged words have the same flags."
-        return Check(NAME, "not tested", "", reason, needed=False)
+        return Check(NAME, "not tested", "", reason, is_required=False)
     looked = (
         f"{pairs} pairs of texts that differ in flagged words alone: their stated distributions are equal, and "
         f"{rewrites:,} rewrites do not distinguish them."

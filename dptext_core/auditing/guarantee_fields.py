@@ -118,7 +118,7 @@ def check_epsilon(st: Statement) -> str:
     g = st.guarantee
     for t, r in st.results:
         # A part may take several draws if the guarantee counts more draws than there are parts.
-        more = t.guarantee.draws - sum(u.drawn for u in r.units) if t.guarantee.expected is None else 0
+        more = t.guarantee.draws - sum(u.is_sampled for u in r.units) if t.guarantee.expected is None else 0
         most = t.guarantee.epsilon * (1 + max(0, more))
         if (spent := max((u.epsilon for u in r.units), default=0.0)) > most * (1 + TOLERANCE):
             message = f"A span of a rewrite of {name(t.text)} spends {spent:g}, but ε is {t.guarantee.epsilon:g}."
@@ -201,7 +201,7 @@ def check_unit(st: Statement) -> str:
 def check_draws(st: Statement) -> str:
     """Check that every draw that depends on its word, and every part that spends ε, is counted."""
     for t in st.texts:
-        pieces = max((sum(u.drawn and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
+        pieces = max((sum(u.is_sampled and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
         if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
             message = f"{name(t.text)} takes {need} draws, but the guarantee counts {t.guarantee.draws}."
             raise _field_breach("draws", t.text, message)
@@ -213,7 +213,7 @@ def check_total(st: Statement) -> str:
     for t in st.texts:
         g = t.guarantee
         spent = [("its draws", math.fsum(_each(g))), ("draws of the largest ε", g.epsilon * g.draws * (not g.spent))]
-        spent += [("the spans of a rewrite", math.fsum(u.epsilon for u in r.units if u.drawn)) for r in t.results]
+        spent += [("the spans of a rewrite", math.fsum(u.epsilon for u in r.units if u.is_sampled)) for r in t.results]
         for what, together in spent:
             if _exceeds(together, g.total):
                 message = f"For {name(t.text)}, {what} spend {number(together)}, but the total is {number(g.total)}."
@@ -232,7 +232,7 @@ def check_expected(st: Statement) -> str:
             raise _field_breach("expected", t.text, message)
         if t.results and st.m.alignment is not None:
             results = st.subject.rewriter.fresh(st.m, t.text, 8 * len(t.results), st.subject.seeds("expected")())
-            mean = float(np.mean([math.fsum(u.epsilon for u in r.units if u.drawn) for r in results]))
+            mean = float(np.mean([math.fsum(u.epsilon for u in r.units if u.is_sampled) for r in results]))
             # Hoeffding's bound for numbers in [0, total].
             off = g.total * math.sqrt(math.log(2 / LEVEL) / (2 * len(results)))
             if abs(mean - g.expected) > off:

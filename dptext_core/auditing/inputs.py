@@ -64,12 +64,12 @@ class Meter:
     """Progress in thousandths, which never decreases; also checks for cancellation."""
 
     def __init__(self, task: Task = UNWATCHED):
-        self._told, self.task, self._most = task, task.quiet, 0.0
+        self._outer_task, self.task, self._largest_share = task, task.quiet, 0.0
 
     def at(self, share: float) -> None:
         self.task.check()
-        self._most = max(self._most, share)
-        self._told.report(int(1000 * self._most), 1000)
+        self._largest_share = max(self._largest_share, share)
+        self._outer_task.report(int(1000 * self._largest_share), 1000)
 
 
 def default_inputs(m: Mechanism) -> list[str]:

@@ -90,7 +90,13 @@ def behind_a_text(subject: Subject) -> Check | None:
         )
         reason = "rewrites distinguish two texts better than the stated noise allows."
         witness = Witness(
-            one.text, other.text, (), math.log(max(tpr, 0.5) / half), math.log(max(fpr, 0.5) / half), 1.0, told=message
+            one.text,
+            other.text,
+            (),
+            math.log(max(tpr, 0.5) / half),
+            math.log(max(fpr, 0.5) / half),
+            1.0,
+            details=message,
         )
         return Check(NAME, "refuted", f"{'; '.join(looked)}.", reason, witness, draws=draws)
     leak = min(least)

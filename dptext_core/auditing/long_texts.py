@@ -225,7 +225,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
                     "refuted",
                     f"Two texts of {LONG} tokens.",
                     "the stated token distributions of two long texts differ by more than the guarantee allows.",
-                    replace(witness, first=texts[0][-120:], second=texts[1][-120:], told=message),
+                    replace(witness, first=texts[0][-120:], second=texts[1][-120:], details=message),
                 )
     return _judge(m, texts[0], [s for r in results for s in reader.read(prepared[0], r)], COSTLY)
 
@@ -238,7 +238,11 @@ def _stated_probes(
     distributions = [d for _, d in result.distributions()]
     given = None if m.likelihood is None else m.likelihood.given(prepared[1], result)
     if given is None:
-        first = other.releases[0].drawn and result.releases[0].drawn if other.releases and result.releases else False
+        first = (
+            other.releases[0].is_sampled and result.releases[0].is_sampled
+            if other.releases and result.releases
+            else False
+        )
         given, distributions = ([other.distribution(0)], distributions[:1]) if first else ([], [])
     return [
         [Probe(p.text, None, p.text, d, p, i, True) for p, d in zip(prepared, pair, strict=True)]

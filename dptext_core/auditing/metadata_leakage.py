@@ -66,7 +66,7 @@ def check_metadata(subject: Subject) -> Check | None:
         return failed(NAME, error)
     if not compared:
         reason = "the guarantee covers no two of these texts, so their metadata cannot be compared."
-        return Check(NAME, "not tested", "", reason, needed=False)
+        return Check(NAME, "not tested", "", reason, is_required=False)
     notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
         f"The guarantee, what it lists as not protected{notes} and errors of {texts:,} texts, which the guarantee of "

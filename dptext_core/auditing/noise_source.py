@@ -71,7 +71,7 @@ def noise_source(subject: Subject) -> Check | None:
     if not words:
         return None
     rewriter = _Releases(m, stream, subject)
-    return rewriter.looked(words)
+    return rewriter.check_source(words)
 
 
 def without_seed(stream: NoiseStream) -> NoiseStream:
@@ -104,7 +104,7 @@ class _Releases:
     draws: int = 0
     _others: dict[tuple[int, Group], np.ndarray] = field(default_factory=dict)
 
-    def looked(self, words: Sequence[str]) -> Check:
+    def check_source(self, words: Sequence[str]) -> Check:
         """Return the result of the check."""
         m = self.m
         texts = [" ".join(words[:PLACES]), words[0]]

@@ -86,7 +86,7 @@ def sample_outputs(
                 noises.add(r.noise_id)
                 for kind, value in events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
-                begins = "distribution" in r.can and bool(r.releases) and r.releases[0].drawn
+                begins = "distribution" in r.can and bool(r.releases) and r.releases[0].is_sampled
                 # A text that ends before its first part does not show its distribution.
                 stated = stated and begins
                 if begins:
@@ -182,7 +182,7 @@ def bounded_loss(
                 f"draws, and those of “{texts[b].prepared.text}” in at most {format_probability(log_high)}."
             )
             witness = Witness(
-                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=message
+                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, details=message
             )
     limit = could_show(half, level, of_delta)
     tested = (

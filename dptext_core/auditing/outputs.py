@@ -231,6 +231,6 @@ def _latent(
         claimed=limits[a, b][0],
         exact=True,
         of="the noisy vector that a text is written from",
-        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=message),
+        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, details=message),
         proven=proven,
     )

@@ -189,13 +189,13 @@ class ReleaseReader:
                     d = result.distribution(k)
                 elif self.m.likelihood is not None and (earlier := order[: order.index(step.index)]):
                     d = self.m.likelihood.after(prepared, step.index, [(j, released[j]) for j in earlier])
-            yield self._seen(step.index, d, strip_word(step.replacement), (word,), None)
+            yield self._observe(step.index, d, strip_word(step.replacement), (word,), None)
 
     def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
         """Yield the sampled parts of a new text, each given those before it."""
         words = tuple({strip_word(t.text) for t in prepared.document.tokens if t.kind == "word"})
         for i, d in result.distributions():
-            yield self._seen(i, d, strip_word(result.releases[i].text), words, result.candidate(i))
+            yield self._observe(i, d, strip_word(result.releases[i].text), words, result.candidate(i))
 
     def read(self, prepared: Prepared, result: RewriteResult) -> list[ObservedDraw]:
         """Return the draws of one rewrite."""
@@ -211,7 +211,9 @@ class ReleaseReader:
             self._orders[key] = [*self.m.likelihood.before(prepared, NoiseStream(0))], prepared
         return self._orders[key][0]
 
-    def _seen(self, place: int, d: TokenDistribution, word: str, others: Sequence[str], at: int | None) -> ObservedDraw:
+    def _observe(
+        self, place: int, d: TokenDistribution, word: str, others: Sequence[str], at: int | None
+    ) -> ObservedDraw:
         places = self.places(d)
         chance = min(1.0, sum(_mass(d, places.get(w)) for w in others))
         where = places.get(word)

@@ -19,7 +19,7 @@ class Witness:
     log_p_first and log_p_second (−inf: impossible); for an estimate, the lower and the upper bound. distance: between
     the two inputs in the unit of the claim. kind: "loss"; "sampler" if only ``first`` was sampled: then p_first is the
     share of the draws and p_second the stated probability; "release" if a release violates a rule without
-    probabilities, which ``told`` describes.
+    probabilities, which ``details`` describes.
     """
 
     first: str
@@ -31,7 +31,7 @@ class Witness:
     first_at: str | None = None
     second_at: str | None = None
     kind: str = "loss"
-    told: str = ""
+    details: str = ""
 
     @classmethod
     def of_rule(
@@ -54,8 +54,8 @@ class Witness:
 
     def sentence(self) -> str:
         """Return the witness in plain words."""
-        if self.told:
-            return self.told
+        if self.details:
+            return self.details
         what = f"“{self.output}”"
         if len(self.outputs) > 1:
             what = f"one of {len(self.outputs):,} words (such as {what})"
@@ -87,23 +87,23 @@ NOR = "; nor "
 class Check:
     """The result of one check.
 
-    name: a noun ("released text"). looked: a sentence on what was tested. reason: why it is refuted or not tested, a
-    clause that ends with a full stop. detectable: the largest loss that its draws could show. leak: the smallest share
-    of leaking rewrites that is detected with probability 95%; None without draws. blind: what its draws could not
+    name: a noun ("released text"). description: a sentence on what was tested. reason: why it is refuted or not tested,
+    a clause that ends with a full stop. detectable: the largest loss that its draws could show. leak: the smallest
+    share of leaking rewrites that is detected with probability 95%; None without draws. blind: what its draws could not
     detect, a clause after "could not detect" ("a leak in fewer than 1% of ..."), several joined by NOR, "" for nothing.
-    needed: whether the verdict cannot be "holds" if it is not tested. draws: the number of rewrites, or of sampled
+    is_required: whether the verdict cannot be "holds" if it is not tested. draws: the number of rewrites, or of sampled
     words.
     """
 
     name: str
     status: str
-    looked: str
+    description: str
     reason: str = ""
     witness: Witness | None = None
     detectable: float | None = None
     leak: float | None = None
     blind: str = ""
-    needed: bool = True
+    is_required: bool = True
     draws: int = 0
     seconds: float = field(default=0.0, compare=False)
 
@@ -284,7 +284,7 @@ class AuditReport:
             return ()
         out: dict[str, list[str]] = {"proven": [], "tested": [], "not tested": []}
         for c in self.checks:
-            if c.status in out and (sentence := c.looked or c.reason):
+            if c.status in out and (sentence := c.description or c.reason):
                 out[c.status].append(_capital(sentence))
         return tuple((name, tuple(dict.fromkeys(sentence))) for name, sentence in out.items())
 

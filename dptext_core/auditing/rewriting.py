@@ -61,7 +61,7 @@ class Rewriter:
 
     def __init__(self, task: Task = UNWATCHED):
         self.task, self.n, self.texts, self.variants = task, 0, set[str](), list[str]()
-        self._asked: dict[Hashable, _RewriteSubject] = {}
+        self._subjects: dict[Hashable, _RewriteSubject] = {}
 
     def one(self, m: Mechanism, text: str | Prepared, noise: NoiseStream | int | None = None) -> RewriteResult:
         """Return ``m.rewrite`` of a text."""
@@ -108,7 +108,7 @@ class Rewriter:
     @property
     def unclear(self) -> str:
         """Return why the parts of a text are unknown, a clause that ends with a full stop; "" if they are known."""
-        return next((a.spelling.unclear for a in self._asked.values() if a.spelling.unclear), "")
+        return next((a.spelling.unclear for a in self._subjects.values() if a.spelling.unclear), "")
 
     # --- the rules
 
@@ -121,23 +121,23 @@ class Rewriter:
             raise
         except DPTextError as error:
             text, *more = dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in texts)
-            asked = self._of(m)
+            asked = self._subject_of(m)
             for other in () if more else [*asked.guarantees][-_BEFORE:]:
                 if other != text and _are_adjacent(asked.other, text, other):
                     message = f"The error of “{flat(text)}” is “{flat(str(error))}”, but “{flat(other)}” is rewritten."
                     raise dependence_breach("error", text, message, other) from error
             raise
 
-    def _of(self, m: Mechanism) -> _RewriteSubject:
+    def _subject_of(self, m: Mechanism) -> _RewriteSubject:
         key: Hashable = (type(m), m.config)
         try:
-            known = self._asked.get(key)
+            known = self._subjects.get(key)
         except TypeError:  # options that have no hash
             key = id(m)
-            known = self._asked.get(key)
+            known = self._subjects.get(key)
         if known is None:
             other = new_instance(m)
-            known = self._asked[key] = _RewriteSubject(m, other, Spelling(other))
+            known = self._subjects[key] = _RewriteSubject(m, other, Spelling(other))
         return known
 
     def _look(
@@ -151,7 +151,7 @@ class Rewriter:
         distributions: bool = True,
     ) -> None:
         """Raise Breach if a result violates a rule."""
-        asked = self._of(m)
+        asked = self._subject_of(m)
         originals = [t.text if isinstance(t, Prepared) else t for t in texts]
         if [r.original for r in results] != originals:
             reason = "a call does not return one rewrite per text in order."

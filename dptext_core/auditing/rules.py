@@ -136,7 +136,7 @@ class Spelling:
 
     m: Mechanism
     unclear: str = ""
-    _seen: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
+    _first_seen: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
     _gaps: dict[tuple[str, str], str] = field(default_factory=dict)
     _rules: dict[tuple[str, int], str] = field(default_factory=dict)
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -162,15 +162,15 @@ class Spelling:
         copied = [p.text for p in pieces if p.origin == "copied"]
         if copied and not exposed:
             raise not_named(original, copied[0])
-        drawn = tuple(p.text for p in pieces if p.drawn)
-        text, whose = self._seen.setdefault(drawn, (result.text, original))
+        drawn = tuple(p.text for p in pieces if p.is_sampled)
+        text, whose = self._first_seen.setdefault(drawn, (result.text, original))
         if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
             released, other = apart_at(result.text, text)
             message = (
                 f"The same spans were sampled for two texts, but “{released}” and “{other}” were released."
             )
             raise Breach(original, message, "the text around sampled spans depends on the private text.", other=whose)
-        others = [p for p in pieces if not p.drawn]
+        others = [p for p in pieces if not p.is_sampled]
         for k, p in enumerate(others):
             if p.origin == "rule" and self._rules.setdefault((p.reason, k - len(others)), p.text) != p.text:
                 self._lacks("spans placed by a public rule differ between texts")
@@ -184,7 +184,7 @@ class Spelling:
 
     def _spelled(self, result: RewriteResult) -> str | None:
         """Return the text that the mechanism states for these candidates; None if it states none."""
-        if not self.m.audit_support.spells or not all(p.drawn for p in result.releases):
+        if not self.m.audit_support.spells or not all(p.is_sampled for p in result.releases):
             return None
         drawn = [result.candidate(i) for i in range(len(result.releases))]
         return None if None in drawn else self.m.audit_support.spelled([c for c in drawn if c is not None])

@@ -51,7 +51,7 @@ def find_misstatement(texts: Sequence[OutputSample]) -> tuple[Witness, str] | No
             if at is None or not np.isfinite(log_p[at]):
                 message = f"“{word}” began a rewrite of “{t.prepared.text}”, but is stated to be impossible there."
                 reason = "a release is impossible under the stated distribution."
-                return Witness(t.prepared.text, t.prepared.text, (word,), 0.0, -math.inf, 0.0, told=message), reason
+                return Witness(t.prepared.text, t.prepared.text, (word,), 0.0, -math.inf, 0.0, details=message), reason
             counts[at] += times
         p, worst = misfit(counts, log_p)
         if p * compared < _LEVEL:

@@ -229,7 +229,7 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
     def probe(t: StatedText, d: object, i: int) -> Probe:
         return Probe(t.text, None, t.text, d, prepared[t.text], i, True)  # type: ignore[arg-type]
 
-    first = [(t, t.results[0]) for t in texts if t.results[0].releases[0].drawn]
+    first = [(t, t.results[0]) for t in texts if t.results[0].releases[0].is_sampled]
     column([probe(t, r.distribution(0), 0) for t, r in first])
     if m.likelihood is not None and m.likelihood.states_pieces and first:
         result = first[0][1]

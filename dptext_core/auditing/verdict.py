@@ -263,7 +263,7 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
         # For all rewrites so far; its own were already counted.
         every = of_all(subject)
         checks = [
-            replace(c, status=every.status, looked=every.looked, reason=every.reason, leak=every.leak)
+            replace(c, status=every.status, description=every.description, reason=every.reason, leak=every.leak)
             if c.name == every.name
             else c
             for c in report.checks
@@ -274,7 +274,7 @@ def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditRe
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:
         return replace(report, verdict="refuted", reason=broken.reason, witness=broken.witness or report.witness)
-    missed = next((c for c in report.checks if c.status == "not tested" and c.needed), None)
+    missed = next((c for c in report.checks if c.status == "not tested" and c.is_required), None)
     if missed is not None:
         return replace(report, verdict="inconclusive", reason=missed.reason)
     return replace(report, verdict="holds", reason="")

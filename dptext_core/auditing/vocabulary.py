@@ -113,7 +113,9 @@ def _widest_gap(names: Sequence[str], top: np.ndarray, low: np.ndarray) -> tuple
         gap = np.where(top > -np.inf, top - low, 0.0)
     y = int(np.argmax(gap))
     message = f"“{names[y]}” is e^{gap[y]:.3g} times as likely under one word of the vocabulary as under another."
-    return float(gap[y]), Witness("one word", "another", (names[y],), float(top[y]), float(low[y]), 1.0, told=message)
+    return float(gap[y]), Witness(
+        "one word", "another", (names[y],), float(top[y]), float(low[y]), 1.0, details=message
+    )
 
 
 def _unstated_check(words: Mapping[str, None], looked: str) -> Check:
@@ -309,7 +311,7 @@ def _least_likely(
         f"distribution gives it {p:.2g}."
     )
     log_p = math.log(p) if p else -math.inf
-    return Witness(word, word, (became,), math.log(n / AGAIN), log_p, 0.0, kind="sampler", told=message)
+    return Witness(word, word, (became,), math.log(n / AGAIN), log_p, 0.0, kind="sampler", details=message)
 
 
 def _count(n: int) -> str:

@@ -229,9 +229,9 @@ class Paragraphs:
     """Extract paragraphs from a growing tree. left: counts the deletions and the unknown symbols."""
 
     def __init__(self, omitted: Counter[str]):
-        self._left = omitted
-        self._before: list[str] = []  # of paragraphs whose ends were deleted: the next one continues them
-        self._joined = 0  # the number of their characters
+        self._omissions = omitted
+        self._open_parts: list[str] = []  # of paragraphs whose ends were deleted: the next one continues them
+        self._num_open_characters = 0  # the number of their characters
 
     def of(self, chunks: Iterator[bytes]) -> Iterator[str]:
         """Yield the text of each paragraph, blank ones too. Raises RefusedFile, lxml's errors."""
@@ -278,15 +278,15 @@ class Paragraphs:
         parser.close()
         if root is None:
             raise RefusedFile(BROKEN)
-        if self._before:
-            yield "".join(self._before)
+        if self._open_parts:
+            yield "".join(self._open_parts)
 
     def _delete(self, properties: Any, children: Iterable[Any]) -> None:
         """Mark a row or a cell of a table if one of these properties states a tracked deletion."""
         deleted = any(local(child) in ("del", "cellDel") for child in children)
         if deleted and (parent := properties.getparent()) is not None:
             parent.set("deleted", "1")
-            self._left["deletions"] += 1
+            self._omissions["deletions"] += 1
 
     def _prune(self, root: Any, paragraph: Any) -> None:
         """Delete what was read, down to the paragraph that is still open, and mark its consequences."""
@@ -303,14 +303,14 @@ class Paragraphs:
     def _taken(self, paragraph: Any) -> Iterator[str]:
         parts: list[str] = []
         self._add(paragraph, parts)
-        self._before += parts
+        self._open_parts += parts
         if len(paragraph) and local(paragraph[0]) == "pPr" and is_joined(paragraph[0]):
-            self._joined += sum(map(len, parts))
-            if self._joined > PARAGRAPH:
+            self._num_open_characters += sum(map(len, parts))
+            if self._num_open_characters > PARAGRAPH:
                 raise RefusedFile(MEMORY)
         else:
-            text = "".join(self._before)
-            self._before, self._joined = [], 0
+            text = "".join(self._open_parts)
+            self._open_parts, self._num_open_characters = [], 0
             yield text
 
     def _add(self, element: Any, parts: list[str], font: str = "") -> None:
@@ -335,7 +335,7 @@ class Paragraphs:
             elif name == "sym":
                 parts.append(self._symbol(attribute(child, "char"), attribute(child, "font")))
             elif name == "del":
-                self._left["deletions"] += any(e.text and e.text.strip() for e in child.iter(*_DELETED))
+                self._omissions["deletions"] += any(e.text and e.text.strip() for e in child.iter(*_DELETED))
             elif name == "rt":  # the pronunciation of a word, above it
                 above: list[str] = []
                 self._add(child, above)
@@ -351,7 +351,7 @@ class Paragraphs:
         if not 0xF000 <= number <= 0xF0FF:
             return chr(number) if 0x20 <= number < 0xD800 else _UNKNOWN
         if not (character := in_font(number - 0xF000, font)):
-            self._left["symbols"] += 1
+            self._omissions["symbols"] += 1
         return character or _UNKNOWN
 
     def _mapped(self, text: str, font: str) -> str:

@@ -34,7 +34,7 @@ class InputWatch:
 
     def __init__(self, file: Path | int, name: str):
         self._file, self._name = file, name
-        self._before = self._stamp()
+        self._last_stamp = self._stamp()
         self._start = os.lseek(file, 0, os.SEEK_CUR) if isinstance(file, int) else 0
 
     def sha256(self) -> str:
@@ -67,14 +67,14 @@ class InputWatch:
 
     def _check(self, sha256: str, whole: bool = False) -> None:
         now = self._stamp()
-        if now == self._before and not whole:
+        if now == self._last_stamp and not whole:
             return
         if self.sha256() != sha256:
             raise InputError(
                 f"{self._name} changed while it was read, so its rows do not belong together. Restore it and run the "
                 "same command again, or start a new run with the changed file."
             )
-        self._before = now  # it was touched, or another file with the same bytes replaced it
+        self._last_stamp = now  # it was touched, or another file with the same bytes replaced it
 
     def _stamp(self) -> tuple[int, ...]:
         try:

@@ -68,11 +68,11 @@ class BatchRewriter:
     def __init__(self, mechanism: str | None = None, column: str = "text", **options: Any) -> None:
         self.mechanism = one_by_one(mechanism, options)
         self.column = column
-        self._given = mechanism, dict(options)
+        self._mechanism_and_options = mechanism, dict(options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the settings: loaded models stay here, and each process loads its own."""
-        return {"column": self.column, "given": self._given}
+        return {"column": self.column, "given": self._mechanism_and_options}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         mechanism, options = state["given"]
@@ -121,10 +121,10 @@ class DocRewriter:
 
     def __init__(self, mechanism: str | None = None, options: Mapping[str, Any] | None = None) -> None:
         self.mechanism = one_by_one(mechanism, dict(options or {}))
-        self._given = mechanism, dict(options or {})
+        self._mechanism_and_options = mechanism, dict(options or {})
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"given": self._given}
+        return {"given": self._mechanism_and_options}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         DocRewriter.__init__(self, *state["given"])

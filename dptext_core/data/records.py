@@ -65,7 +65,7 @@ class Record(Private):
     error: str | None
     row: Mapping[str, Any] = field(default_factory=dict)
     untouched: bool = False
-    drawn: str | None = None
+    sampled_text: str | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("index", "guarantee")
 
@@ -273,7 +273,7 @@ def _block(
             yield Record(at + i, None, None, errors[i], other)
         else:
             result = next(results)
-            untouched = result.text == visible_text(texts[i]) and not any(piece.drawn for piece in result.releases)
+            untouched = result.text == visible_text(texts[i]) and not any(piece.is_sampled for piece in result.releases)
             text, drawn = result.text, None
             if polish:
                 text, drawn = result.polished(m, task=task.quiet).text, text

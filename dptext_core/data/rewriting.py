@@ -186,8 +186,8 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
             fields["untouched"] = True
         if g.seeded:
             fields["note"] = "demonstration, not private: anyone who knows the seed can reproduce the noise"
-    if r.drawn is not None:
-        fields |= {"origin": "polished", "drawn": r.drawn}
+    if r.sampled_text is not None:
+        fields |= {"origin": "polished", "drawn": r.sampled_text}
     fields["error"] = r.error
     return {OWN: fields, **{k: r.row[k] for k in keep}, column: r.text}
 

@@ -70,7 +70,7 @@ class RayWorkers:
             count = int(min(there.get("CPU", 1), there.get("GPU", 0) / gpus if gpus else float("inf")))
         if count < 1:
             raise ConfigError("The cluster has no room for a worker. Request fewer GPUs per worker, or add machines.")
-        self._count, self._failed = count, 0
+        self._count, self._num_failures = count, 0
         self._since = time.monotonic()
         self._starting: dict[Any, Any] = {}
         self._running: dict[Any, tuple[Any, Block]] = {}
@@ -130,15 +130,15 @@ class RayWorkers:
         if outcome.refused is not None:
             raise outcome.refused
         if outcome.lost:
-            self._failed += 1
-            if self._failed > TRIES * self._count:
+            self._num_failures += 1
+            if self._num_failures > TRIES * self._count:
                 raise ConfigError(
                     "The workers die before they start. Install the same packages on every machine of the cluster, "
                     "and check that the mechanism fits into the memory of each."
                 )
             self._start()
         else:
-            self._failed = 0
+            self._num_failures = 0
             self._load[actor] = 0
 
     def _outcome(self, ref: Any) -> WorkOutcome:

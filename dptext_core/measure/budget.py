@@ -32,13 +32,13 @@ class Budget:
     """A total ε over the tokens of a text.
 
     epsilons: one value per token of the document, including copied ones, as ``epsilon=`` expects. Copied tokens spend
-    nothing, whatever their value. drawn: indices of the tokens that spend. shares: the share of the total that each of
-    those spends. total: the worst-case total of a rewrite. by: the rule. exposes: what the list reveals, empty for
-    uniform.
+    nothing, whatever their value. sampled_tokens: indices of the tokens that spend. shares: the share of the total that
+    each of those spends. total: the worst-case total of a rewrite. by: the rule. exposes: what the list reveals, empty
+    for uniform.
     """
 
     epsilons: tuple[float, ...]
-    drawn: tuple[int, ...]
+    sampled_tokens: tuple[int, ...]
     shares: tuple[float, ...]
     total: float
     by: str
@@ -51,7 +51,7 @@ class Budget:
 
     def sentence(self) -> str:
         """Return the plan in plain words."""
-        values = [self.epsilons[i] for i in self.drawn]
+        values = [self.epsilons[i] for i in self.sampled_tokens]
         low, high = min(values), max(values)
         each = f"ε = {bound(low)}" if low == high else f"between ε = {bound(low)} and {bound(high)}"
         words = "word" if len(values) == 1 else "words"

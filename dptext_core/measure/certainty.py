@@ -108,7 +108,7 @@ class FactReader:
         self._word = word
         self._alternatives = alternatives
         self._facts: dict[str, Fact] = {}
-        self._held = {} if cache is None else cache
+        self._cache = {} if cache is None else cache
 
     def fact(self, text: str) -> Fact:
         """Return the fact. Raise InputError if the text has none."""
@@ -121,10 +121,10 @@ class FactReader:
         require_likelihood(mechanism)
         fact = self.fact(text)
         key = (text, mechanism.setting.at(None), fact)
-        if key not in self._held:
+        if key not in self._cache:
             # The text is prepared like its alternatives: bundled scores are rounded, which would identify it.
-            self._held[key] = BeliefQuestion.make(mechanism, text, fact.word, fact.alternatives, task=task)
-        return self._held[key]
+            self._cache[key] = BeliefQuestion.make(mechanism, text, fact.word, fact.alternatives, task=task)
+        return self._cache[key]
 
     def belief(self, mechanism: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> Belief:
         """Return the reader's belief after a release. Errors as in :meth:`certainty`."""

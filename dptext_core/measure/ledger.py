@@ -109,9 +109,9 @@ class Ledger:
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)):
         self._clock = clock
         self._entries: list[LedgerEntry] = []
-        self._taken: list[ExportEntry] = []
+        self._exports: list[ExportEntry] = []
         self._texts: dict[int, int] = {}
-        self._last = 0
+        self._last_number = 0
         self._key = secrets.token_bytes(32)
         self._lock = threading.RLock()
 
@@ -124,16 +124,16 @@ class Ledger:
         return tuple(self._entries)
 
     @property
-    def taken(self) -> tuple[ExportEntry, ...]:
+    def exports(self) -> tuple[ExportEntry, ...]:
         """Return all exports: each file and each copy once, in order."""
-        return tuple(self._taken)
+        return tuple(self._exports)
 
     def take(self, page: str, file: str, holds: str) -> ExportEntry:
         """Record that a file was exported or a text copied; a rewrite in it is recorded separately, as released."""
         taken = ExportEntry(self._clock(), page, file, holds)
         with self._lock:
-            there = [t for t in self._taken if (t.page, t.file, t.holds) == (page, file, holds)]
-            self._taken += [] if there else [taken]
+            there = [t for t in self._exports if (t.page, t.file, t.holds) == (page, file, holds)]
+            self._exports += [] if there else [taken]
         return there[0] if there else taken
 
     def record(self, result: RewriteResult, released: bool = False, *, edited: str | None = None) -> LedgerEntry:
@@ -231,7 +231,7 @@ class Ledger:
         """Describe the account if these were released too. Records nothing."""
         trial = Ledger(self._clock)
         trial._entries, trial._texts = [e for e in self._entries if e.released], dict(self._texts)
-        trial._key, trial._last = self._key, self._last
+        trial._key, trial._last_number = self._key, self._last_number
         if not results:
             return "This releases nothing and spends nothing."
         for r in results:
@@ -247,7 +247,7 @@ class Ledger:
             "draws": [e.to_dict() | {"draw": self.draw_of(e)} for e in self._entries],
             "texts": [a.to_dict() | {"draws": self.draws(a.text)} for a in self.accounts()],
             "together": None if together is None else together.to_dict(),
-            "taken": [t.to_dict() for t in self._taken],
+            "taken": [t.to_dict() for t in self._exports],
         }
 
     def to_json(self) -> str:
@@ -286,8 +286,8 @@ class Ledger:
         """Return one number for all of these: the first that any of them has, else a new one."""
         numbers = self._numbers(texts)
         if not numbers:
-            self._last += 1
-            return self._last
+            self._last_number += 1
+            return self._last_number
         number = min(numbers)
         if len(numbers) > 1:
             self._entries = [dataclasses.replace(e, text=number) if e.text in numbers else e for e in self._entries]

@@ -59,7 +59,7 @@ def trace_pii(
 def is_unchanged(result: RewriteResult, unit: int) -> bool:
     """Return True if the word of an aligned unit is released unchanged, ignoring case."""
     step = result.steps[unit]
-    return step.action in ("keep", "replace") and not step.changed
+    return step.action in ("keep", "replace") and not step.is_changed
 
 
 def count_survivors(result: RewriteResult) -> tuple[int, int]:

@@ -30,9 +30,9 @@ class Advice:
     limit. points, draws: the number of points, and the fewest rewrites at one.
     """
 
-    hidden: str
+    privacy_metric: str
     limit: float
-    kept: str
+    utility_metric: str
     best: TradeOffPoint | None
     rivals: tuple[TradeOffPoint, ...]
     unsure: tuple[TradeOffPoint, ...]
@@ -46,20 +46,20 @@ class Advice:
         so_far: whether more points are being measured.
         """
         if not self.points:
-            return f"There is no measurement yet of how often {describe_privacy(self.hidden)}."
+            return f"There is no measurement yet of how often {describe_privacy(self.privacy_metric)}."
         if self.best is None:
             assert self.nearest is not None
-            privacy = self.nearest.value(self.hidden).mean
+            privacy = self.nearest.value(self.privacy_metric).mean
             return (
                 f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
-                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.hidden)} with probability "
-                f"{_percent(privacy)}. Raise the limit, or try a smaller ε."
+                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.privacy_metric)} with "
+                f"probability {_percent(privacy)}. Raise the limit, or try a smaller ε."
             )
-        hidden = self.best.value(self.hidden).mean
+        hidden = self.best.value(self.privacy_metric).mean
         return (
             f"{'So far: start' if so_far else 'Start'} with {_point_label(self.best)}. There "
-            f"{describe_privacy(self.hidden)} with probability {_percent(hidden)}, and "
-            f"{_figure(self.best, self.kept)}."
+            f"{describe_privacy(self.privacy_metric)} with probability {_percent(hidden)}, and "
+            f"{_figure(self.best, self.utility_metric)}."
         )
 
     def doubt(self) -> str:
@@ -70,7 +70,7 @@ class Advice:
         if self.best is not None and self.draws == 1:
             out.append("One draw per point does not show the uncertainty. Use more draws.")
         elif self.rivals:
-            names = "; ".join(f"{_point_label(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
+            names = "; ".join(f"{_point_label(p)} ({_mean(p, self.utility_metric)})" for p in self.rivals[:3])
             others = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
             out.append(f"The comparison with these is inconclusive, because the intervals overlap: {names}{others}.")
         if self.unsure:

@@ -236,7 +236,7 @@ def by_pieces(
             if stated is None:
                 raise NoDistribution(f"{m.title} has no probability of this rewrite for another text.")
             for i, d in enumerate(stated):
-                if r.releases[i].drawn:
+                if r.releases[i].is_sampled:
                     known = r.candidate(i)
                     at = d.index(r.releases[i].text) if known is None else np.array([known])
                     out[a, b] += _ln_sum(d, at)

@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 class Options(Mapping[str, Any]):
     """Options by name, in their original order. Immutable: lists become tuples."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("_values",)
 
     def __init__(self, given: Mapping[str, Any]):
-        self._held = {name: _freeze(value) for name, value in given.items()}
+        self._values = {name: _freeze(value) for name, value in given.items()}
 
     def __getitem__(self, name: str) -> Any:
-        return self._held[name]
+        return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._values)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._held.items()))
+        return hash(frozenset(self._values.items()))
 
     def __repr__(self) -> str:
-        return repr(self._held)
+        return repr(self._values)
 
 
 @dataclass(frozen=True)

@@ -73,16 +73,16 @@ class OnnxModel:
         for t, (length, asked) in enumerate(texts):
             groups[length, bucket(len(asked))].append(t)
         if len(groups) == 1 and len({len(asked) for _, asked in texts}) == 1:
-            logits = self._found(texts[0][0], [asked for _, asked in texts])[:, : len(texts[0][1])]
+            logits = self._run(texts[0][0], [asked for _, asked in texts])[:, : len(texts[0][1])]
             return logits.reshape(begins[-1], self.candidates)
         out = np.empty((begins[-1], self.candidates), np.float32)
         for (length, _), some in groups.items():
-            logits = self._found(length, [texts[t][1] for t in some])
+            logits = self._run(length, [texts[t][1] for t in some])
             for t, rows in zip(some, logits, strict=True):
                 out[begins[t] : begins[t + 1]] = rows[: len(texts[t][1])]
         return out
 
-    def _found(self, length: int, texts: Sequence[Sequence[ModelInput]]) -> np.ndarray:
+    def _run(self, length: int, texts: Sequence[Sequence[ModelInput]]) -> np.ndarray:
         """Return the logits (texts, queries, candidates) of texts that are padded to one length."""
         # A product over a single row has other bits.
         shape = len(texts), max(2, *map(len, texts))

@@ -173,10 +173,10 @@ class Queries:
         if n not in framed:
             pieces = [piece for token in tokens[first:last] for piece in token][: self.room]
             framed[n] = [*before, *pieces, *after]
-        asked = starts[at] - starts[first] + self._asked(tokens[at][: self.room])
+        asked = starts[at] - starts[first] + self._query_position(tokens[at][: self.room])
         return ModelInput(framed[n], None, len(before) + asked, query=True)
 
-    def _asked(self, pieces: Sequence[int]) -> int:
+    def _query_position(self, pieces: Sequence[int]) -> int:
         """Return the position of the last piece that is not a sign; of the first if all are signs."""
         return next((k for k in range(len(pieces) - 1, 0, -1) if pieces[k] not in self.signs), 0)
 

@@ -95,7 +95,7 @@ def _admissible_epsilons(m: Mechanism, *epsilons: float) -> list[float]:
 
 
 def _draws(m: Mechanism) -> bool:
-    return any(p.drawn for p in m.rewrite(TEXT, seed=1).releases)
+    return any(p.is_sampled for p in m.rewrite(TEXT, seed=1).releases)
 
 
 def the_spec_is_complete(make: Make) -> None:
@@ -292,7 +292,7 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     own, other = chances.log(texts, [r])[:, 0]
     total = 0.0
     for i, u in enumerate(r.units):
-        if u.drawn:
+        if u.is_sampled:
             known = r.candidate(i)
             total += np.log(r.distribution(i).p(u.text) if known is None else r.distribution(i).probs[known])
     _require(
@@ -347,7 +347,7 @@ def the_guarantee_adds_up(make: Make) -> None:
     m = make()
     r = m.rewrite(TEXT, seed=6)
     g = r.guarantee
-    spent = sum(u.epsilon for u in r.units if u.drawn)
+    spent = sum(u.epsilon for u in r.units if u.is_sampled)
     _require(g.notion in NOTIONS, f"notion {g.notion!r} is none of {', '.join(NOTIONS)}")
     _require(spent <= g.total + 1e-9, f"the parts spend {spent}, but the stated total is {g.total}")
     _require(
@@ -372,7 +372,7 @@ def no_listed_word_is_released(make: Make) -> None:
     listed = ["the", "doctor", "of", "ana", "3", "sea", "pain", "person", "bafaq"]
     listed += [] if "model" in fields and fields["model"].generators else ["🙂"]
     plain = make()
-    common = [u.text.lower() for u in plain.rewrite(text, seed=1).units if u.drawn and u.text.isalpha()]
+    common = [u.text.lower() for u in plain.rewrite(text, seed=1).units if u.is_sampled and u.text.isalpha()]
     for options in ({"oov": "keep"}, {"oov": "mask"}) if "oov" in fields else ({},):
         m = make(never=[*listed, *common], **options)
         for r in m.rewrite([text] * 2, seed=1):

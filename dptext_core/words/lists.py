@@ -296,11 +296,11 @@ class _RemainingRows:
         self.bounds = np.empty((n, 0), dtype=np.float32)
         # The remaining rows without gaps, as of the last time that gaps were closed.
         self.rows, self.left_centred, self.left_squares = np.arange(n), self.centred, self.squares
-        self.taken = self.searched = self.searches = 0
+        self.exports = self.searched = self.searches = 0
 
     def take(self, row: int) -> None:
         self.free[row] = False
-        self.taken += 1
+        self.exports += 1
 
     def find_neighbours(self, report: Callable[[int], None]) -> None:
         """Compute the neighbours of all remaining rows among themselves."""
@@ -346,7 +346,7 @@ class _RemainingRows:
         """Return the nearest of all remaining rows."""
         self.searched += 1
         self.searches += 1
-        if self.taken * 8 > len(self.rows):
+        if self.exports * 8 > len(self.rows):
             self._close_gaps()
         lower = self.left_centred @ (-2.0 * self.centred[row])
         lower += self.left_squares
@@ -364,8 +364,8 @@ class _RemainingRows:
         return int(rivals[distances == nearest].min()), float(nearest)
 
     def _close_gaps(self) -> None:
-        if not self.taken:
+        if not self.exports:
             return
         self.rows = np.flatnonzero(self.free)
         self.left_centred, self.left_squares = self.centred[self.rows], self.squares[self.rows]
-        self.taken = 0
+        self.exports = 0

@@ -254,7 +254,7 @@ class _ReadingPolish(RewriteResult):
     """A result whose clean-up reads the original."""
 
     def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
-        first = next((s.original for s in self.steps if s.drawn), "")
+        first = next((s.original for s in self.steps if s.is_sampled), "")
         return PolishedResult(self, f"{self.text} {first}".strip(), tuple(self.releases), 1, ())
 
 

@@ -374,7 +374,7 @@ class SpacingSanText(SanText):
         for before, step in zip([None, *result.steps], result.steps, strict=False):
             text += result.text[at : step.out[0]]
             at = step.out[1]
-            if step.changed and before is not None and before.action == "keep" and before.span[1] == step.span[0]:
+            if step.is_changed and before is not None and before.action == "keep" and before.span[1] == step.span[0]:
                 text += " "
             steps.append(replace(step, out=(len(text), len(text) + len(step.replacement))))
             text += step.replacement

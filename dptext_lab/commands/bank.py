@@ -82,7 +82,7 @@ def build(args: argparse.Namespace) -> None:
     avoid = read_lines(args.avoid) if args.avoid else ()
     texts = (text for file in args.files for text in _texts(args, file))
     gathered = gather(texts, avoid, args.shortest, args.longest)
-    for why, n in gathered.left_out.items():
+    for why, n in gathered.omissions.items():
         note(f"excluded, {why}: {n:,}")
     with explain_resume(args.out):
         about = build_bank(

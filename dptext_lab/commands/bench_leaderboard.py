@@ -148,5 +148,5 @@ def _print_text(rows: Rows, ranking: Board, name: str) -> None:
         print(line, file=sys.stderr)
     if ranking.privacy == belief.METRIC:
         print(belief.outside(belief.bundled(), ranking.data, ranking.at), file=sys.stderr)
-    elif ranking.left_out:
-        print(f"No points near this level: {join_names(ranking.left_out)}.", file=sys.stderr)
+    elif ranking.omitted_names:
+        print(f"No points near this level: {join_names(ranking.omitted_names)}.", file=sys.stderr)

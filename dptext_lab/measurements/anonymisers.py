@@ -321,12 +321,12 @@ def table(rows: Iterable[AnonymiserRow]) -> str:
         for column in (*FACTS, "cosine"):
             low, high = row.interval(column)
             values.append(f"{row.value(column):.2f} ({low:.2f} to {high:.2f})")
-        cells.append((row.data, row.title, shown, str(row.texts), *values, _found(row)))
+        cells.append((row.data, row.title, shown, str(row.texts), *values, _recovered_cell(row)))
     heading = ("data", "anonymiser", "ε", "texts", "certainty, identifying word", "certainty, other word", "cosine")
     return markdown((*heading, "recovered"), cells)
 
 
-def _found(row: AnonymiserRow) -> str:
+def _recovered_cell(row: AnonymiserRow) -> str:
     """Return the share of replaced words that the strongest attacker recovers, with its name; "" if unknown."""
     if not row.attacker:
         return ""
@@ -342,12 +342,12 @@ def boards() -> str:
     for data in sets:
         own = [row for row in rows if row.data == data]
         parts.append(f"{title(data)} ({own[0].texts} texts): {' '.join(finding(own))}")
-    columns = ("identifying", "other", "cosine", *(["recovered"] if any(_found(row) for row in rows) else ()))
+    columns = ("identifying", "other", "cosine", *(["recovered"] if any(_recovered_cell(row) for row in rows) else ()))
     cells: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for row in rows:
         shown = "–" if row.epsilon is None else f"{row.epsilon:g}"
         values = tuple(_with_half(row, c) for c in (*FACTS, "cosine"))
-        cells.setdefault((row.title, shown), {})[row.data] = (*values, _found(row))[: len(columns)]
+        cells.setdefault((row.title, shown), {})[row.data] = (*values, _recovered_cell(row))[: len(columns)]
     heading = ("anonymiser", "ε", *(f"{data}: {what}" for data in sets for what in columns))
     lines = [(*key, *(x for data in sets for x in own.get(data, ("",) * len(columns)))) for key, own in cells.items()]
     return "\n\n".join([*parts, markdown(heading, lines)])

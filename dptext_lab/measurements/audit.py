@@ -141,7 +141,7 @@ def _audit_faults(names: Sequence[str] | None) -> int:
         twin = twins[key][0]
         wrong += report.holds or twin.verdict == "refuted"
         by = next((c.name for c in report.checks if c.status == "refuted"), "")
-        by = by or next((c.name for c in report.checks if c.status == "not tested" and c.needed), "")
+        by = by or next((c.name for c in report.checks if c.status == "not tested" and c.is_required), "")
         print(f"| {fault.title} | {report.line} | {twin.line} | {report.draws:,} | {seconds:.1f} | {by} |", flush=True)
     print(f"{len(chosen)} faults: {wrong} not detected, or with a violated twin.", file=sys.stderr)
     return int(wrong > 0)

@@ -81,7 +81,7 @@ def run(
                 words=float(np.mean([len(t.split()) for t in out])),
                 log_perplexity=log_p,
                 log_perplexity_half=log_half,
-                tokens=sum(u.drawn for r in results for u in r.units),
+                tokens=sum(u.is_sampled for r in results for u in r.units),
                 seconds=round(seconds, 2),
             )
 

@@ -48,10 +48,10 @@ _Reads = tuple[float | None, float | None, float | None, float | None, float | N
 def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> PolishRow:
     """Return the row of a mechanism: one rewrite of each text, before and after post-processing."""
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(texts)]
-    before, after = [p.drawn.text for p in every], [p.text for p in every]
+    before, after = [p.sampled_result.text for p in every], [p.text for p in every]
     cosines = [score("cosine", texts, some) for some in (before, after)]
     gain = compare(cosines[1], cosines[0])
-    unchanged = [p.unchanged for p in every if p.unchanged is not None]
+    unchanged = [p.unchanged_shares for p in every if p.unchanged_shares is not None]
     was, now = np.mean(unchanged, axis=0).tolist() if unchanged else (None, None)
     named, named_after = (scored.named_words(texts, some) for some in (before, after))
     reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)

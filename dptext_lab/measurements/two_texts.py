@@ -52,7 +52,7 @@ def row_of(m: Mechanism, result: DistinguishabilityFinding, seconds: float) -> T
         *result.interval,
         result.best.title,
         result.epsilon,
-        result.most,
+        result.largest_bound,
         promised,
         seconds,
     )
@@ -100,7 +100,7 @@ def check_guarantee(name: str, is_broken: bool, draws: int = BROKEN_DRAWS, seed:
     for k, pair in enumerate(PAIRS):
         m = make(name)
         epsilon = float(m.config.epsilon)
-        prepared = [sound(name).prepare(t) for t in (pair.one, pair.other)]
+        prepared = [sound(name).prepare(t) for t in (pair.first, pair.second)]
         promised = two_texts.guaranteed_loss(sound(name), prepared)
         if not 0 < promised < math.inf:
             continue

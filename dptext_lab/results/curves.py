@@ -53,7 +53,7 @@ class Series(SettingFields):
     """Points of one configuration in order of x.
 
     variant: its number among the configurations of its mechanism, 0 for the main one, the same in every figure.
-    left_out: number of points without an x on this axis. paper: its paper and table, or "" for ours. about: that
+    num_omitted: number of points without an x on this axis. paper: its paper and table, or "" for ours. about: that
     table's caption, in our words.
     """
 
@@ -61,7 +61,7 @@ class Series(SettingFields):
     setting: Setting
     points: tuple[CurvePoint, ...]
     variant: int
-    left_out: int = 0
+    num_omitted: int = 0
     paper: str = ""
     about: str = ""
 

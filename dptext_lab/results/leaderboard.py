@@ -77,7 +77,7 @@ class BoardEntry:
 class Board:
     """The ranked settings.
 
-    stop_words: whether they keep stop words; None: some do. left_out: settings without points near the level.
+    stop_words: whether they keep stop words; None: some do. omitted_names: settings without points near the level.
     detectable: the difference from the first that is detected with 80% power; None without known errors. refused:
     settings with other conditions, with the reason. unknown_words: the requested policy; "" for the default."""
 
@@ -87,7 +87,7 @@ class Board:
     at: float
     stop_words: bool | None
     entries: tuple[BoardEntry, ...]
-    left_out: tuple[str, ...]
+    omitted_names: tuple[str, ...]
     whole: Row | None
     every: bool = True
     detectable: float | None = None
@@ -112,7 +112,7 @@ class Rows:
 
     def __init__(self, results: Iterable[Results | None]):
         self.whole: dict[tuple[str, str], Row] = {}
-        self._found: dict[tuple[str, str], dict[Setting, Row]] = {}
+        self._rows: dict[tuple[str, str], dict[Setting, Row]] = {}
         self._conditions: dict[tuple[str, str, Setting], Conditions] = {}
         for one in results:
             for row in () if one is None else one.rows:
@@ -123,11 +123,11 @@ class Rows:
                 else:
                     full = replace(row, setting=replace(row.setting, options=full_options(row)))
                     self._conditions.setdefault((*at, full.setting), Conditions.of(full, one.about if one else {}))
-                    self._found.setdefault(at, {}).setdefault(full.setting, full)
+                    self._rows.setdefault(at, {}).setdefault(full.setting, full)
 
     def of(self, data: str, metric: str) -> Mapping[Setting, Row]:
         """Return a mapping of each setting to its row."""
-        return self._found.get((data, metric), {})
+        return self._rows.get((data, metric), {})
 
     def conditions(self, row: Row) -> Conditions:
         """Return the conditions of a row."""
@@ -135,17 +135,17 @@ class Rows:
 
     def metrics(self, data: str, kinds: Sequence[str]) -> list[str]:
         """Return metrics of these kinds that have a direction, without duplicates in other units."""
-        names = [m for d, m in self._found if d == data]
+        names = [m for d, m in self._rows if d == data]
         return [m for m in names if measure(m).kind in kinds and measure(m).better and not measure(m).of]
 
     def data_sets(self) -> list[str]:
         """Return data sets with a judge and a privacy metric."""
-        return [d for d in dict.fromkeys(d for d, _ in self._found) if self.judges(d) and self.measures(d)]
+        return [d for d in dict.fromkeys(d for d, _ in self._rows) if self.judges(d) and self.measures(d)]
 
     def unknown(self, data: str) -> list[str]:
         """Return unregistered mechanisms with rows of this data set."""
         known = {spec.name for spec in mechanisms()}
-        names = dict.fromkeys(s.mechanism for (d, _), rows in self._found.items() if d == data for s in rows)
+        names = dict.fromkeys(s.mechanism for (d, _), rows in self._rows.items() if d == data for s in rows)
         return [name for name in names if name not in known]
 
     def judges(self, data: str) -> list[str]:

@@ -70,7 +70,7 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     """Return a sentence on the first setting, and sentences on its uncertainty."""
     first = ranking.first
     where = f"When {level_text(ranking.privacy, ranking.at)}"
-    if first is None and ranking.left_out:
+    if first is None and ranking.omitted_names:
         off = "The measured points are too far away. Choose another level or judge, or measure more ε."
         return f"{where}, no setting has points near on {title_of_data}.", off
     if first is None:

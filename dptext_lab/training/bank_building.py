@@ -50,7 +50,7 @@ class Gathered:
     """Sentences for a bank in the order of the texts, and the numbers of excluded ones by reason."""
 
     sentences: tuple[str, ...]
-    left_out: dict[str, int]
+    omissions: dict[str, int]
 
 
 def abusive_words() -> frozenset[str]:
@@ -162,7 +162,7 @@ def build_bank(
             codes, largest, usual = bank_codes(vectors, steps)
             description: dict[str, Any] = {"title": title, "origin": origin, "licence": licence, "steps": steps}
             description |= {"largest_error": float(f"{largest:.3g}"), "usual_error": float(f"{usual:.3g}")}
-            about = write_bank(folder, sentences, codes, description | {"left_out": gathered.left_out})
+            about = write_bank(folder, sentences, codes, description | {"left_out": gathered.omissions})
             shutil.rmtree(folder / _PARTS)
     except OSError as error:
         raise InputError(

@@ -48,7 +48,7 @@ def _lesson(lesson: Lesson, mechanisms: Collection[str]) -> dict[str, Any]:
         question = lesson.ask(value)
         states.append(
             {
-                "value": lesson.control.said(value),
+                "value": lesson.control.format_value(value),
                 "shown": figures.fragment(lesson.show(value)),
                 "question": question.text,
                 "answers": question.answers,
@@ -61,7 +61,7 @@ def _lesson(lesson: Lesson, mechanisms: Collection[str]) -> dict[str, Any]:
         "title": lesson.title,
         "goal": lesson.goal,
         "minutes": lesson.minutes,
-        "said": lesson.said,
+        "said": lesson.sentences,
         "task": lesson.task if lesson.control.values else "",
         "take_home": lesson.take_home,
         "control": lesson.control.label,
@@ -76,8 +76,8 @@ def _lesson(lesson: Lesson, mechanisms: Collection[str]) -> dict[str, Any]:
 def _reveal(answer: Reveal) -> dict[str, Any]:
     return {
         "right": answer.right,
-        "found": answer.found,
-        "because": answer.because,
+        "found": answer.measurements,
+        "because": answer.explanation,
         "figures": figures.fragment(answer.parts),
         "replies": answer.replies,
     }

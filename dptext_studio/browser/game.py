@@ -27,7 +27,7 @@ def game_data() -> dict[str, Any]:
     line_ups = [_line_up(rules, line_up, tables) for line_up in rules.line_ups]
     return {
         "title": BeatReader.title,
-        "rules": BeatReader.said,
+        "rules": BeatReader.sentences,
         "take_home": BeatReader.take_home,
         "epsilons": rules.epsilons,
         "rounds_each": rules.rounds_each,

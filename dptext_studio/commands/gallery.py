@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     say = (lambda line: None) if args.quiet else note
     with explain_resume(args.out):
         made = gallery(Path(args.out), args.mechanism, args.example, args.lesson, seed=args.seed, say=say)
-    existing = f", of which {made.kept:,} already existed" if made.kept else ""
+    existing = f", of which {made.num_existing:,} already existed" if made.num_existing else ""
     pages = "1 page" if len(made.pages) == 1 else f"{len(made.pages):,} pages"
     say(f"{pages}{existing}, {made.bytes / 1e6:.1f} MB in total.")
     emit(str(Path(args.out) / "index.html"))

@@ -68,4 +68,4 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _first(result: RewriteResult) -> int | None:
-    return next((i for i, u in enumerate(result.units) if u.drawn), None)
+    return next((i for i, u in enumerate(result.units) if u.is_sampled), None)

@@ -36,7 +36,7 @@ def write_query(query: Mapping[str, str]) -> None:
     """Replace the query of the browser's address."""
     # The browser looks at it again only where it is not what was sent last: an address that was asked for since then
     # and refused would stay.
-    _mount(key="address", data={"query": urlencode(query), "asked": session().asked})
+    _mount(key="address", data={"query": urlencode(query), "asked": session().num_address_requests})
 
 
 def take_link(page: str) -> bool:
@@ -66,7 +66,7 @@ def requested_query(page: str, before: str | None) -> dict[str, str] | None:
     if not params or _key(params) == last or (before == page and _key(params) in known):
         return None
     _remember(params)
-    session().asked += 1
+    session().num_address_requests += 1
     return params
 
 

@@ -52,9 +52,9 @@ def button(
     def make() -> str | bytes:
         made = data() if callable(data) else data
         left()
-        drawn = mine.ledger_drawn
+        drawn = mine.ledger_fragment
         if visitor is not None and drawn[0] is not None:
-            sessions.wake(visitor, drawn[0], lambda: mine.ledger_drawn is drawn)
+            sessions.wake(visitor, drawn[0], lambda: mine.ledger_fragment is drawn)
         streamlit_patches.file_made()
         return made
 

@@ -54,12 +54,12 @@ def known_names(text: str) -> tuple[str, ...]:
 def read_address() -> None:
     """Read the controls to hide from the address, if it names any. An empty list shows everything again."""
     if PARAMETER in st.query_params:
-        session().hidden = known_names(st.query_params[PARAMETER])
+        session().hidden_controls = known_names(st.query_params[PARAMETER])
 
 
 def to_query() -> dict[str, str]:
     """Return the hidden controls as a parameter of the address."""
-    return {PARAMETER: ",".join(session().hidden)} if session().hidden else {}
+    return {PARAMETER: ",".join(session().hidden_controls)} if session().hidden_controls else {}
 
 
 def without_hidden(params: Mapping[str, str]) -> dict[str, str]:
@@ -69,6 +69,8 @@ def without_hidden(params: Mapping[str, str]) -> dict[str, str]:
 
 def add_hiding_style() -> None:
     """Hide the controls on the current page."""
-    selectors = [KNOWN[n][0] if n in KNOWN else f'[class*="st-key-play-"][class*="-{n}"]' for n in session().hidden]
+    selectors = [
+        KNOWN[n][0] if n in KNOWN else f'[class*="st-key-play-"][class*="-{n}"]' for n in session().hidden_controls
+    ]
     if selectors:
         st.html(f"<style>{', '.join(selectors)} {{ display: none; }}</style>")

@@ -22,8 +22,8 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     """Show draws and totals, which each download updates. results: rewrites that the user may release now; the panel
     states what that would cost.
     """
-    session().ledger_drawn = (sessions.fragment(),)
-    if not ledger.entries and not ledger.taken:
+    session().ledger_fragment = (sessions.fragment(),)
+    if not ledger.entries and not ledger.exports:
         st.caption("There are no draws yet. Each rewrite appears here with the budget that it spends if released.")
         return
     for account in ledger.accounts():
@@ -42,7 +42,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
         rows = budget_table(ledger)
         st.dataframe(rows, hide_index=True, height=_height(rows))
         st.caption("Each row is one draw, viewed or released, or one released version of it.")
-    if ledger.taken:
+    if ledger.exports:
         files = copies_table(ledger)
         st.dataframe(files, hide_index=True, height=_height(files))
         st.caption(
@@ -68,7 +68,7 @@ def _height(rows: dict[str, list]) -> int:
 
 def copies_table(ledger: Ledger) -> dict[str, list]:
     """Return columns of the releases, newest first."""
-    taken = ledger.taken[::-1]
+    taken = ledger.exports[::-1]
     return {
         "time (UTC)": [t.time.strftime("%H:%M:%S") for t in taken],
         "page": [t.page for t in taken],

@@ -53,10 +53,10 @@ def payload(
     whether to show a copy button; without it, copies by hand are still reported. name: the title of the rewrite, for
     screen readers. note: text before the count of changed words.
     """
-    words = [p for p in pieces if p.at is not None or p.changed]
-    changed = sum(p.changed for p in words)
+    words = [p for p in pieces if p.at is not None or p.is_changed]
+    changed = sum(p.is_changed for p in words)
     return {
-        "pieces": [[p.text, int(p.changed), p.original, p.at, int(p.drawn)] for p in pieces],
+        "pieces": [[p.text, int(p.is_changed), p.original, p.at, int(p.is_sampled)] for p in pieces],
         "chosen": chosen,
         "copies": copies,
         "button": button and copies is not None,

@@ -65,13 +65,13 @@ class Page:
 class GallerySummary:
     """Summary of a finished gallery.
 
-    pages: all pages. kept: how many of them already existed. left_out: why a mechanism or a lesson has no pages, by
-    name.
+    pages: all pages. num_existing: how many of them already existed. omissions: why a mechanism or a lesson has no
+    pages, by name.
     """
 
     pages: tuple[Page, ...]
-    kept: int
-    left_out: dict[str, str]
+    num_existing: int
+    omissions: dict[str, str]
     bytes: int
 
 

@@ -55,20 +55,20 @@ def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
     choices = "".join(f"<li>{html.escape(one)}</li>" for one in question.answers)
     body = f"""<nav class="p-eyebrow"><a href="{index}">All lessons and examples</a></nav>
 <h1>{html.escape(lesson.title)}</h1>
-{_lines(lesson.said)}
+{_lines(lesson.sentences)}
 <p class="p-small">{_at(lesson, at)}</p>
 <div class="p-lesson">{drawn.fragment(shown)}{"".join(others)}</div>
 <div class="p-question"><strong>{html.escape(question.text)}</strong><ol>{choices}</ol></div>
 <div class="p-lesson"><details><summary>Show the answer</summary>
 <p class="p-right">{"ABCD"[answer.right]}. {html.escape(question.answers[answer.right])}</p>
-{_lines(answer.found)}{drawn.fragment(answer.parts)}{_lines(answer.because)}
+{_lines(answer.measurements)}{drawn.fragment(answer.parts)}{_lines(answer.explanation)}
 <p><strong>To take home.</strong> {html.escape(lesson.take_home)}</p></details></div>
 <footer>{NOTE} Made by DP-Text Studio {html.escape(__version__)}.</footer>"""
     return html.page(lesson.title, body, shared=True, private=False, wide=False, sheet=STYLE)
 
 
 def _at(lesson: Lesson, value: object) -> str:
-    return html.escape(f"{lesson.control.label}: {lesson.control.said(value)}")
+    return html.escape(f"{lesson.control.label}: {lesson.control.format_value(value)}")
 
 
 def _lines(said: tuple[str, ...]) -> str:

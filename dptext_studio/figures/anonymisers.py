@@ -28,15 +28,15 @@ AXES = {
 class ScoredTool:
     """The scores of another tool on its own texts, each with its 95% interval.
 
-    meaning: the mean cosine. found: the share of words recovered by attackers who know no mechanism. left: the share of
-    identifying words that are unchanged.
+    meaning: the mean cosine. recovered_share: the share of words recovered by attackers who know no mechanism.
+    unchanged_share: the share of identifying words that are unchanged.
     """
 
     name: str
     texts: int
     meaning: tuple[float, float, float]
-    found: tuple[float, float, float]
-    left: tuple[float, float, float]
+    recovered_share: tuple[float, float, float]
+    unchanged_share: tuple[float, float, float]
 
 
 def anonymisers(
@@ -129,7 +129,7 @@ def _add_anonymiser(figure: Plot, rows: Sequence[AnonymiserRow], fact: str, dark
 
 def _add_tool(figure: Plot, tool: ScoredTool, fact: str, colour: str) -> None:
     identifying = fact == IDENTIFYING
-    (x, *x_ends), (y, *y_ends) = tool.meaning, tool.left if identifying else tool.found
+    (x, *x_ends), (y, *y_ends) = tool.meaning, tool.unchanged_share if identifying else tool.recovered_share
     which = "identifying words left unchanged:" if identifying else "attackers recover at least"
     text = (
         f"<b>{escape(tool.name)}</b><br>meaning {x:.2f} ({x_ends[0]:.2f} to {x_ends[1]:.2f})<br>{which} {percent(y)} "

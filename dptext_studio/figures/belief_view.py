@@ -109,7 +109,7 @@ def belief_view(
         The ε where the slider rests, and the belief about the release on the page.
     """
     rows = dict(sorted(curve.items()))
-    covered = np.all([b.covered for b in rows.values()], axis=0)
+    covered = np.all([b.is_covered for b in rows.values()], axis=0)
     release = now[1].releases[0][0]
     return {
         "fact": question.alternatives[0],
@@ -119,7 +119,7 @@ def belief_view(
         "points": [_at(epsilon, belief) for epsilon, belief in rows.items()],
         "covered": covered.tolist(),
         "now": _at(*now),
-        "draws": 0 if question.mechanism.by_word is not None else sum(u.drawn for u in release.units),
+        "draws": 0 if question.mechanism.by_word is not None else sum(u.is_sampled for u in release.units),
     }
 
 

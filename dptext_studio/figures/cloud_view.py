@@ -51,7 +51,7 @@ def cloud_figure(view: CloudView, dark: bool = False, height: int = 300, width: 
     colours = DARK if dark else LIGHT
     points = np.vstack([view.xy, view.landed[None], _without_outliers(view.noise, view.xy[0])])
     frame = _Frame.around(points, width, height)
-    released = next(i for i, w in enumerate(view.words) if same_word(w, view.released))
+    released = next(i for i, w in enumerate(view.words) if same_word(w, view.released_word))
     others = [i for i in range(len(view.words)) if i not in (0, released)]
     figure = Plot()
     _add_noise(figure, view, others, colours)

@@ -95,7 +95,7 @@ class _Parts:
 def diffraction_figure(view: DiffractionView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
     """Draw one lane for each list, with the probabilities of the words near the original."""
     colours = DARK if dark else LIGHT
-    ends = [shorten(w, 13) for w in (view.source, view.released)]
+    ends = [shorten(w, 13) for w in (view.source, view.released_word)]
     g = _Geometry.of(view, ends, height, width)
     peak = max(float(h.probs[np.abs(h.offsets) <= g.radius].max()) for h in view.lists) or 1.0
     figure, parts = Plot(), _Parts()

@@ -65,7 +65,7 @@ def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: 
 def _rows(view: GroupView) -> tuple[list[int], list[int]]:
     """Return the words with separate rows, most similar first, and the others."""
     order = np.argsort(-view.similarities, kind="stable")
-    marked = [i for i in order if same_word(view.words[i], view.source) or same_word(view.words[i], view.released)]
+    marked = [i for i in order if same_word(view.words[i], view.source) or same_word(view.words[i], view.released_word)]
     shown = [int(i) for i in order]
     if len(shown) <= MAX_ROWS:
         return shown, []
@@ -79,7 +79,7 @@ def _labels(view: GroupView, shown: list[int], colours: dict[str, str]) -> tuple
     paint, labels, hover = [], [], []
     for i in shown:
         word = view.words[i]
-        source, released = same_word(word, view.source), same_word(word, view.released)
+        source, released = same_word(word, view.source), same_word(word, view.released_word)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
         paint.append(colour)
         text = escape(shorten(word, 16))

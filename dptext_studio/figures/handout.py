@@ -86,9 +86,9 @@ def _score_sheet() -> str:
 def _lesson(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
     question = lesson.ask(start)
-    message = "".join(f"<p>{escape(line)}</p>" for line in lesson.said)
+    message = "".join(f"<p>{escape(line)}</p>" for line in lesson.sentences)
     answers = "".join(f"<li>{escape(answer)}</li>" for answer in question.answers)
-    at = f'<p class="soft">{escape(lesson.control.label)}: {escape(lesson.control.said(start))}</p>'
+    at = f'<p class="soft">{escape(lesson.control.label)}: {escape(lesson.control.format_value(start))}</p>'
     return (
         f'<section class="lesson"><h2>{k}. {escape(lesson.title)}</h2>{message}{at}{fragment(lesson.show(start))}'
         f'<div class="question"><strong>{escape(question.text)}</strong><ol>{answers}</ol></div></section>'
@@ -99,7 +99,7 @@ def _answer(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
     answer, question = lesson.reveal(start), lesson.ask(start)
     right = f"{chr(ord('A') + answer.right)}. {question.answers[answer.right]}"
-    lines = "".join(f"<p>{escape(line)}</p>" for line in (*answer.found, *answer.because, lesson.take_home))
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (*answer.measurements, *answer.explanation, lesson.take_home))
     return (
         f'<section><h2>{k}. {escape(lesson.title)}</h2><p class="right">{escape(right)}</p>{lines}'
         f"{fragment(answer.parts)}</section>"

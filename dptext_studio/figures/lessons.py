@@ -46,7 +46,7 @@ def _bars(part: Bars) -> str:
         f'<li class="{escape(r.mark)}"><span class="label">{escape(r.label)}</span>'
         f'<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect width="{100 * min(1.0, max(0.0, r.value) / top):.2f}" height="10" rx=".4"/></svg>'
-        f'<span class="said">{escape(r.said)}</span></li>'
+        f'<span class="said">{escape(r.value_text)}</span></li>'
         for r in part.rows
     )
     return f'<figure class="part bars"><figcaption>{escape(part.title)}</figcaption><ul>{rows}</ul></figure>'

@@ -64,7 +64,7 @@ def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteRes
     if "sweep" not in result.can:
         return made | _scores(result, low, high)
     # No score depends on the sampled words.
-    key = "steps", low, high, tuple(u.drawn for u in result.units)
+    key = "steps", low, high, tuple(u.is_sampled for u in result.units)
     made |= cache_with(prepared, key, lambda: _scores(result, low, high))
     if "scored" in made:
         made["unit"] = made["scale"]
@@ -73,7 +73,7 @@ def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteRes
 
 def _scores(result: RewriteResult, low: float, high: float) -> MechanismSteps:
     """Return the steps' data on the scores of a rewrite; {} if there are none."""
-    logits = {k: x for k, u in enumerate(result.units) if u.drawn and (x := result.logits(k)) is not None}
+    logits = {k: x for k, u in enumerate(result.units) if u.is_sampled and (x := result.logits(k)) is not None}
     if not logits:
         return cast(MechanismSteps, {})
     first = min(low, *(float(x.min()) for x in logits.values()))

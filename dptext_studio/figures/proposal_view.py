@@ -14,7 +14,7 @@ def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, w
     colours = DARK if dark else LIGHT
     labels, paint, hover = [], [], []
     for word, p in zip(view.words, view.probs, strict=True):
-        source, released = bool(view.source) and same_word(word, view.source), same_word(word, view.released)
+        source, released = bool(view.source) and same_word(word, view.source), same_word(word, view.released_word)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
         text = escape(shorten(word, 16))
         # A narrow space separates the words from the bars.

@@ -30,17 +30,17 @@ WORDS = 200
 class Piece(Private):
     """A part of a released text; all parts together are the text, with an empty one for a deleted word.
 
-    changed: whether it differs from the original, ignoring case. original: the original word that it replaces, if
-    known. at: the position of that word in the original, None if there is none. drawn: whether it was sampled.
+    is_changed: whether it differs from the original, ignoring case. original: the original word that it replaces, if
+    known. at: the position of that word in the original, None if there is none. is_sampled: whether it was sampled.
     """
 
     text: str
-    changed: bool = False
+    is_changed: bool = False
     original: str = ""
     at: int | None = None
-    drawn: bool = False
+    is_sampled: bool = False
 
-    _shown: ClassVar[tuple[str, ...]] = ("changed", "at", "drawn")
+    _shown: ClassVar[tuple[str, ...]] = ("is_changed", "at", "is_sampled")
 
 
 def pieces(result: RewriteResult) -> list[Piece]:
@@ -54,8 +54,8 @@ def pieces(result: RewriteResult) -> list[Piece]:
         if begin > at:
             out.append(Piece(result.text[at:begin]))
         source = None if step.action == "insert" else step.span[0]
-        changed = step.action in ("insert", "delete") or step.changed
-        out.append(Piece(result.text[begin:end], changed, step.original, source, step.drawn))
+        changed = step.action in ("insert", "delete") or step.is_changed
+        out.append(Piece(result.text[begin:end], changed, step.original, source, step.is_sampled))
         at = max(at, end)
     return [*out, Piece(result.text[at:])] if at < len(result.text) else out
 
@@ -84,7 +84,8 @@ class Figures:
 
     n_w, s_w: means over its sampled words; None, with the ``reason``, if it states no probabilities for words. words:
     how many sampled words they cover. draws: the number of draws behind an estimate, None if exact. total: the ε of the
-    rewrite. left: how many identifying words are still visible, and how many there were (``leaks.left``).
+    rewrite. remaining_identifiers: how many identifying words are still visible, and how many there were
+    (``leaks.left``).
     """
 
     n_w: float | None
@@ -93,7 +94,7 @@ class Figures:
     draws: int | None
     total: float
     reason: str = ""
-    left: tuple[int, int] = (0, 0)
+    remaining_identifiers: tuple[int, int] = (0, 0)
 
 
 def drawn_by_all(results: Sequence[RewriteResult]) -> frozenset[int]:
@@ -135,7 +136,7 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
             draws = d.draws
             values.append((d.p_keep(), d.expected_distinct(100)))
     n_w, s_w = np.mean(values, axis=0)
-    return Figures(float(n_w), float(s_w), len(chosen), draws, total, left=stay)
+    return Figures(float(n_w), float(s_w), len(chosen), draws, total, remaining_identifiers=stay)
 
 
 @dataclass(frozen=True)
@@ -143,14 +144,14 @@ class CandidateProbabilities(Private):
     """The probabilities of one word in one rewrite.
 
     probabilities: of each of the shared words. possible: which of these are possible outputs. rest: the probability of
-    all others. released: the released word. keep: the probability that the word is unchanged. known: whether it can be
-    unchanged; a word unknown to the mechanism cannot. reason: why there are no probabilities.
+    all others. released_word: the released word. keep: the probability that the word is unchanged. known: whether it
+    can be unchanged; a word unknown to the mechanism cannot. reason: why there are no probabilities.
     """
 
     probabilities: tuple[float, ...] = ()
     possible: tuple[bool, ...] = ()
     rest: float = 0.0
-    released: str = ""
+    released_word: str = ""
     keep: float = 0.0
     known: bool = True
     reason: str = ""
@@ -199,7 +200,7 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> Wo
     each = []
     for distribution, released, reason in columns:
         if distribution is None:
-            each.append(CandidateProbabilities(released=released, reason=reason))
+            each.append(CandidateProbabilities(released_word=released, reason=reason))
             continue
         shared = tuple(distribution.p(w) for w in words)
         possible = tuple(len(distribution.index(w)) > 0 for w in words)

@@ -126,7 +126,7 @@ def _place_units(
     end = 0
     for k, unit in enumerate(result.units):
         task.check()
-        chances = unit.drawn and "distribution" in result.can
+        chances = unit.is_sampled and "distribution" in result.can
         before = result.text[end : unit.out[0]]
         if live and not aligned and k and not (unit.text and unit.out[0]):
             before = " "  # if at another ε it or the space before it is not empty
@@ -278,8 +278,8 @@ def _identifiers_among(result: RewriteResult, drawn: Mapping[int, DrawnToken]) -
 def _placed_token(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToken:
     token: PlacedToken = {
         "pre": "" if unit.action == "delete" else before,
-        "o": unit.original if chances or (aligned and not unit.drawn) else unit.text,
-        "a": cast(Action, unit.action) if chances or not unit.drawn else "whole",
+        "o": unit.original if chances or (aligned and not unit.is_sampled) else unit.text,
+        "a": cast(Action, unit.action) if chances or not unit.is_sampled else "whole",
         "why": unit.reason,
     }
     if unit.action == "keep" and unit.text != token["o"]:

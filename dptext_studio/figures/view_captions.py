@@ -41,7 +41,7 @@ def _lists_caption(view: DiffractionView) -> str:
         chance = "" if at is None else f", which had probability {percent(drawn.probs[at])}"
         if drawn.candidate_offset == 0:
             return f"The noise did not move “{view.source}” on the list {drawn.name}{chance}."
-        return f"The noise moved “{view.source}” {where} on the list {drawn.name}, to “{view.released}”{chance}."
+        return f"The noise moved “{view.source}” {where} on the list {drawn.name}, to “{view.released_word}”{chance}."
     return (
         f"Each of the {len(view.lists)} lists moved “{view.source}” with separate noise; the candidate of "
         f"{drawn.name} ({where}) was chosen at random and released."
@@ -70,19 +70,19 @@ def _cloud_caption(view: CloudView) -> str:
     share = "" if view.share is None else f" (this plane preserves {percent(view.share)} of the squared distances)"
     return (
         f"A projection of {many} dimensions to 2, so distances are approximate{share}. The noise moved “{view.source}” "
-        f"to the ×; in all dimensions, the nearest word is “{view.released}”."
+        f"to the ×; in all dimensions, the nearest word is “{view.released_word}”."
     )
 
 
 @caption.register(ProposalView)
 def _proposal_caption(view: ProposalView) -> str:
-    at = next(i for i, w in enumerate(view.words) if same_word(w, view.released))
+    at = next(i for i, w in enumerate(view.words) if same_word(w, view.released_word))
     moved_by = "did not increase its weight"
     if view.shift[at] > 0:
         moved_by = f"increased its weight by {_factor(view.shift[at])}, relative to the least favoured words"
     limit = "" if view.most is None else f"; at this ε the limit is {_factor(view.most)}"
     return (
-        f"The public prior gives “{view.released}” probability {percent(view.proposed[at])}. The private text "
+        f"The public prior gives “{view.released_word}” probability {percent(view.proposed[at])}. The private text "
         f"{moved_by}{limit}. The result is {percent(view.probs[at])}."
     )
 

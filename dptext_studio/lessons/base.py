@@ -25,11 +25,11 @@ LONGEST_WORD = 40
 
 @dataclass(frozen=True)
 class Row:
-    """A bar. said: its value as text. mark: "original", "released", or ""."""
+    """A bar. value_text: its value as text. mark: "original", "released", or ""."""
 
     label: str
     value: float
-    said: str
+    value_text: str
     mark: str = ""
 
 
@@ -83,13 +83,13 @@ Part: TypeAlias = Bars | Curves | Marked | Facts
 @dataclass(frozen=True)
 class Control:
     """The one control of a lesson. values: the possible values; empty if a word is typed. start: the initial value.
-    said: a function that writes a value for people.
+    format_value: a function that writes a value for people.
     """
 
     label: str
     values: tuple[Any, ...]
     start: Any
-    said: Callable[[Any], str] = str
+    format_value: Callable[[Any], str] = str
     help: str = ""
 
 
@@ -103,13 +103,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Reveal:
-    """The answer. right: the number of the right answer. found: measurements in sentences; because: their meaning.
-    replies: for each answer, what a person who wrongly chose it missed.
+    """The answer. right: the number of the right answer. measurements: measurements in sentences; explanation: their
+    meaning. replies: for each answer, what a person who wrongly chose it missed.
     """
 
     right: int
-    found: tuple[str, ...]
-    because: tuple[str, ...]
+    measurements: tuple[str, ...]
+    explanation: tuple[str, ...]
     parts: tuple[Part, ...] = ()
     replies: tuple[str, ...] = ()
 
@@ -117,19 +117,20 @@ class Reveal:
 class Lesson(ABC):
     """One lesson.
 
-    goal: the learning goal, for a list. minutes: its duration. said: two or three short sentences. beside: how many of
-    the last ones belong next to the figure. task: what to move and to watch; empty if nothing moves. take_home: the
-    sentence to remember. door: the initial setting of Explore. across: whether its figures are too tall for one column
-    of a slide. Then the type is smaller, and the answer's figures are side by side below the text.
+    goal: the learning goal, for a list. minutes: its duration. sentences: two or three short sentences.
+    num_beside_figure: how many of the last ones belong next to the figure. task: what to move and to watch; empty if
+    nothing moves. take_home: the sentence to remember. door: the initial setting of Explore. across: whether its
+    figures are too tall for one column of a slide. Then the type is smaller, and the answer's figures are side by side
+    below the text.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     goal: ClassVar[str]
     minutes: ClassVar[int] = 2
-    beside: ClassVar[int] = 0
+    num_beside_figure: ClassVar[int] = 0
     across: ClassVar[bool] = False
-    said: ClassVar[tuple[str, ...]]
+    sentences: ClassVar[tuple[str, ...]]
     task: ClassVar[str]
     take_home: ClassVar[str]
     control: ClassVar[Control]
@@ -157,9 +158,8 @@ class Lesson(ABC):
         """Return a valid value of the control. Raise InputError for any other."""
         if self.control.values:
             if value not in self.control.values:
-                raise InputError(
-                    f"{self.control.label} must be one of {', '.join(map(self.control.said, self.control.values))}."
-                )
+                allowed = ", ".join(map(self.control.format_value, self.control.values))
+                raise InputError(f"{self.control.label} must be one of {allowed}.")
             return value
         word = str(value).strip()
         if not word or len(word) > LONGEST_WORD or any(c.isspace() for c in word):

@@ -171,7 +171,7 @@ class BeatReader(Lesson):
     title = "Beat the optimal reader"
     goal = "Guess the original, and see why nobody can at a small ε."
     minutes = 4
-    said = (
+    sentences = (
         "One of four texts is rewritten. You know all four: they differ in one word. Which one was it?",
         "The optimal reader sees what you see, and works out the exact probability of each text.",
         "ε falls from round to round, so the rounds get harder.",

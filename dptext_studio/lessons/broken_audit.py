@@ -39,7 +39,7 @@ class BrokenAudit(Lesson):
     goal = "Find faults that are invisible in a release."
     minutes = 4
     across = True
-    said = (
+    sentences = (
         "A mechanism can state a guarantee and break it: by a bug, or because its proof is wrong.",
         "Here are three deliberately broken mechanisms.",
     )
@@ -70,7 +70,7 @@ class BrokenAudit(Lesson):
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"Where will the audit find the fault of {self.control.said(value).lower()}?",
+            f"Where will the audit find the fault of {self.control.format_value(value).lower()}?",
             (
                 "In its probabilities: two words differ by more than the guarantee allows",
                 "In its release: it contains words that were not sampled",
@@ -84,7 +84,7 @@ class BrokenAudit(Lesson):
         fault = FAULTS[value]
         witness = next((c.witness for c in result.checks if c.status == "refuted"), None) or result.witness
         rows = tuple(
-            (self.control.said(name), FAULTS[name].title, report(name).line, found_by(name)) for name in BROKEN
+            (self.control.format_value(name), FAULTS[name].title, report(name).line, found_by(name)) for name in BROKEN
         )
         return Reveal(
             CHECKS.index(check) if check in CHECKS else len(CHECKS),

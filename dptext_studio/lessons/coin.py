@@ -50,7 +50,7 @@ class Coin(Lesson):
     title = "A coin that protects an answer"
     goal = "Run a survey in which nobody can be sure of your answer."
     minutes = 5
-    said = (
+    sentences = (
         "“Have you ever copied homework?” Everybody rolls a die and shows it to nobody.",
         "On some faces you tell the truth. On the others you toss a coin, and the coin answers.",
     )
@@ -70,8 +70,8 @@ class Coin(Lesson):
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"{self.control.said(value)} faces mean the truth, and you hear a classmate say “yes”. How much more "
-            "likely is this answer if they did copy?",
+            f"{self.control.format_value(value)} faces mean the truth, and you hear a classmate say “yes”. How much "
+            "more likely is this answer if they did copy?",
             ("Up to 1.75 times", "Between 1.75 and 4 times", "More than 4 times", "You know for certain that they did"),
         )
 
@@ -80,7 +80,8 @@ class Coin(Lesson):
         heard = survey(value)
         guess = min(1.0, max(0.0, estimate(heard / CLASS, value)))
         rows = tuple(
-            (self.control.said(n), number(math.exp(epsilon(n))), number(epsilon(n))) for n in self.control.values
+            (self.control.format_value(n), number(math.exp(epsilon(n))), number(epsilon(n)))
+            for n in self.control.values
         )
         return Reveal(
             bin_of(yes / no, EDGES),

@@ -51,7 +51,7 @@ class EqualEpsilon(Lesson):
     name = "equal"
     title = "Why equal ε is not equal privacy"
     goal = "Compare three mechanisms at the same ε."
-    said = (
+    sentences = (
         "Every mechanism has an ε. It is tempting to compare mechanisms at the same value.",
         "But their units differ: a word within its group, a unit of distance, or a position on a list.",
     )

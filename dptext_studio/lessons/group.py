@@ -45,7 +45,7 @@ class Group(Lesson):
     name = "group"
     title = "Hiding in a group of K"
     goal = "See which words protect one another."
-    said = (
+    sentences = (
         "CusText gives each word a set of K words, and releases one of them. Closer words are more likely.",
         "A word is hidden among the words that share its set, and among no others.",
     )

@@ -64,7 +64,7 @@ class ManyTexts(Lesson):
     goal = "See why a guarantee for a text is not one for its author."
     minutes = 3
     across = True
-    said = (
+    sentences = (
         "A guarantee names its unit. Here it is one word of one text, but people write many texts.",
         f"An author mentions the same fact in each of them, and each is rewritten with {epsilon_text(EPSILON)}.",
     )
@@ -82,15 +82,16 @@ class ManyTexts(Lesson):
         )
         return (
             Facts((), (("The word in each text", ", ".join(words[:value])),)),
-            Bars(f"What the optimal reader believes after {self.control.said(value)}", rows, top=1.0),
+            Bars(f"What the optimal reader believes after {self.control.format_value(value)}", rows, top=1.0),
         )
 
     def ask(self, value: Any) -> Question:
         limit = percent(reader_game.ceiling(EPSILON, len(line_up().facts)))
         one, root, share = map(number, budgets(value))
         return Question(
-            f"After one text at {epsilon_text(EPSILON)}, no reader can be more than {limit} sure. What may each of "
-            f"{self.control.said(value)} spend on this fact, so that the same limit holds for all of them together?",
+            f"After one text at {epsilon_text(EPSILON)}, no reader can be more than {limit} sure. What may each "
+            f"of {self.control.format_value(value)} spend on this fact, so that the same limit holds for all of them "
+            "together?",
             (f"ε = {one}: each text is protected", f"ε = {root}: divide by the square root of {value}", f"ε = {share}"),
         )
 
@@ -98,7 +99,7 @@ class ManyTexts(Lesson):
         k, offered = len(line_up().facts), budgets(value)
         allowed = [total(e, value) <= total(EPSILON, 1) * (1 + 1e-9) for e in offered]
         results, _ = read_all(EPSILON)
-        success = dict(zip(results.releases, (e.value for e in results.expected), strict=True))
+        success = dict(zip(results.releases, (e.value for e in results.expected_success), strict=True))
         limits = {n: reader_game.ceiling(total(EPSILON, n), k) for n in results.releases}
         xs = tuple(map(float, results.releases))
         rows = tuple(
@@ -107,8 +108,8 @@ class ManyTexts(Lesson):
         return Reveal(
             allowed.index(True),
             (
-                f"{self.control.said(value)} at {epsilon_text(EPSILON)} spend {bound(total(EPSILON, value))} together. "
-                f"The limit rises from {percent(limits[1])} to {percent(limits[value])}.",
+                f"{self.control.format_value(value)} at {epsilon_text(EPSILON)} spend {bound(total(EPSILON, value))} "
+                f"together. The limit rises from {percent(limits[1])} to {percent(limits[value])}.",
                 f"The optimal reader is right {percent(success[1])} of the time after one text, and "
                 f"{percent(success[value])} after {value}.",
             ),

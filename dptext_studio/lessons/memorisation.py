@@ -38,7 +38,7 @@ class Memorisation(Lesson):
     name = "memory"
     title = "A model that memorised"
     goal = "See what the ε of a rewrite never covers."
-    said = (
+    sentences = (
         "Some mechanisms write a new text with a neural network, which learned to write from other people's sentences.",
         "Noise protects the text that is rewritten. It does not protect the sentences that the network learned from.",
     )

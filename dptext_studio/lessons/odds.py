@@ -25,7 +25,7 @@ class Odds(Lesson):
     name = "odds"
     title = "ε as odds"
     goal = "Translate ε into the most that a reader can learn."
-    said = (
+    sentences = (
         "A guarantee does not say that a reader learns nothing. It limits how much the odds can change.",
         "One release multiplies the odds of two possible texts by at most e^ε.",
     )

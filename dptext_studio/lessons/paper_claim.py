@@ -52,7 +52,7 @@ class PaperClaim(Lesson):
     goal = "Decide from measurements whether a claim was replicated."
     minutes = 4
     across = True
-    said = (
+    sentences = (
         "A paper says that one mechanism is better. A second measurement can agree, disagree, or leave it open.",
         "The test is fixed before anyone looks at the numbers: what is compared, and how large a difference matters.",
     )

@@ -82,7 +82,7 @@ class Polish(Lesson):
     title = "Clean up a release, and never look back"
     goal = "Distinguish a clean-up that spends no ε from one that breaks the guarantee."
     minutes = 3
-    said = (
+    sentences = (
         "A release can be corrected, shortened or translated. Sometimes the sampled word is even the original.",
         "Clean-up 1 writes each released word in the singular. Clean-up 2 samples again if the original came out.",
     )

@@ -88,7 +88,9 @@ def question_of(mechanism: Mechanism, line_up: LineUp) -> BeliefQuestion:
 
 @lru_cache(maxsize=64)
 def _expected_successes(mechanism: Mechanism, line_up: LineUp, epsilons: tuple[float, ...]) -> dict[float, float]:
-    success = belief(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons).expected
+    success = belief(
+        mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons
+    ).expected_success
     assert isinstance(success, tuple) and not any(e.draws for e in success)
     return {epsilon: e.value for epsilon, e in zip(epsilons, success, strict=True)}
 
@@ -122,7 +124,7 @@ class Round:
         fact = line_up.facts[secret].casefold()
         span = next(s.out for s in result.steps if s.original.casefold() == fact)
         assert span is not None
-        replaced = tuple(s.out for s in result.steps if s.changed and s.out is not None and s.out != span)
+        replaced = tuple(s.out for s in result.steps if s.is_changed and s.out is not None and s.out != span)
         return cls(line_up, epsilon, secret, result.text, span, replaced, question.answer(result))
 
     @property

@@ -51,15 +51,15 @@ def success_rates() -> dict[float, float]:
         seed=example_text.SEED,
         draws=DRAWS,
     )
-    assert isinstance(posterior.expected, tuple)
-    return {epsilon: e.value for epsilon, e in zip(EPSILONS, posterior.expected, strict=True)}
+    assert isinstance(posterior.expected_success, tuple)
+    return {epsilon: e.value for epsilon, e in zip(EPSILONS, posterior.expected_success, strict=True)}
 
 
 class Redaction(Lesson):
     name = "redaction"
     title = "Crossing out names is not enough"
     goal = "See what a reader still knows after every name is gone."
-    said = (
+    sentences = (
         "Usually, people protect a text by crossing out names, places, dates and numbers.",
         "Everything else is copied as it was written.",
     )

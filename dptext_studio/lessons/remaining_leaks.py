@@ -29,7 +29,7 @@ def marks(result: RewriteResult) -> list[tuple[str, str]]:
         if start > end:
             out.append((result.text[end:start], ""))
         is_kept = step.action == "keep"
-        out.append((result.text[start:stop], "changed" if step.changed else "kept" if is_kept else "same"))
+        out.append((result.text[start:stop], "changed" if step.is_changed else "kept" if is_kept else "same"))
         end = stop
     return [*out, *([(result.text[end:], "")] if end < len(result.text) else [])]
 
@@ -47,13 +47,13 @@ class RemainingLeaks(Lesson):
     name = "leaks"
     title = "What still leaks"
     goal = "Read a rewritten note as a stranger would."
-    said = (
+    sentences = (
         "A guarantee says what it covers. What it does not cover can be read in the release.",
         "Here is the doctor's note as it would be released. At first sight, it looks safe.",
     )
     task = "Choose an ε and read it as a stranger would: what do you learn?"
     take_home = "Kept words, length and punctuation are not protected, at any ε."
-    beside = 1
+    num_beside_figure = 1
     across = True
     control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 50.0)

@@ -64,7 +64,7 @@ class RepeatedAnswers(Lesson):
     name = "twice"
     title = "Asking twice: budgets add up"
     goal = "See why ten answers reveal more than one."
-    said = (
+    sentences = (
         "Each answer uses fresh noise, so one answer reveals little.",
         "Somebody who sees several answers to the same text asks: which word makes all of them likely?",
     )
@@ -101,7 +101,9 @@ class RepeatedAnswers(Lesson):
 
     def reveal(self, value: Any) -> Reveal:
         share = guess_rates()
-        rows = tuple(Row(self.control.said(n), float(share[n - 1]), percent(float(share[n - 1]))) for n in COUNTS)
+        rows = tuple(
+            Row(self.control.format_value(n), float(share[n - 1]), percent(float(share[n - 1]))) for n in COUNTS
+        )
         return Reveal(
             bin_of(float(share[-1]), (float(share[0]) * 1.25 + 0.02, 0.75)),
             (

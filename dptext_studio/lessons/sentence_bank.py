@@ -64,7 +64,7 @@ class SentenceBank(Lesson):
     name = "whole-sentence"
     title = "Replacing a whole sentence"
     goal = "Spend ε once for a whole sentence, and see which facts survive."
-    said = (
+    sentences = (
         "Word by word, a sentence spends ε for every word. A sentence can also be replaced whole, by another sentence "
         "from a public bank.",
         "Every sentence of the bank can come out, and sentences with a similar meaning are more likely. ε is spent "

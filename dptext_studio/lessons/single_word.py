@@ -21,7 +21,7 @@ class SingleWord(Lesson):
     name = "one-word"
     title = "What ε does to one word"
     goal = "See how one slider changes the probabilities of one word."
-    said = (
+    sentences = (
         "A word is not deleted. Another word is sampled in its place.",
         "Words that fit are more likely. At a small ε all words are almost equally likely; at a large ε the "
         "best-fitting words take almost all the probability.",

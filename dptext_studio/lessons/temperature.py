@@ -43,7 +43,7 @@ class Temperature(Lesson):
     name = "temperature"
     title = "Sampling as the exponential mechanism"
     goal = "See how a language model's sampling can protect privacy."
-    said = (
+    sentences = (
         "A language model gives each word a score. Scores are clipped to a fixed range, so no text can move a score by "
         "more than the width of that range.",
         "Then a word is sampled. Its probability is proportional to e^(score / temperature). Chat programs sample "

@@ -51,7 +51,7 @@ class Vectors(Lesson):
     title = "Noise on vectors"
     goal = "See why near words are protected more than far words."
     minutes = 3
-    said = (
+    sentences = (
         "A computer stores a word as a point, so that words with similar meanings are close.",
         "MVC adds random noise to the point. The noisy point is not a word, so the nearest word is released.",
     )

@@ -142,15 +142,15 @@ class BatchSummary:
     """Results of the rows written so far.
 
     promise: as in result.json, with its sentences. errors: the first (row, reason) pairs. measures: of the rewrites
-    against their originals. left: identifiers that are still visible. polish: the effect of the clean-up, empty without
-    one. untouched: the numbers from 1 of the first rows that are unchanged.
+    against their originals. remaining_identifiers: identifiers that are still visible. polish: the effect of the
+    clean-up, empty without one. untouched: the numbers from 1 of the first rows that are unchanged.
     """
 
     rows: int
     promise: dict[str, Any]
     errors: tuple[tuple[int, str], ...]
     measures: dict[str, dict[str, float]]
-    left: PiiSurvivors
+    remaining_identifiers: PiiSurvivors
     polish: str = ""
     untouched: tuple[int, ...] = ()
 
@@ -159,15 +159,15 @@ class BatchSummary:
 class PiiSurvivors(Private):
     """Names, numbers, dates and places of originals that are still visible in their rewrites, found by simple rules.
 
-    looked: the number of rows searched. rows: how many of them contain any. first: the first such rows, each as (row,
-    (kind, text) of each).
+    num_searched: the number of rows searched. rows: how many of them contain any. first: the first such rows, each as
+    (row, (kind, text) of each).
     """
 
-    looked: int
+    num_searched: int
     rows: int
     first: tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
 
-    _shown: ClassVar[tuple[str, ...]] = ("looked", "rows")
+    _shown: ClassVar[tuple[str, ...]] = ("num_searched", "rows")
 
 
 def file_name(given: str) -> str:
@@ -218,9 +218,9 @@ class Batch(Private):
     """
 
     def __init__(self, folder: Path, asked: BatchRequest, words: int | None = None):
-        self.folder, self.asked, self.words = folder, asked, words
+        self.folder, self.request, self.words = folder, asked, words
         self._data: Source | None = None
-        self._long: dict[int, str] = {}
+        self._row_errors: dict[int, str] = {}
         self._guard = threading.Lock()
 
     @property
@@ -231,39 +231,39 @@ class Batch(Private):
     @property
     def stem(self) -> str:
         """Return the name of its file without the extension."""
-        return Path(self.asked.file).stem
+        return Path(self.request.file).stem
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        return self.asked.setting.make()
+        return self.request.setting.make()
 
     def data(self, task: Task = UNWATCHED) -> Source:
         """Return the rows. The first call reads the complete file. Raises InputError, Cancelled."""
-        a = self.asked
+        a = self.request
         with self._guard:
             if self._data is None:
                 columns = (a.column, *a.keep)
                 data = tables.source(self.folder / a.file, columns, a.header, each=True, task=task)
-                self._data = data if self.words is None else replace(data, rows=partial(self._short, data))
+                self._data = data if self.words is None else replace(data, rows=partial(self._limited_rows, data))
             return self._data
 
-    def _short(self, data: Source) -> Iterator[dict[str, Any]]:
-        column, most = self.asked.column, self.words
+    def _limited_rows(self, data: Source) -> Iterator[dict[str, Any]]:
+        column, most = self.request.column, self.words
         assert most is not None
         for number, row in enumerate(data.rows()):
             if not isinstance(text := row[column], str) or len(text) <= most:
                 yield row
                 continue
             # The rows are read many times, and their words counted once.
-            if (why := self._long.get(number)) is None:
-                why = self._long[number] = _too_long(text, most)
+            if (why := self._row_errors.get(number)) is None:
+                why = self._row_errors[number] = _too_long(text, most)
             yield UnreadableRow(row, why) if why else row
 
     def first(self, n: int = FIRST, task: Task = UNWATCHED) -> list[Pair]:
         """Return the first rows rewritten as a preview with separate noise, without writing them to disk."""
-        column = self.asked.column
+        column = self.request.column
         rows = list(itertools.islice(self.data(task).rows(), n))
-        records = rewrite_records(rows, self.mechanism, column, polish=self.asked.polish, task=task)
+        records = rewrite_records(rows, self.mechanism, column, polish=self.request.polish, task=task)
         return [
             Pair(i, _shown(row[column]), record.text or "", record.error or "")
             for i, (row, record) in enumerate(zip(rows, records, strict=True), 1)
@@ -271,34 +271,34 @@ class Batch(Private):
 
     def forecast(self, task: Task = UNWATCHED) -> DatasetForecast | None:
         """Return the guarantee of a rewrite of all rows; None if only the run can determine it."""
-        return forecast(self.data(task).rows(), self.mechanism, self.asked.column, task)
+        return forecast(self.data(task).rows(), self.mechanism, self.request.column, task)
 
     def rewrite(self, task: Task = UNWATCHED) -> BatchSummary:
         """Rewrite all rows, or resume a stopped run. Raises Cancelled with all finished rows in the folder."""
-        a = self.asked
+        a = self.request
         rewrite_data(
             self.data(task), self.mechanism, self.run, column=a.column, keep=a.keep, polish=a.polish, task=task
         )
-        return self.found(task=task)
+        return self.summarise(task=task)
 
-    def found(self, task: Task = UNWATCHED) -> BatchSummary:
+    def summarise(self, task: Task = UNWATCHED) -> BatchSummary:
         """Summarise the rows written so far."""
         whole = so_far(self.run, self.mechanism.shares_draws)
         errors = itertools.islice(errors_of(self.run), ERRORS)
         measures = self.measure(("unchanged",), task=task.quiet) if whole.rows else {}
-        polish = polished(self.data(task), self.run, self.asked.column)["sentence"] if self.asked.polish else ""
+        polish = polished(self.data(task), self.run, self.request.column)["sentence"] if self.request.polish else ""
         own = (line[OWN] for line in read_lines(self.run))
         untouched = tuple(itertools.islice((line["row"] + 1 for line in own if line.get("untouched")), NAMED))
-        left = self.left(task.quiet)
+        left = self.remaining_identifiers(task.quiet)
         return BatchSummary(whole.rows, whole.to_dict(), tuple(errors), measures, left, polish, untouched)
 
-    def left(self, task: Task = UNWATCHED) -> PiiSurvivors:
+    def remaining_identifiers(self, task: Task = UNWATCHED) -> PiiSurvivors:
         """Return the names, numbers, dates and places that survive, in at most about :data:`LOOKED` evenly spaced rows.
         """
         step = max(1, self.written // LOOKED)
-        column, looked, rows = self.asked.column, 0, 0
+        column, looked, rows = self.request.column, 0, 0
         first: list[tuple[int, tuple[tuple[str, str], ...]]] = []
-        aligned = "alignment" in self.mechanism.can and not self.asked.polish
+        aligned = "alignment" in self.mechanism.can and not self.request.polish
         pairs = itertools.islice(zip(self.data(task).rows(), read_lines(self.run), strict=False), None, None, step)
         for row, line in pairs:
             task.check()
@@ -315,7 +315,7 @@ class Batch(Private):
     def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:
         """Return metrics over at most about :data:`MEASURED` evenly spaced rows."""
         step = max(1, self.written // MEASURED)
-        return score_run(self.data(task), self.run, self.asked.column, names, task, step)
+        return score_run(self.data(task), self.run, self.request.column, names, task, step)
 
     @property
     def noise_id(self) -> str:
@@ -328,9 +328,9 @@ class Batch(Private):
         except OSError as error:
             raise InputError(f"The job folder cannot be used: {error.strerror}. Start it again.") from error
 
-    def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
+    def row_guarantees(self) -> Iterator[tuple[str, Guarantee | None]]:
         """Yield the texts of the finished rows, each with the guarantee of its rewrite; None if it has none."""
-        column = self.asked.column
+        column = self.request.column
         for row, line in zip(self.data().rows(), read_lines(self.run), strict=False):
             g = guarantee_of(line[OWN])
             yield _shown(row[column]), replace(g, draws=0) if g and line[OWN].get("untouched") else g
@@ -375,7 +375,7 @@ class Batch(Private):
 
     def first_promise(self) -> str:
         """Return the guarantee of the first row with a text, in plain words; empty if it is the same for all rows."""
-        column = self.asked.column
+        column = self.request.column
         if self.mechanism.shares_draws:
             return ""
         texts = (row[column] for row in itertools.islice(self.data().rows(), FIRST))
@@ -387,7 +387,7 @@ class Batch(Private):
     @property
     def strategies(self) -> dict[str, str]:
         """Return what each strategy would change, by name; empty if the mechanism has none."""
-        meanings = (option_meta(f).row_meanings for f in fields_of(self.asked.mechanism).values())
+        meanings = (option_meta(f).row_meanings for f in fields_of(self.request.mechanism).values())
         return next((dict(m) for m in meanings if m is not None), {})
 
     def forget_run(self) -> None:
@@ -396,7 +396,7 @@ class Batch(Private):
 
     def page(self, start: int, n: int) -> list[Pair]:
         """Return this many rows from an index (from 0) on, as far as they are finished."""
-        column = self.asked.column
+        column = self.request.column
         rows = itertools.islice(self.data().rows(), start, start + n)
         return [
             Pair(line[OWN]["row"] + 1, _shown(row[column]), line[column] or "", line[OWN]["error"] or "")
@@ -406,13 +406,13 @@ class Batch(Private):
     def release(self, suffix: str, exact: bool = False) -> Path:
         """Return the release as a file in the folder."""
         out = self.folder / f"{self.stem}-release{suffix}"
-        release_files.release(self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        release_files.release(self.run, self.request.column, self.request.keep, out, exact=exact)
         return out
 
     def inspection(self, suffix: str, exact: bool = False) -> Path:
         """Return the inspection as a file in the folder: private, in name and content."""
         out = self.folder / f"{self.stem}-PRIVATE-with-originals{suffix}"
-        release_files.inspection(self.data(), self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        release_files.inspection(self.data(), self.run, self.request.column, self.request.keep, out, exact=exact)
         return out
 
     def promise(self) -> dict[str, Any]:
@@ -422,10 +422,10 @@ class Batch(Private):
     def guarantee_file(self, found: BatchSummary) -> dict[str, Any]:
         """Return the public guarantee file of a release, with the mechanism that made it, and no private option value.
         """
-        config, result = self.asked.setting.make().config, found.promise
+        config, result = self.request.setting.make().config, found.promise
         return {
             "software": f"DP-Text Studio {__version__}",
-            "mechanism": self.asked.mechanism,
+            "mechanism": self.request.mechanism,
             "config": public_config(config),
             **{name: value for name, value in result.items() if name not in ("mode", "exposed")},
             "not_protected_in_the_first_row": result["exposed"],
@@ -452,9 +452,9 @@ def _shown(value: Any) -> str:
 def command(asked: BatchRequest, release: str = ".csv") -> str:
     """Return the command that does the same with the same file."""
     stem = Path(asked.file).stem
-    words = ["rewrite-data", *_given("--data", asked.file), *_given("--text-column", asked.column)]
+    words = ["rewrite-data", *_option_words("--data", asked.file), *_option_words("--text-column", asked.column)]
     if asked.keep:
-        words += _given("--keep", _listed(asked.keep))
+        words += _option_words("--keep", _listed(asked.keep))
     if (flag := _header(asked)) is not None:
         words.append("--header" if flag else "--no-header")
     words += [
@@ -463,7 +463,7 @@ def command(asked: BatchRequest, release: str = ".csv") -> str:
         *spelled_out(asked.setting).flags(),
         *(["--polish"] if asked.polish else []),
     ]
-    words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
+    words += [*_option_words("--out", f"{stem}-run"), *_option_words("--release", f"{stem}-release{release}")]
     return "python -m dptext_core " + shlex.join(words)
 
 
@@ -489,7 +489,7 @@ def _header(asked: BatchRequest) -> bool | None:
     return None if asked.header == usual else asked.header
 
 
-def _given(flag: str, value: str) -> Iterator[str]:
+def _option_words(flag: str, value: str) -> Iterator[str]:
     """Return a flag with its value, as one argument if the value looks like a flag."""
     return iter([f"{flag}={value}"] if value.startswith("-") else [flag, value])
 

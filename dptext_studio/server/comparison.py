@@ -52,7 +52,7 @@ class ColumnOutcome(Private):
     """
 
     epsilon: float | None = None
-    looked: ViewedRewrite | None = None
+    viewed_rewrite: ViewedRewrite | None = None
     figures: side_by_side.Figures | None = None
     error: str = ""
 
@@ -84,9 +84,10 @@ def rewrites(
     for draw, epsilon in zip(draws, epsilons, strict=True):
         found.append(_outcome(kept, draw, epsilon, task))
         task.report(2 * of + len(found), 3 * of)
-    common = side_by_side.drawn_by_all([o.looked.result for o in found if o.looked is not None])
+    common = side_by_side.drawn_by_all([o.viewed_rewrite.result for o in found if o.viewed_rewrite is not None])
     found = [
-        dataclasses.replace(o, figures=side_by_side.figures(o.looked.result, common)) if o.looked else o for o in found
+        dataclasses.replace(o, figures=side_by_side.figures(o.viewed_rewrite.result, common)) if o.viewed_rewrite else o
+        for o in found
     ]
     if not known:
         kept.seconds = time.monotonic() - begun if ready else None  # a model is loaded once

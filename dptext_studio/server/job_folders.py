@@ -36,7 +36,7 @@ ABOUT = "job.json"
 _SESSION, _KEPT = "session-", "kept-"
 _OURS = re.compile(rf"{_SESSION}[0-9a-f]{{24}}|{_KEPT}[0-9a-f]{{64}}")
 
-_held: dict[Path, Any] = {}
+_locks: dict[Path, Any] = {}
 _guard, _keeping = threading.Lock(), threading.Lock()
 
 
@@ -70,13 +70,13 @@ def base() -> Path:
 
 def session_folder() -> Path:
     """Return a new folder that is deleted with this process at the latest."""
-    path, lock = folder_lock.make_and_hold(_made)
+    path, lock = folder_lock.make_and_hold(_make_folder)
     with _guard:
-        _held[path] = lock
+        _locks[path] = lock
     return path
 
 
-def _made() -> Path:
+def _make_folder() -> Path:
     path = base() / f"{_SESSION}{secrets.token_hex(12)}"
     path.mkdir(mode=0o700)
     return path
@@ -142,7 +142,7 @@ def sweep(now: float | None = None) -> list[Path]:
             if ends <= now:
                 over.append(path)
                 delete(path)
-        elif path.name.startswith(_SESSION) and path not in _held:
+        elif path.name.startswith(_SESSION) and path not in _locks:
             with folder_lock.claim_abandoned(path, now, 3600 * HOURS) as free:
                 if free:
                     over.append(path)
@@ -165,7 +165,7 @@ def _about(folder: Path) -> dict[str, Any] | None:
 
 def _release(folder: Path) -> None:
     with _guard:
-        lock = _held.pop(folder, None)
+        lock = _locks.pop(folder, None)
     if lock is not None:
         with contextlib.suppress(OSError):
             lock.close()

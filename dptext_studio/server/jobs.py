@@ -74,15 +74,15 @@ class Job:
         self.task = _TimedTask(self._count, None if minutes is None or stays else 60.0 * minutes)
         self.result: Any = None
         self.error: BaseException | None = None
-        self._started = time.monotonic()
-        self._done = 0
-        self._of = 0
-        self._first: tuple[float, int] | None = None
-        self._left = self._forgotten = False
-        self._ended = threading.Event()
+        self._start_time = time.monotonic()
+        self._num_done = 0
+        self._num_steps = 0
+        self._first_count: tuple[float, int] | None = None
+        self._is_abandoned = self._is_discarded = False
+        self._end_event = threading.Event()
         #: The fragment of a page that waits for its end and is notified, and the seconds between its checks until then.
-        self.awaited: str | None = None
-        self.every = _interval()
+        self.waiting_fragment: str | None = None
+        self.check_seconds = _interval()
         self._visitor = sessions.visitor()
         self._turn = Turn(self._visitor or self, self.task, last=last)
         self._thread = threading.Thread(target=self._run, args=(work, after), daemon=True)
@@ -94,72 +94,72 @@ class Job:
 
     def _run(self, work: Callable[[Task], Any], after: float) -> None:
         try:
-            while (rest := self._started + after - time.monotonic()) > 0:
+            while (rest := self._start_time + after - time.monotonic()) > 0:
                 self.task.check()
                 time.sleep(min(DELAY_SECONDS, rest))
             with all_turns.take(self._turn):
                 result = work(self.task)
-            self.result = None if self._forgotten else result
+            self.result = None if self._is_discarded else result
         except Cancelled as error:
-            why = GONE if self._left else LONG.format(limits().minutes) if self.task.over else ""
+            why = GONE if self._is_abandoned else LONG.format(limits().minutes) if self.task.over else ""
             self.error = _Abandoned(why) if why else error
         except BaseException as error:
             self.error = error
         finally:
-            self._ended.set()
-            if (fragment := self.awaited) is not None and self._visitor is not None:
-                sessions.wake(self._visitor, fragment, lambda: self.awaited == fragment)
+            self._end_event.set()
+            if (fragment := self.waiting_fragment) is not None and self._visitor is not None:
+                sessions.wake(self._visitor, fragment, lambda: self.waiting_fragment == fragment)
 
     def give_up(self) -> None:
         """Stop, and leave the queue at once, because a newer request replaces this one."""
-        self.awaited = None
+        self.waiting_fragment = None
         all_turns.give_up(self._turn)
 
     def leave(self) -> None:
         """Stop, because the visitor has left."""
-        if not self._ended.is_set() and not self.task.cancelled:
-            self._left = True
+        if not self._end_event.is_set() and not self.task.cancelled:
+            self._is_abandoned = True
             self.task.cancel()
 
     def forget(self) -> None:
         """Release all stored data."""
         self.leave()
-        self._forgotten = True
+        self._is_discarded = True
         self.result = self.error = None
 
     def _count(self, done: int, of: int) -> None:
-        self._first = self._first or (time.monotonic(), done)
-        self._done, self._of = done, of
+        self._first_count = self._first_count or (time.monotonic(), done)
+        self._num_done, self._num_steps = done, of
         self.task.check()
         all_turns.give_way(self._turn)
 
     @property
     def share(self) -> float:
         """Return the finished share, 0 to 1."""
-        return min(1.0, self._done / self._of) if self._of else 0.0
+        return min(1.0, self._num_done / self._num_steps) if self._num_steps else 0.0
 
     @property
     def counts(self) -> tuple[int, int]:
         """Return the number of finished steps and of all steps."""
-        return self._done, self._of
+        return self._num_done, self._num_steps
 
     @property
     def seconds_left(self) -> float | None:
         """Return the estimated seconds that remain; None before an estimate is possible."""
-        if self._first is None:
+        if self._first_count is None:
             return None
-        begun, before = self._first
-        done, took = self._done - before, time.monotonic() - begun
-        return (self._of - self._done) * took / done if done > 0 and took > 2 else None
+        begun, before = self._first_count
+        done, took = self._num_done - before, time.monotonic() - begun
+        return (self._num_steps - self._num_done) * took / done if done > 0 and took > 2 else None
 
     @property
     def age(self) -> float:
         """Return the seconds since the start."""
-        return time.monotonic() - self._started
+        return time.monotonic() - self._start_time
 
     def wait(self, seconds: float) -> bool:
         """Return True if it is finished, after waiting at most this long."""
-        return self._ended.wait(seconds)
+        return self._end_event.wait(seconds)
 
     @property
     def jobs_ahead(self) -> int:
@@ -180,11 +180,11 @@ atexit.register(_cancel_all)
 
 @dataclass(eq=False)
 class Work:
-    """The long task of one place on a page. asked: the request of the newest task. result: of a finished task. error:
+    """The long task of one place on a page. request: the request of the newest task. result: of a finished task. error:
     why there is none.
     """
 
-    asked: Any = None
+    request: Any = None
     job: Job | None = None
     result: Any = None
     error: DPTextError | None = None
@@ -200,14 +200,14 @@ class Work:
         self.stop()
         under_way = [w for w in sessions.own_work() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
         if (most := limits().pieces) <= len(under_way):
-            self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
+            self.request, self.result, self.error = asked, None, Busy(MANY.format(most))
             return
         self.attach(asked, Job(work, label, after=after, last=last))
 
     def attach(self, asked: Any, job: Job) -> None:
         """Wait for a job that was started elsewhere, instead of the running one."""
         self.stop()
-        self.asked, self.result, self.error = asked, None, None
+        self.request, self.result, self.error = asked, None, None
         self.job = job
 
     def stop(self) -> None:
@@ -220,7 +220,7 @@ class Work:
         """Stop a running task whose result is no longer needed, so that the page does not wait for it."""
         if self.job is not None:
             self.stop()
-            self.asked = None
+            self.request = None
 
     def wait(self, seconds: float) -> None:
         """Wait until it is finished, at most this long."""
@@ -237,7 +237,7 @@ class Work:
             return False
         if not _ends(job, patience - job.age):
             return True
-        self.job = job.awaited = None
+        self.job = job.waiting_fragment = None
         if job.error is None:
             self.result = job.result
         elif isinstance(job.error, DPTextError):
@@ -262,14 +262,14 @@ class Work:
     def show_progress(self, key: str, text: Callable[[], str] | None = None) -> None:
         """Show progress and a button to stop, if it is running."""
         if self.job is not None:
-            self.job.every = _interval()
-            st.fragment(_progress_bar, run_every=self.job.every)(self.job, key, text)
+            self.job.check_seconds = _interval()
+            st.fragment(_progress_bar, run_every=self.job.check_seconds)(self.job, key, text)
 
     def follow(self) -> None:
         """Rerun the page when it has ended, and show nothing until then."""
         if self.job is not None:
-            self.job.every = _interval()
-            st.fragment(_refresh, run_every=self.job.every)(self.job)
+            self.job.check_seconds = _interval()
+            st.fragment(_refresh, run_every=self.job.check_seconds)(self.job)
 
 
 def _ends(job: Job, seconds: float) -> bool:
@@ -307,12 +307,12 @@ def _interval(age: float = 0.0) -> float:
 
 def _refresh(job: Job) -> None:
     """Rerun the page when the task has ended, and regularly before."""
-    job.awaited = me = sessions.fragment()
+    job.waiting_fragment = me = sessions.fragment()
     if job.wait(0):
-        job.awaited = None
+        job.waiting_fragment = None
         st.rerun(scope="app")
-    if me is not None and (every := _interval(job.age)) > 1.5 * job.every:
-        job.every = every
+    if me is not None and (every := _interval(job.age)) > 1.5 * job.check_seconds:
+        job.check_seconds = every
         sessions.ask_every(every, me)
 
 

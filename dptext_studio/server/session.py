@@ -30,68 +30,69 @@ COLUMNS = 4
 class Session:
     """The data of a session.
 
-    run, epsilon: what Explore shows. explored: the setting of Explore that Compare took over. number: of the newest
-    run. recent: the last runs, by draw and number. ledger_drawn: the fragment that shows the ledger; a new object each
-    time that it is drawn. copied: the copies that the browser reported, as (draw, run, ε). work: tasks, by place. text,
-    undo: the text in the box, which Streamlit forgets on another page, and the previous one. questions: facts with
-    stored model passes, by text, setting and fact.
+    run, epsilon: what Explore shows. explored_setting: the setting of Explore that Compare took over. number: of the
+    newest run. recent: the last runs, by draw and number. ledger_fragment: the fragment that shows the ledger; a new
+    object each time that it is drawn. copies: the copies that the browser reported, as (draw, run, ε). work: tasks, by
+    place. text, previous_text: the text in the box, which Streamlit forgets on another page, and the previous one.
+    questions: facts with stored model passes, by text, setting and fact.
 
     upload_error: why the last file was rejected. query: of a link or a file. link: its setting; link_new: True until
-    that is started; link_problem: its error. addresses: those that the pages have had. asked: how often an address made
-    a request. controls: the last values of controls that must keep them (``stay``). shares_for: the text and words of a
-    table of shares, with its number. public_plan: a budget by public context, and its inputs. moved_to: the ε of the
-    last request for a new pass. hidden: names of controls that a link hides.
+    that is started; link_problem: its error. addresses: those that the pages have had. num_address_requests: how often
+    an address made a request. controls: the last values of controls that must keep them (``stay``). shares_for: the
+    text and words of a table of shares, with its number. public_plan: a budget by public context, and its inputs.
+    requested_epsilon: the ε of the last request for a new pass. hidden_controls: names of controls that a link hides.
 
     upload: the data of the page Batch. uploads: their number. batch_error: an error there that has not been shown yet.
-    kept: scores and draws of viewed settings. columns: the settings that Compare shows, with their numbers.
+    rewrite_cache: scores and draws of viewed settings. columns: the settings that Compare shows, with their numbers.
     columns_new: True until its controls show them. word: the position of the chosen word in the text of Compare.
-    compared: that text, and the one from which it was edited. beside: the last request of Compare and its results.
+    compared_texts: that text, and the one from which it was edited. comparison: the last request of Compare and its
+    results.
 
-    points: of the trade-off plot, as they arrive. tried: their request. chosen_in, chosen_word: the text in which a
-    word was last chosen, and that word. tours: the number of requests for the tour. bring: a panel that was just opened
-    and must be scrolled to. chosen: the mechanism that a card has just chosen.
+    points: of the trade-off plot, as they arrive. plot_request: their request. chosen_in, chosen_word: the text in
+    which a word was last chosen, and that word. tours: the number of requests for the tour. bring: a panel that was
+    just opened and must be scrolled to. chosen_mechanism: the mechanism that a card has just chosen.
     """
 
     run: Run | None = None
     epsilon: float | None = None
     questions: dict[Any, dpt.BeliefQuestion] = field(default_factory=dict)
-    explored: dpt.Setting | None = None
+    explored_setting: dpt.Setting | None = None
     number: int = 0
     recent: dict[tuple[str, int], Run] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
-    ledger_drawn: tuple[str | None] = (None,)
-    copied: set[tuple[str, int, float]] = field(default_factory=set)
+    ledger_fragment: tuple[str | None] = (None,)
+    copies: set[tuple[str, int, float]] = field(default_factory=set)
     work: dict[str, Work] = field(default_factory=dict)
     text: str | None = None
-    undo: str = ""
+    previous_text: str = ""
     upload_error: str = ""
     query: dict[str, str] | None = None
     link: dpt.Setting | None = None
     link_new: bool = False
     link_problem: str = ""
     addresses: dict[tuple[tuple[str, str], ...], None] = field(default_factory=dict)
-    asked: int = 0
+    num_address_requests: int = 0
     controls: dict[str, Any] = field(default_factory=dict)
     shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
     public_plan: tuple[Any, Budget] | None = None
-    moved_to: float | None = None
-    hidden: tuple[str, ...] = ()
+    requested_epsilon: float | None = None
+    hidden_controls: tuple[str, ...] = ()
     upload: Upload | None = None
     uploads: int = 0
     batch_error: str = ""
-    kept: RewriteCache = field(default_factory=RewriteCache)
+    rewrite_cache: RewriteCache = field(default_factory=RewriteCache)
     columns: list[tuple[int, dpt.Setting]] = field(default_factory=list)
     columns_new: bool = False
     word: int | None = None
-    compared: tuple[str, str | None] = ("", None)
-    beside: tuple[ComparisonRequest, list[ColumnOutcome]] | None = None
+    compared_texts: tuple[str, str | None] = ("", None)
+    comparison: tuple[ComparisonRequest, list[ColumnOutcome]] | None = None
     points: list[TradeOffPoint] = field(default_factory=list)
-    tried: PlotRequest | None = None
+    plot_request: PlotRequest | None = None
     chosen_in: str | None = None
     chosen_word: str | None = None
     tours: int = 0
     bring: str = ""
-    chosen: str = ""
+    chosen_mechanism: str = ""
 
     def at(self, place: str) -> Work:
         """Return the task of a place on a page."""

@@ -134,7 +134,7 @@ def open_upload(code: str, work: Work, label: str) -> Upload:
 
 def results_reader(batch: Batch) -> Callable[[Task], Any]:
     """Return a task that reads the results so far."""
-    return batch.found
+    return batch.summarise
 
 
 def watch() -> None:

@@ -143,7 +143,7 @@ class Votes:
         """Return the number of voters."""
         with self._lock:
             self._forget()
-            return len(self._given(room, topic, question))
+            return len(self._answers(room, topic, question))
 
     def counts(self, room: str, topic: str, question: Hashable, answers: int) -> list[int] | None:
         """Return the count of each answer; None before the host ends the vote."""
@@ -151,10 +151,10 @@ class Votes:
             self._forget()
             if (there := self._rooms.get(room)) is None or topic not in there.ended:
                 return None
-            given = list(self._given(room, topic, question).values())
+            given = list(self._answers(room, topic, question).values())
         return [given.count(k) for k in range(answers)]
 
-    def _given(self, room: str, topic: str, question: Hashable) -> dict[str, int]:
+    def _answers(self, room: str, topic: str, question: Hashable) -> dict[str, int]:
         there = self._rooms.get(room)
         return there.answers.get((topic, question), {}) if there else {}
 

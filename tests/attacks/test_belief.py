@@ -49,7 +49,7 @@ def test_each_epsilon_has_its_row_and_a_given_release_is_weighed_at_each(space):
     m, epsilons = on(space, "santext", epsilon=3.0), [0.5, 3.0, 30.0]
     r = m.rewrite(A, seed=5)
     b = dpt.belief(m, A, A, [B, C], result=r, epsilons=epsilons)
-    assert b.posterior.shape == b.ceiling.shape == b.covered.shape == (3, 3) and b.epsilons == tuple(epsilons)
+    assert b.posterior.shape == b.ceiling.shape == b.is_covered.shape == (3, 3) and b.epsilons == tuple(epsilons)
     for row, e in zip(b.posterior, epsilons, strict=True):
         m_e = m.replace(epsilon=e)
         assert row == pytest.approx(bayes([m_e.distribution(w, 0).p(r.text) for w in (A, B, C)], [1, 1, 1]), rel=1e-9)
@@ -67,7 +67,7 @@ def test_a_question_serves_every_epsilon_without_preparing_a_text_again(space, m
     assert len(texts) == 3, "a release at another ε needs no pass"
     whole = dpt.belief(m, f"{D} {A}", A, [B, C], prior=[2, 1, 1], epsilons=epsilons, seed=5)
     assert along.epsilons == whole.epsilons == tuple(epsilons)
-    for name in ("posterior", "ceiling", "covered"):
+    for name in ("posterior", "ceiling", "is_covered"):
         assert getattr(along, name) == pytest.approx(getattr(whole, name), rel=1e-12)
         assert getattr(one, name) == pytest.approx(getattr(along, name)[1], rel=1e-12)
     with pytest.raises(dpt.errors.InputError):
@@ -119,15 +119,18 @@ def test_the_expected_success_is_enumerated_where_one_place_decides(space):
     m, prior = on(space, "santext", epsilon=4.0), [0.5, 0.3, 0.2]
     table = np.array([m.distribution(w, 0).probs for w in (A, B, C)]) * np.array(prior)[:, None]
     b = dpt.belief(m, f"{D} {A}", A, [B, C], prior=prior, seed=0)
-    assert b.expected.value == pytest.approx(table.max(axis=0).sum(), rel=1e-12)
-    assert b.expected.draws == 0 and b.expected.interval == (b.expected.value, b.expected.value)
+    assert b.expected_success.value == pytest.approx(table.max(axis=0).sum(), rel=1e-12)
+    assert b.expected_success.draws == 0 and b.expected_success.interval == (
+        b.expected_success.value,
+        b.expected_success.value,
+    )
 
 
 def test_the_estimate_covers_the_enumerated_value(space):
     """60 estimates of 200 draws: of their 95% intervals 57 hold it on average, and fewer than 49 with p < 1e-4."""
     m = on(space, "santext", epsilon=4.0)
-    exact = dpt.belief(m, A, A, [B, C, D], seed=0).expected.value
-    found = [dpt.belief(m, A, A, [B, C, D], draws=200, seed=s).expected for s in range(60)]
+    exact = dpt.belief(m, A, A, [B, C, D], seed=0).expected_success.value
+    found = [dpt.belief(m, A, A, [B, C, D], draws=200, seed=s).expected_success for s in range(60)]
     hits = sum(e.interval[0] <= exact <= e.interval[1] for e in found)
     assert hits >= 49 and all(e.draws == 200 and e.standard_error > 0 for e in found)
 
@@ -154,7 +157,7 @@ def test_the_ceiling_is_that_of_the_guarantee(space):
     m = on(space, "santext", epsilon=2.0)
     loss = 2.0 * m.audit_support.distances([A, B])[0, 1]
     b = dpt.belief(m, f"{C} {A}", A, [B], seed=1)
-    assert b.ceiling == pytest.approx([1 / (1 + math.exp(-loss))] * 2) and b.covered.all()
+    assert b.ceiling == pytest.approx([1 / (1 + math.exp(-loss))] * 2) and b.is_covered.all()
     assert (b.posterior <= b.ceiling + 1e-12).all()
     two = dpt.belief(m, f"{C} {A}", A, [B], result=m.rewrites(f"{C} {A}", 2, seed=1))
     assert two.ceiling == pytest.approx([1 / (1 + math.exp(-2 * loss))] * 2)
@@ -174,14 +177,14 @@ def test_alternatives_of_another_group_are_not_covered(space):
     same = [w for w in words(12) if w != A and np.isfinite(m.audit_support.distances([A, w])[0, 1])]
     other = next(w for w in words(12) if w != A and w not in same)
     b = dpt.belief(m, A, A, [same[0], other], seed=1)
-    assert b.covered.tolist() == [True, True, False] and b.posterior[2] == 0
+    assert b.is_covered.tolist() == [True, True, False] and b.posterior[2] == 0
     assert b.ceiling.tolist() == pytest.approx([1 / (1 + math.exp(-2.0))] * 2 + [1.0])
     assert [row[-1] for row in b.rows()] == ["88%", "88%", "no guarantee"] and "at most 88%" in b.sentence()
 
 
 def test_alternatives_of_another_length_are_not_covered(space):
     b = dpt.belief(on(space, "santext", epsilon=2.0), f"{A} {B}", A, [f"{C} {D}", C], seed=1)
-    assert b.covered.tolist() == [True, False, True] and b.posterior[1] == 0
+    assert b.is_covered.tolist() == [True, False, True] and b.posterior[1] == 0
 
 
 def test_the_total_of_a_text_bounds_mechanisms_that_read_it_whole(tmp_path):
@@ -199,13 +202,13 @@ def test_without_a_guarantee_nothing_is_covered(space):
             return dataclasses.replace(super().guarantee(text), notion="none", reason="of a test")
 
     b = dpt.belief(over(space, Unproven, epsilon=2.0, keep_stopwords=False), A, A, [B], seed=1)
-    assert b.ceiling.tolist() == [1.0, 1.0] and b.covered.tolist() == [False, False]
+    assert b.ceiling.tolist() == [1.0, 1.0] and b.is_covered.tolist() == [False, False]
 
 
 @pytest.mark.parametrize("name", ["redact", "surrogates"])
 def test_a_belief_without_a_guarantee_states_no_limit(name):
     b = dpt.belief(dpt.get_mechanism(name), NOTE, "heart", ["lung", "liver"], seed=1, draws=0)
-    assert not b.covered.any() and "There is no guarantee" in b.sentence() and "at most" not in b.sentence()
+    assert not b.is_covered.any() and "There is no guarantee" in b.sentence() and "at most" not in b.sentence()
     assert {row[-1] for row in b.rows()} == {"no guarantee"}
 
 
@@ -225,14 +228,14 @@ def test_a_language_model_reads_each_alternative(tiny_model, order):
     b = dpt.belief(m, prepared, "heart", ["blood", "road"], result=r)
     texts = [NOTE.replace("heart", w) for w in ("heart", "blood", "road")]
     assert b.posterior == pytest.approx(which_text.attack(m, [r], Lineup(tuple(texts), 0)).p, rel=1e-6)
-    assert b.ceiling == pytest.approx([1.0] * 3) and b.covered.all()
+    assert b.ceiling == pytest.approx([1.0] * 3) and b.is_covered.all()
 
 
 def test_writers_have_a_belief(tmp_path):
     m = dpt.get_mechanism("dp-prompt", model=str(tiny_generator(tmp_path, "gpt2")), epsilon=40.0, max_tokens=4)
     r = m.rewrite("The doctor told my friend.", seed=2)
     b = dpt.belief(m, "The doctor told my friend.", "doctor", ["lawyer"], result=r, epsilons=[1.0, 40.0])
-    assert b.posterior.sum(axis=1) == pytest.approx([1.0, 1.0]) and b.expected is None
+    assert b.posterior.sum(axis=1) == pytest.approx([1.0, 1.0]) and b.expected_success is None
     assert abs(b.posterior[0, 0] - 0.5) < abs(b.posterior[1, 0] - 0.5) + 0.05
 
 

@@ -29,7 +29,7 @@ def test_each_guess_is_that_of_the_attacker_and_the_best_finds_most_over_all_rew
     for result in results:
         hits, left_out = best.guesses(m, result)
         each.append(hits)
-        drawn = [i for i, s in enumerate(result.steps) if s.drawn]
+        drawn = [i for i, s in enumerate(result.steps) if s.is_sampled]
         assert not left_out and list(hits) == list(best.ASKED) and {len(h) for h in hits.values()} == {len(drawn)}
         read = reader.read_releases(m, result)
         assert np.mean(hits["reader"]) == pytest.approx(read.success)
@@ -52,13 +52,13 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     """Each attacker finds two words of two, where all but nothing changes, and not two of six."""
     m = dpt.get_mechanism("custext", epsilon=60.0)
     result = m.rewrite("My doctor Halvorsen Zyxqv treated Qwertz Blorpf.", seed=1)
-    assert [s.depends_on_original for s in result.steps if s.drawn] == [True, False, False, True, False, False]
+    assert [s.depends_on_original for s in result.steps if s.is_sampled] == [True, False, False, True, False, False]
     finding = best.ask(m, result)
     assert (finding.success, finding.words) == (1.0, 2) and "100% of 2 replaced words" in finding.sentence()
     assert nearest.attack(m, result).same == reader.read_releases(m, result).success == 1.0
     named = mask_inference.attack(m, result).guesses
     assert [result.steps[g.step].original for g in named] == ["doctor", "treated"]
-    assert result.polished().unchanged == (1.0, 1.0)
+    assert result.polished().unchanged_shares == (1.0, 1.0)
     assert "of the 2 that depend on an original word" in result.polished().sentence()
     nobody = m.rewrite("Halvorsen Zyxqv 2031", seed=1)
     with pytest.raises(dpt.NoDistribution, match="nothing to guess"):

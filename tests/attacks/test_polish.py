@@ -31,7 +31,7 @@ def test_by_a_formula_it_is_the_reading():
     found = result.polished(m)
     read = reader.read_releases(m, result)
     assert found.text == read.text and found.text == result.polished().text
-    assert found.unchanged == (pytest.approx(read.unchanged_share), pytest.approx(read.success))
+    assert found.unchanged_shares == (pytest.approx(read.unchanged_share), pytest.approx(read.success))
     assert found.guarantee is result.guarantee, "the same promise, in the same words"
 
 
@@ -57,7 +57,7 @@ def test_its_pieces_make_up_its_text_spend_nothing_and_look_at_nothing_of_the_or
     assert dataclasses.replace(result, original=other, steps=steps).polished(m).text == found.text
     assert all(found.text[slice(*p.span)] == p.text and p.epsilon == 0 for p in found.releases)
     kept = [(p.text, p.origin) for p in found.releases if p.origin != "polished"]
-    assert kept == [(p.text, p.origin) for p in result.releases if not p.drawn]
+    assert kept == [(p.text, p.origin) for p in result.releases if not p.is_sampled]
     assert {p.origin for p in found.releases} == {"polished", "copied"}
     blank = re.compile(r"\s+")
     assert len(blank.findall(found.text)) == len(blank.findall(result.text))
@@ -87,7 +87,7 @@ def test_a_new_text_is_polished_but_for_its_stop_words():
     found = polish.polish(result, Generator.create())
     stop = dpt.stop_words()
     assert all(p.origin == "polished" and p.text not in stop for p in found.releases)
-    assert found.unchanged is None and found.changed >= 0
+    assert found.unchanged_shares is None and found.num_changed >= 0
     message = found.sentence()
     assert "spent no ε" in message and "original words" not in message
 
@@ -96,7 +96,7 @@ def test_a_mechanism_of_another_is_polished_too_and_words_that_nobody_knows_stay
     m = Swap.create()
     result = m.rewrite(TEXT, seed=1)
     found = result.polished(m)
-    assert found.drawn is result
+    assert found.sampled_result is result
     known = word_space().rows([s.replacement for s in result.steps])
     for step, row in zip(result.steps, known, strict=True):
         if step.action == "replace" and row < 0:
@@ -111,7 +111,7 @@ def test_what_leaves_is_the_draw_with_its_polish_and_the_ledger_has_the_draw():
     assert told["polished"] == found.text and told["text"] == result.text
     assert "doctor" not in repr(found) and "original" not in told
     ledger = Ledger()
-    ledger.record(found.drawn, released=True)
+    ledger.record(found.sampled_result, released=True)
     (entry,) = ledger.entries
     assert entry.released and entry.total == pytest.approx(result.guarantee.total)
 

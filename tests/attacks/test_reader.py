@@ -91,9 +91,9 @@ def test_at_rest_every_place_fits_what_is_read_at_the_others(tiny_model):
         if not reading.rests:
             continue
         rested += 1
-        now = [w.word if w.guesses[0][1] >= reader.BELIEVED else w.released for w in reading.words]
+        now = [w.word if w.guesses[0][1] >= reader.BELIEVED else w.released_word for w in reading.words]
         for i, w in enumerate(reading.words):
-            q = enumerated(m, w.released, proposed(" ".join(now), i, tiny_model), prior, reader.GAMMA)
+            q = enumerated(m, w.released_word, proposed(" ".join(now), i, tiny_model), prior, reader.GAMMA)
             assert dict(w.guesses) == pytest.approx({word: q[WORDS.index(word)] for word, _ in w.guesses}, rel=1e-3)
     assert rested
 
@@ -140,7 +140,7 @@ def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_curren
     reading = reader.read_releases(m, result, model=tiny_model)
     assert not reading.exact and "better reader may exist" in reading.sentence()
     prior = attacks.public_prior(m)
-    now = {w.step: w.released for w in reading.words}
+    now = {w.step: w.released_word for w in reading.words}
     made = reader.Sweeps(m, reader_evidence.ReleasedText(result), None, prior, reader.GAMMA, tiny_model)  # type: ignore[arg-type]
     weighed = 0
     for i, w in enumerate(reading.words):
@@ -148,7 +148,7 @@ def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_curren
         weights = []
         for word, p in w.guesses:
             text = " ".join(word if k == i else other for k, other in enumerate(now.values()))
-            weights.append(base[word] + np.log(m.distribution(text, i).p(w.released)) - np.log(p))
+            weights.append(base[word] + np.log(m.distribution(text, i).p(w.released_word)) - np.log(p))
             weighed += 1
         assert weights == pytest.approx([weights[0]] * len(weights), abs=1e-3)
     assert weighed > 6
@@ -176,7 +176,7 @@ def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
     reading = reader.read_releases(m, result, gamma=0)
     assert not reading.exact and all(p > 0 for w in reading.words for _, p in w.guesses)
     (word, *_) = reading.words
-    near = {w: m.channel(WORDS.index(w)).at(3.0).p(word.released) * 1000 + 1 / len(WORDS) for w, _ in word.guesses}
+    near = {w: m.channel(WORDS.index(w)).at(3.0).p(word.released_word) * 1000 + 1 / len(WORDS) for w, _ in word.guesses}
     prior = attacks.public_prior(m)
     expected = {w: n * prior.p[WORDS.index(w)] for w, n in near.items()}
     shares = dict(word.guesses)
@@ -195,7 +195,7 @@ def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
     stays = [
         w
         for w in reading.words
-        if w.released == w.original
+        if w.released_word == w.original
         and m.by_word.channel(m.token_row(m.prepare(result.original), w.step)).at(150.0).p(w.original) > 0.9
     ]
     assert len(stays) >= 2 and all(w.rank == 1 for w in stays)
@@ -218,7 +218,7 @@ def test_kept_words_are_no_places_and_the_read_text_keeps_their_places(tiny_mode
     one, two, three = (w.word for w in reading.words)
     assert reading.text == f"{one.capitalize()} and the {two}, with {three}."
     assert "diabetes" not in repr(reading) and one not in repr(reading)
-    assert reading.rows()[0][0] == reading.words[0].released
+    assert reading.rows()[0][0] == reading.words[0].released_word
 
 
 def test_figures_are_shares_of_the_places():

@@ -46,11 +46,11 @@ def test_posterior_and_success_are_exact_against_every_release(name, prior, spac
     found = several_releases(question, seen, (1, 2, 3))
     table, weights = one_place(m, (A, B, C)), question.prior
     for i, r in enumerate((1, 2, 3)):
-        assert found.expected[i].value == pytest.approx(success(table, weights, r), abs=1e-9)
-        assert found.expected[i].draws == 0 == found.expected[i].standard_error
+        assert found.expected_success[i].value == pytest.approx(success(table, weights, r), abs=1e-9)
+        assert found.expected_success[i].draws == 0 == found.expected_success[i].standard_error
         joint = weights * np.prod([table[words(12).index(z.text.split()[0].lower())] for z in seen[:r]], axis=0)
         assert found.posterior[i] == pytest.approx(joint / joint.sum())
-    assert (np.diff([e.value for e in found.expected]) > 0).all()
+    assert (np.diff([e.value for e in found.expected_success]) > 0).all()
     assert (found.posterior <= found.ceiling + 1e-9).all()
 
 
@@ -64,8 +64,8 @@ def test_many_outcomes_are_estimated_and_the_interval_covers_the_truth(space):
     two = BeliefQuestion.make(m, f"{A} {B}", f"{A} {B}", [f"{B} {C}", f"{C} {A}"])  # two places decide
     for seed in range(40):
         found = several_releases(two, m.rewrites(f"{A} {B}", 2, seed), (1, 2), stream=dpt.NoiseStream(seed))
-        assert found.expected[0].draws == 64
-        low, high = found.expected[1].interval
+        assert found.expected_success[0].draws == 64
+        low, high = found.expected_success[1].interval
         hits += low <= _two_places(one_place(m, (A, B, C))) <= high
     assert hits >= 34 and truth > exact[1].value
 

@@ -56,7 +56,7 @@ def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["private-support", "counting-blanks", "copied-word"])
-def test_a_planted_fault_loses_more_than_it_promises_and_its_twin_does_not(name):
+def test_a_broken_mechanism_loses_more_than_it_guarantees_and_its_twin_does_not(name):
     assert (found := check_guarantee(name, True, 80, seed=3).found) is not None and found.exceeds
     assert "the guarantee is violated" in found.sentence()
     assert (twin := check_guarantee(name, False, 80, seed=3).found) is not None and not twin.exceeds
@@ -93,7 +93,7 @@ def test_the_mechanisms_own_chances_tell_best_and_what_cannot_be_is_certain():
     assert finding.allowed_loss == pytest.approx(4.0) and 0 < finding.epsilon <= 2.0
     assert by["likelihood"] >= by["words"] - 0.05 and abs(by["form"]) < 1
     apart = two_texts.measure(m, ("doctor and", "doctor or"), 40, classifiers=("likelihood",), stream=NoiseStream(2))
-    assert apart.advantage == 1 and apart.epsilon == apart.most and apart.allowed_loss == math.inf
+    assert apart.advantage == 1 and apart.epsilon == apart.largest_bound and apart.allowed_loss == math.inf
     assert "There is no guarantee between them" in apart.sentence()
 
 
@@ -144,11 +144,11 @@ def test_what_it_cannot_be_asked():
 def test_the_bundled_pairs_are_at_the_distances_that_are_said():
     assert [p.distance for p in two_texts.PAIRS] == list(two_texts.DISTANCES)
     word, sentence, text = two_texts.PAIRS
-    a, b = word.one.split(), word.other.split()
+    a, b = word.first.split(), word.second.split()
     assert len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) == 1
-    a, b = sentence.one.split(". "), sentence.other.split(". ")
+    a, b = sentence.first.split(". "), sentence.second.split(". ")
     assert len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) == 1
-    assert not {w for w in text.one.lower().split() if len(w) > 3} & set(text.other.lower().split())
+    assert not {w for w in text.first.lower().split() if len(w) > 3} & set(text.second.lower().split())
 
 
 @pytest.mark.parametrize("pair", ["ab", ("a", "b", "c"), ("a",), ("a", 3), None])

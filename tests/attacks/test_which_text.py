@@ -93,10 +93,10 @@ def test_a_posterior_says_truly_how_often_its_guess_is_right(folders):
     m = make(folders["t5"], epsilon=12.0, clip_min=-2.0, clip_max=2.0, max_tokens=3)
     one, two = which_text.measure(m, lineup(), 240, (1, 2), seed=4)
     for found in (one, two):
-        assert abs(found.value - found.stated) < 4 * 0.5 / math.sqrt(found.trials)
+        assert abs(found.value - found.mean_posterior) < 4 * 0.5 / math.sqrt(found.trials)
         assert found.interval[0] < found.value < found.interval[1] and found.interval[0] > found.chance
-    assert (one.trials, two.trials, one.own_trials) == (240, 120, 80)
-    assert two.stated > one.stated + 0.01, "more rewrites tell more"
+    assert (one.trials, two.trials, one.own_text_trials) == (240, 120, 80)
+    assert two.mean_posterior > one.mean_posterior + 0.01, "more rewrites tell more"
     assert which_text.limit(m, [m.prepare(t) for t in TEXTS]).value >= one.value
 
 
@@ -134,7 +134,8 @@ def test_measured_success_is_that_of_the_best_guess_by_enumeration(space):
     p = np.array([m.distribution(t, 0).probs for t in texts])
     exact = p.max(axis=0).sum() / len(texts)
     (found,) = which_text.measure(m, lineup(texts), 2000, seed=2)
-    assert abs(found.value - exact) < 4 * 0.5 / math.sqrt(2000) and found.stated == pytest.approx(exact, abs=0.03)
+    assert abs(found.value - exact) < 4 * 0.5 / math.sqrt(2000)
+    assert found.mean_posterior == pytest.approx(exact, abs=0.03)
     assert exact <= which_text.limit(m, [m.prepare(t) for t in texts]).value < 1
 
 
@@ -274,6 +275,6 @@ def test_what_is_found_is_said_and_shows_no_text(space):
     assert "2 rewrites" in message and "Here it is right" in message
     assert "95% interval" in message and "practical limit" in message
     assert a not in repr(found) and a not in repr(found.lineup) and found.rank == 1
-    assert found.rows()[0] == (f"{a} {b}", "100%") and found.measured[0].answers == 2
+    assert found.rows()[0] == (f"{a} {b}", "100%") and found.accuracies[0].answers == 2
     wrong = which_text.WhichText(lineup(("x", "y")), (0.5, 0.5), 1, found.limit)
     assert wrong.rank == 2 and "Your text is guess number 2, with probability 50%." in wrong.sentence()

@@ -105,13 +105,13 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     if leak is None:
         assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
         everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
-        assert everywhere is not None and f"all places if {format_share(everywhere)} are" in check.looked
-        assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5. A leak")
+        assert everywhere is not None and f"all places if {format_share(everywhere)} are" in check.description
+        assert check.description.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5. A leak")
     else:
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
-        assert f"In lists of 32 texts, {where}: the words" in check.witness.told
-        assert f"in {n} of {n} guesses. The guarantee allows 5.0% (ε = 0.5)." in check.witness.told
+        assert f"In lists of 32 texts, {where}: the words" in check.witness.details
+        assert f"in {n} of {n} guesses. The guarantee allows 5.0% (ε = 0.5)." in check.witness.details
         assert (check.witness.first, check.witness.second) == ("word0", "word1")
 
 
@@ -135,19 +135,19 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
     assert check is not None and check.draws == 800
     looked = "A text of 399 tokens, 200 of them sampled, rewritten 4 times at ε = 2"
     if tokens is None:
-        assert check.status == "tested" and check.looked.startswith(
+        assert check.status == "tested" and check.description.startswith(
             f"{looked}. A leak at one token would not be detected, "
         )
         spans = 200 + 25 + 50
         late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
         assert (
             late is not None
-            and f"the last 16 tokens is detected if {format_share(late)} of their draws leak" in check.looked
+            and f"the last 16 tokens is detected if {format_share(late)} of their draws leak" in check.description
         )
         assert check.leak == late and "anything after token 399" in check.blind
     else:
-        assert check.status == "refuted" and check.witness is not None and check.looked == f"{looked}."
-        assert f"draws at {tokens} were unchanged" in check.witness.told, check.witness.told
+        assert check.status == "refuted" and check.witness is not None and check.description == f"{looked}."
+        assert f"draws at {tokens} were unchanged" in check.witness.details, check.witness.details
         assert check.witness.first == "x " * 100 + "…"
     assert long_texts._judge(m, "x", [], 4) is None  # type: ignore[arg-type]
 
@@ -160,17 +160,17 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
     subject = SimpleNamespace(rewriter=SimpleNamespace(listed=listed))
     m = SimpleNamespace(config=SimpleNamespace(epsilon=1.0))
     check = long_texts._by_guesses(subject, m, texts, STREAM)  # type: ignore[arg-type]
-    assert check.draws == 20 and check.looked.startswith("20 texts of 700 tokens, rewritten at ε = 1")
+    assert check.draws == 20 and check.description.startswith("20 texts of 700 tokens, rewritten at ε = 1")
     if leak:
         assert check.status == "refuted" and check.witness is not None
-        assert "in 20 of 20 guesses. The guarantee allows 25.0% (ε = 1)." in check.witness.told
+        assert "in 20 of 20 guesses. The guarantee allows 25.0% (ε = 1)." in check.witness.details
         assert (check.witness.first, check.witness.second) == (texts[0][-120:], texts[1][-120:])
     else:
         least = release_statistics.least_share(20, 0.25, LEVEL)
         assert (
             check.status == "tested"
             and check.leak == least
-            and f"detected if {format_share(least or 1)} of them" in check.looked
+            and f"detected if {format_share(least or 1)} of them" in check.description
         )
 
 
@@ -234,7 +234,7 @@ def test_words_of_a_rewrite_are_read_with_what_was_released_before_them():
             m=SimpleNamespace(likelihood=known),
             _order=lambda p: list(order),
             stated=lambda p, i: d.get(i),
-            _seen=lambda place, d, word, others, at: (place, d, word, others, at),
+            _observe=lambda place, d, word, others, at: (place, d, word, others, at),
         )
         return list(release_statistics.ReleaseReader.of_words(reader, None, result))  # type: ignore[arg-type]
 
@@ -285,7 +285,7 @@ def test_what_lies_deeper_than_a_sampler_is_told_with_its_chance():
         "release",
     )
     assert (w.log_p_first, w.log_p_second, w.distance) == (-730.0, -math.inf, 0.0)
-    assert w.told.startswith("“b” is stated to have a probability of e^-730 under “v”, but the sampler only")
+    assert w.details.startswith("“b” is stated to have a probability of e^-730 under “v”, but the sampler only")
     estimate = Probe("two", None, "v", stated([0.0, -730.0], draws=9), None, 0, True)  # type: ignore[arg-type]
     assert exact.too_deep([estimate]) is None
     reaches = stated([0.0, -800.0], depth=1e6)
@@ -436,7 +436,7 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     assert (out.leak, out.leak_fresh, out.leak_epsilon) == (0.3, 0.3, 1.0)
     assert (out.breach is not None) == breach and bool(out.reason) == breach
     if breach:
-        assert out.breach is not None and out.breach.told == (
+        assert out.breach is not None and out.breach.details == (
             "Of “a” in “a b”, rewritten as one, “worst” came out in 25.0% of the draws; the stated distribution gives "
             "it 50.0%."
         )
@@ -449,14 +449,14 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     text.m = m
     fit = fit_statistics.Fit(1e-9, text, "a list", ("k",), None, "“a” and “b” together", 0.876, -math.inf, "together")
     w = fit_statistics.describe_fit(fit, m)  # type: ignore[arg-type]
-    assert w.told == (
+    assert w.details == (
         "In “a b”, rewritten as a list, “a” and “b” together were not sampled independently: their quantiles "
         "have a correlation of 0.88."
     )
     assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
     stays = fit_statistics.Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
     w = fit_statistics.describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
-    assert w.told.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself came out in ")
+    assert w.details.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself came out in ")
     assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
 
 
@@ -520,7 +520,7 @@ def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told,
         return look(steps)
     with pytest.raises(goodness_of_fit.Breach) as breach:
         look(steps)
-    assert told in breach.value.witness.told, breach.value.witness.told
+    assert told in breach.value.witness.details, breach.value.witness.details
 
 
 @pytest.mark.parametrize(("deleted", "added"), [(0.1, 0.0), (0.0, 0.1), (0.1, 0.1)])
@@ -558,12 +558,12 @@ def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
     text.bare_word = str.casefold
     d = TokenDistribution(("other", "apple"), np.log([0.5, 0.5]), "x", 1.0)
     breach = goodness_of_fit._impossible(text, "w", 2, d, "APPLE", False)
-    assert breach.witness.told == (
+    assert breach.witness.details == (
         "“APPLE” was released for “c” in “a b”, rewritten as w: there it is written “apple”, since capital letters "
         "follow places and not the original text."
     )
     other = goodness_of_fit._impossible(text, "w", 2, d, "z", True)
-    assert other.witness.told.endswith("it is none of the 2 words that are stated to be possible there.")
+    assert other.witness.details.endswith("it is none of the 2 words that are stated to be possible there.")
     assert other.witness.first_at == "c"
 
 
@@ -616,7 +616,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         1.0,
     )
     message = output_events.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
-    assert f"Rewrites of “{w.first}” {message} in at least " in w.told and " of the draws" in w.told
+    assert f"Rewrites of “{w.first}” {message} in at least " in w.details and " of the draws" in w.details
     assert output_events.bounded_loss(FOUND, texts, {}, half, Meter(), level) is FOUND
 
 
@@ -629,7 +629,7 @@ def test_of_many_values_those_are_counted_together_that_tell_most():
     report = output_events.bounded_loss(FOUND, texts, {(0, 1): (1.0, 0.0)}, 100, Meter(), 0.01)
     low, high = float(beta.ppf(0.01, 80, 21)), float(beta.ppf(0.99, 5, 96))
     assert report.measured == pytest.approx(math.log(low / high)) and report.witness is not None
-    assert report.witness.outputs == ("a", "b") and "end with “a” or one of 1 others in " in report.witness.told
+    assert report.witness.outputs == ("a", "b") and "end with “a” or one of 1 others in " in report.witness.details
 
 
 def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most():
@@ -647,11 +647,11 @@ def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most()
     assert (report.measured, report.claimed, report.exact) == (1.5, 1.0, True) and report.witness is not None
     assert (report.witness.first, report.witness.second, report.witness.log_p_second) == ("one", "two", -1.5)
     assert (
-        report.witness.told
+        report.witness.details
         == "The vectors of “one” and “two” are so far apart that no ε below 1.5 holds with δ = 0.02."
     )
     pure = {pair: (allowed, 0.0) for pair, (allowed, _) in limits.items()}
-    told = outputs._latent(FOUND, texts, pure, stated_).witness.told  # type: ignore[union-attr]
+    told = outputs._latent(FOUND, texts, pure, stated_).witness.details  # type: ignore[union-attr]
     assert told.startswith("Some noisy vectors are e^1.5 times as likely for “one” as for “two”")
     unlimited = limits | {(0, 2): (math.inf, 0.01)}
     assert outputs._latent(FOUND, texts, unlimited, stated_).measured == 3.0
@@ -666,7 +666,7 @@ def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
     moved = stated(np.log([0.5, 0.25 + 1e-5, 0.25 - 1e-5]))
 
     def result(k, d=same, can=("distribution",), drawn=True, known: int | None = 1, name=None):
-        piece = SimpleNamespace(text="Word", drawn=drawn, epsilon=1.0, span=(0, 4))
+        piece = SimpleNamespace(text="Word", is_sampled=drawn, epsilon=1.0, span=(0, 4))
         return SimpleNamespace(
             text="Word b",
             releases=[piece],
@@ -805,7 +805,7 @@ def test_a_blank_stands_between_two_pieces_alone(n):
     for other, where, given in ((f"{text} ", "after the last span", pieces), (f" {text}", "before all spans", moved)):
         with pytest.raises(rules.Breach) as breach:
             spelling._covered("t", SimpleNamespace(text=other), given)  # type: ignore[arg-type]
-        assert breach.value.witness.told == (f"A release of “t” has 1 space {where}, outside all of them.")
+        assert breach.value.witness.details == (f"A release of “t” has 1 space {where}, outside all of them.")
 
 
 # --- texts of one call
@@ -978,9 +978,9 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
             check.status == "refuted"
             and check.draws == 600
             and check.witness is not None
-            and said in check.witness.told
+            and said in check.witness.details
         )
-        assert f"At ε = 0.5, {tpr} of 150 rewrites of " in check.witness.told
+        assert f"At ε = 0.5, {tpr} of 150 rewrites of " in check.witness.details
         assert check.witness.log_p_first == math.log(tpr / 150) and check.witness.log_p_second == math.log(0.5 / 150)
 
 
@@ -1035,22 +1035,23 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
         became = word if leaks[word] == 1.0 else "aaa"
         assert all(some == [word] for some in again)
         assert check.status == "refuted" and check.witness is not None
-        assert check.looked == "All 12 words of the vocabulary, each rewritten twice at ε = 0.25."
+        assert check.description == "All 12 words of the vocabulary, each rewritten twice at ε = 0.25."
         assert (
-            check.witness.told
+            check.witness.details
             == f"“{word}” became “{became}” in 30 of 30 rewrites at ε = 0.25; the stated distribution gives it 0.083."
         )
         assert (check.witness.log_p_first, check.witness.log_p_second) == (0.0, pytest.approx(-math.log(12)))
     else:
         assert check.status == "tested"
         one = vocabulary._one_word(1 / 12, LEVEL / (1 + len(again[0])))
-        assert check.leak == one and f"is detected if it occurs in {format_share(one)} of its rewrites" in check.looked
+        assert check.leak == one
+        assert f"is detected if it occurs in {format_share(one)} of its rewrites" in check.description
         message = (
             "Unchanged or the same output twice: none of them."
             if not again[0]
             else "Unchanged or the same output twice: 1 of them, rewritten 30 more times."
         )
-        assert message in check.looked, check.looked
+        assert message in check.description, check.description
 
 
 @pytest.mark.parametrize("near", [False, True])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from foreign import Generator, Latent, Swap
-from held import held_case, plain
+from golden_files import compare_case, plain
 from scipy import stats
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
@@ -246,7 +246,7 @@ def _distances(seed: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_stays(name):
-    held_case("figures", name, {"found": plain(FIGURES[name]())})
+    compare_case("figures", name, {"found": plain(FIGURES[name]())})
 
 
 # --- the loss, by plain loops
@@ -370,7 +370,7 @@ def test_what_a_loss_comes_to():
         for known in (True, False)
         for exempt in (0, 3)
     ]
-    held_case("figures", "what a loss comes to", {"found": plain(found), "proven": proven})
+    compare_case("figures", "what a loss comes to", {"found": plain(found), "proven": proven})
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_what_draws_come_to():
             found.append(verdict._describe_releases(tested, own))
         for more in CHANGED:
             found.append(brief(verdict._releases_check(replace(FOUND, **more), tested)))
-    held_case("figures", "what draws come to", {"found": plain(found)})
+    compare_case("figures", "what draws come to", {"found": plain(found)})
 
 
 def test_a_verdict_follows_from_the_checks_alone():
@@ -419,7 +419,7 @@ def test_a_verdict_follows_from_the_checks_alone():
     assert of(fine, missed, bad) == ("refuted", "It leaks.", 12, own)
     assert of(replace(bad, witness=None)) == ("refuted", "It leaks.", 4, FOUND.witness)
     assert of(fine, missed) == ("inconclusive", "No list.", 8, FOUND.witness)
-    assert of(fine, replace(missed, needed=False))[0] == "holds"
+    assert of(fine, replace(missed, is_required=False))[0] == "holds"
 
 
 # --- texts and words
@@ -478,7 +478,7 @@ def test_texts_and_words_that_are_looked_at(name):
         ]
     if name == "swap":
         found.pop("other options")
-    held_case("figures", f"texts of {name}", plain(found))
+    compare_case("figures", f"texts of {name}", plain(found))
 
 
 # --- rules of a released text
@@ -519,7 +519,7 @@ def test_each_broken_rule_of_steps_is_said():
         except rules.Breach as breach:
             found[name] = plain([breach.reason, breach.witness])
     assert [k for k, v in found.items() if v is None][:1] == ["sound"] and sum(v is None for v in found.values()) <= 2
-    held_case("figures", "broken steps", found)
+    compare_case("figures", "broken steps", found)
 
 
 def written(text: str, *pieces: tuple[int, int, str], tables=None) -> dpt.RewriteResult:
@@ -562,7 +562,7 @@ def test_each_broken_rule_of_pieces_is_said(exposed):
         except rules.Breach as breach:
             found[name] = plain([breach.reason, breach.witness])
     assert found["all"] == ""
-    held_case("figures", f"broken pieces {bool(exposed)}", found)
+    compare_case("figures", f"broken pieces {bool(exposed)}", found)
 
 
 def test_two_promises_of_one_text_are_told_apart():
@@ -574,7 +574,7 @@ def test_two_promises_of_one_text_are_told_apart():
     for one in (r, fresh):
         with pytest.raises(rules.Breach) as seen_:
             rules.same_guarantee(replace(one, guarantee=replace(one.guarantee, total=9.0)), m.guarantee("The doctor"))
-        assert "the total of the guarantee is 9.0; for the text itself it is 2.0" in seen_.value.witness.told
+        assert "the total of the guarantee is 9.0; for the text itself it is 2.0" in seen_.value.witness.details
     nan = replace(m.guarantee("The doctor"), largest=math.nan)
     rules.same_guarantee(replace(fresh, guarantee=replace(nan, largest=float("nan"))), nan)
 
@@ -626,7 +626,7 @@ def test_first_pieces_that_are_not_what_is_stated():
         of({0: 76, 1: 24}, half, "ab", 1),
         of({0: 75, 1: 25}, half, "ab", 9),
     ]
-    held_case("figures", "first pieces", {"found": found})
+    compare_case("figures", "first pieces", {"found": found})
 
 
 @pytest.mark.parametrize(
@@ -795,7 +795,8 @@ def test_half_of_the_first_rewrites_are_by_an_instance_of_their_own(m, monkeypat
     alone = [own for own, *_ in asked if own is not made[0]]
     assert len({*map(id, alone)}) == len(alone)
     times = statefulness.TIMES if m.by_word is not None else statefulness.MODEL_TIMES
-    assert {n for *_, n in asked} == {times} and f"The first {times} rewrites of {len(asked)} new texts" in check.looked
+    assert {n for *_, n in asked} == {times}
+    assert f"The first {times} rewrites of {len(asked)} new texts" in check.description
 
 
 MODULES = [importlib.import_module(f"{auditing.__name__}.{m.name}") for m in pkgutil.iter_modules(auditing.__path__)]
@@ -811,7 +812,7 @@ def test_how_much_an_audit_looks_at_and_from_which_chance_on_it_refutes():
                 if isinstance(node, ast.Assign) and name.isupper() and isinstance(value, int | float | np.ndarray):
                     found[f"{module.__name__.rpartition('.')[2]} {name.lstrip('_')}"] = plain(value)
     assert found["outputs DRAWS"] == 2000 and found["release_statistics LEVEL"] == 5e-8 and len(found) > 50
-    held_case("figures", "constants", dict(sorted(found.items())))
+    compare_case("figures", "constants", dict(sorted(found.items())))
 
 
 def test_pieces_are_compared_where_the_promise_is_of_one_draw_between_texts():
@@ -881,8 +882,8 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
         assert check.status == "tested", "15 right guesses of 15 are too few"
         more = [(way, j, text, SimpleNamespace(text=text if j == 1 else "z")) for way, j, text, _ in released_]
         check = statefulness._by_guesses(m, lineups, more, STREAM, 2)  # type: ignore[arg-type]
-        assert (check.status, check.looked) == ("refuted", f"{looked}.")
-        assert check.witness is not None and check.witness.told == (
+        assert (check.status, check.description) == ("refuted", f"{looked}.")
+        assert check.witness is not None and check.witness.details == (
             "In the second rewrites the words of a rewrite identified the original text in 60 of 60 guesses. "
             "The guarantee allows 50.0% (ε = 1.25)."
         )
@@ -890,7 +891,8 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
     else:
         least = release_statistics.least_share(60, 0.5, 5e-8 / 10)
         assert least is not None and check.status == "tested" and check.leak == least < 1
-        assert check.looked.startswith(f"{looked}. A leak") and check.blind.startswith("a leak in the first rewrites")
+        assert check.description.startswith(f"{looked}. A leak")
+        assert check.blind.startswith("a leak in the first rewrites")
 
 
 def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
@@ -910,10 +912,12 @@ def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
     assert of({"a": "", "b": ""}) is None and of({"a": "same", "b": "same"}) is None
     found = of({"a": "same", "b": "same", "c": "other"})
     assert found.witness.first == "a" and found.witness.second == "c" and "error depends" in found.reason
-    assert found.witness.told == "The error of “a” is “InputError: same”, but the error of “c” is “InputError: other”."
+    assert (
+        found.witness.details == "The error of “a” is “InputError: same”, but the error of “c” is “InputError: other”."
+    )
     found = of({"a": "", "b": "x"})
     assert (found.witness.first, found.witness.second) == ("b", "a")
-    assert found.witness.told == "The error of “b” is “InputError: x”, but “a” is rewritten."
+    assert found.witness.details == "The error of “b” is “InputError: x”, but “a” is rewritten."
     # Where words are drawn in places, two words are alike that have a distance.
     assert of({"a": "", "b": "x"}, whole=False) and not of({"a": "", "b": "x"}, whole=False, far=True)
     assert not of({"a c": "", "b": "x"}, whole=False)
@@ -958,10 +962,10 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
     check = look(2.0)
     assert asked == [vocabulary._TOGETHER] * 2 + [30] and check is not None
     assert check.status == "refuted"
-    assert "all 430 words of the vocabulary over all outputs, in 430 pairs" in check.looked
+    assert "all 430 words of the vocabulary over all outputs, in 430 pairs" in check.description
     w = check.witness
     assert w is not None and w.outputs == ("x",) and w.log_p_first == np.log(0.7) and w.log_p_second == np.log(0.05)
-    assert w.told == "“x” is e^2.64 times as likely under one word of the vocabulary as under another."
+    assert w.details == "“x” is e^2.64 times as likely under one word of the vocabulary as under another."
     assert look(math.log(14)).status == "proven" and look(math.log(14) - 1e-6).status == "refuted"  # type: ignore[union-attr]
 
 
@@ -1023,7 +1027,7 @@ def test_what_leaves_with_a_release_is_the_same_for_texts_that_are_alike():
     ):
         with pytest.raises(rules.Breach) as breach:
             look(*group)
-        assert breach.value.witness.told == what and "guarantee of a result depends" in breach.value.reason
+        assert breach.value.witness.details == what and "guarantee of a result depends" in breach.value.reason
         assert (breach.value.witness.first, breach.value.witness.second) == (group[0], "c")
     with pytest.raises(rules.Breach, match="the error depends"):
         look("a", "d")
@@ -1059,7 +1063,7 @@ def test_the_loss_of_one_draw_and_how_often_texts_are_rewritten_stay(name):
             report, check, count = verdict._loss(m, subject, subject.probes, (("a", "b"),), empty)
             assert count == (draws or (4 if subject.probes[0].d.depth > 720 else 1) * goodness_of_fit.FRESH)
             found[f"{claim} {draws}"] = [report, check, count]
-    held_case("figures", f"loss of {name}", plain(found))
+    compare_case("figures", f"loss of {name}", plain(found))
 
 
 def test_of_an_estimate_fresh_draws_are_never_more_than_without_one(monkeypatch):

@@ -43,7 +43,7 @@ class LargestOfList(Safe):
             return super().rewrite_prepared(prepared, stream, task)
         loud = self.replace(epsilon=max(self.config.epsilon)).rewrite_prepared(prepared, stream, task)
         own = self.epsilons(prepared)
-        steps = [dataclasses.replace(s, epsilon=own[s.index] if s.drawn else 0.0) for s in loud.steps]
+        steps = [dataclasses.replace(s, epsilon=own[s.index] if s.is_sampled else 0.0) for s in loud.steps]
         trace = SwapTrace(self._channels(prepared), own, stream)
         return dpt.RewriteResult.of(self, prepared, stream, loud.text, tuple(steps), trace=trace)
 

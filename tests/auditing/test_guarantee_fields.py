@@ -45,7 +45,7 @@ def test_every_field_of_a_guarantee_has_a_checker():
 def test_a_guarantee_that_states_something_else_is_found(name):
     check = check_of(broken(name))
     if name in DOUBTS:
-        assert check.status == "not tested" and check.needed and check.reason.endswith(".")
+        assert check.status == "not tested" and check.is_required and check.reason.endswith(".")
     else:
         assert check.status == "refuted" and check.witness.sentence() and check.reason.endswith(".")
 
@@ -126,7 +126,7 @@ def test_a_context_that_is_not_named_is_found():
     base = type(m)
     wrong = type("Wrong", (base,), {"guarantee_fields": lambda self, e: base.guarantee_fields(self, e) | {"among": ""}})
     check = check_of(wrong.create(prior="skeleton"))
-    assert check.status == "refuted" and "field among" in check.looked
+    assert check.status == "refuted" and "field among" in check.description
 
 
 def test_a_claim_of_the_callers_is_not_what_is_stated():
@@ -182,7 +182,7 @@ def test_a_distance_is_checked_without_a_vocabulary_too():
     base = type(m)
     far = type("Far", (base,), {"guarantee_fields": lambda self, e: base.guarantee_fields(self, e) | {"near": 1.55}})
     check = check_of(far.create(prior="skeleton"), "a doctor and the music, a nurse")
-    assert check.status == "refuted" and "field near" in check.looked
+    assert check.status == "refuted" and "field near" in check.description
 
 
 @pytest.mark.parametrize(

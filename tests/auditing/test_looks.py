@@ -40,9 +40,9 @@ def test_a_leak_at_one_late_token_is_named_by_its_number():
     text = "word " * 400
     mine = [seen(p, 0, hit=p == 300, chance=0.01) for p in (290, 300, 310) for _ in range(20)]
     check = long_texts._judge(m, text, mine, 20)
-    assert check.status == "refuted" and "20 of 20 draws at token 301 were unchanged" in check.witness.told
+    assert check.status == "refuted" and "20 of 20 draws at token 301 were unchanged" in check.witness.details
     block = [seen(p, 0, hit=True, chance=0.02) for p in range(300, 310)]
-    told = long_texts._judge(m, text, block * 2, 2).witness.told
+    told = long_texts._judge(m, text, block * 2, 2).witness.details
     assert "draws at the tokens " in told and " to 310 " in told, "no further than the text"
 
 

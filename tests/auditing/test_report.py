@@ -102,7 +102,7 @@ def test_the_sentences_of_a_witness():
     assert drawn.sentence() == (
         "Under “cat”, “sun” was sampled in 0.5 of the draws; its stated probability is 0.25."
     )
-    assert replace(WITNESS, told="So it was.").sentence() == "So it was."
+    assert replace(WITNESS, details="So it was.").sentence() == "So it was."
     for end, stop in (("dog.", ""), ("dog!", ""), ("dog?", ""), ("dog,", ".")):
         assert replace(WITNESS, second=end).sentence().endswith(f"“{end}”{stop}")
 

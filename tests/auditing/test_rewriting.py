@@ -149,7 +149,8 @@ def test_what_is_said_of_one_word_of_a_vocabulary_is_compared(cls):
     check = check_words(subject(cls))
     assert check.status == "refuted" and "depends on the private text" in check.reason
     fine = of_sound(check_words)
-    assert fine.status == "tested" and "all 500 sampled words" in fine.looked and f"up to {BLOCK}" in fine.looked
+    assert fine.status == "tested" and "all 500 sampled words" in fine.description
+    assert f"up to {BLOCK}" in fine.description
     assert "depend on two words together" in fine.blind
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from foreign import Generator, Latent, Swap
-from held import held_case
+from golden_files import compare_case
 from small_spaces import Noisy, diffractor, on, over, random_space, shuffled_lists, small_bundle, words
 
 from dptext_core import auditing, get_mechanism
@@ -257,7 +257,7 @@ def test_a_look_asks_and_says_the_same(name, which, noted, monkeypatch):
     check = LOOKS[which](subject)
     assert (check is not None and check.status == "refuted") == (which in REFUTED.get(name, ())), check
     said_ = plain(check) if closed(m) else check and check.status
-    held_case("audits", f"{which} {name}", {**noted.told(m), "check": said_})
+    compare_case("audits", f"{which} {name}", {**noted.told(m), "check": said_})
 
 
 @pytest.mark.parametrize("thorough", [False, True])
@@ -269,7 +269,7 @@ def test_a_part_of_a_vocabulary_is_looked_at_in_the_same_way(name, thorough, not
     m = MADE[name]()
     subject = Subject(m, m.guarantee("x"), list(words(6)), NoiseStream(1), Meter(), thorough=thorough)
     found = {which: plain(LOOKS[which](subject)) for which in ("stated", "words")}
-    held_case("audits", f"part of {name} {thorough}", {**noted.told(m), **found})
+    compare_case("audits", f"part of {name} {thorough}", {**noted.told(m), **found})
 
 
 @pytest.mark.slow
@@ -284,7 +284,7 @@ def test_releases_are_looked_at_in_the_same_way(name, noted, monkeypatch):
         found = goodness_of_fit.check_releases(m, probes, 20, NoiseStream(1), Meter(), Rewriter())
         case = "words" if len(inputs_) > 1 else "a text"
         own = report._plain(dataclasses.asdict(found)) if closed(m) else [found.draws, found.texts, found.each]
-        held_case("audits", f"releases of {case} {name}", {**noted.told(m), "tested": own})
+        compare_case("audits", f"releases of {case} {name}", {**noted.told(m), "tested": own})
 
 
 WRITTEN = {
@@ -307,7 +307,7 @@ def test_whole_outputs_are_looked_at_in_the_same_way(name, claim, noted, monkeyp
     monkeypatch.setattr(verdict, "LATER", ())
     m = WRITTEN[name]()
     found = auditing.audit(m, inputs.TEXTS[:2], claim, draws=200, seed=1)
-    held_case("audits", f"outputs {name} {claim}", {**noted.told(m), **said(found)})
+    compare_case("audits", f"outputs {name} {claim}", {**noted.told(m), **said(found)})
 
 
 def said(found: auditing.AuditReport) -> dict[str, Any]:
@@ -335,7 +335,7 @@ def test_a_loss_is_bounded_from_the_same_draws(options, noted):
             found, check, count = verdict._loss(m, subject, probes, tuple(skipped), empty)
             case = f"bound {options['epsilon']} {len(texts)} {claim}"
             own = report._plain(dataclasses.asdict(found))
-            held_case(
+            compare_case(
                 "audits", case, {**noted.told(on(SPACE, "santext")), "found": own, "check": plain(check), "n": count}
             )
 
@@ -367,7 +367,7 @@ def test_releases_of_a_model_are_looked_at_in_the_same_way(name, options, tiny_m
     found = goodness_of_fit.check_releases(m, probes, 10, NoiseStream(3), Meter(), Rewriter())
     draws = [found.draws, found.texts, found.each]
     assert min(p for *_, p, _ in fits) > goodness_of_fit.SAMPLER_LEVEL, "nothing is refuted"
-    held_case("audits", f"releases of {name}", {"fits": fits, "draws": draws}, 1e-3, 1e-3)
+    compare_case("audits", f"releases of {name}", {"fits": fits, "draws": draws}, 1e-3, 1e-3)
 
 
 @pytest.mark.parametrize("name", [f.name for f in TEXT])
@@ -375,4 +375,4 @@ def test_what_is_said_of_a_fault_in_a_text_stays(name, noted):
     m = broken(name) if issubclass(FAULTS[name].sound, TinyWriter) else small(name, broken)
     subject = Subject(m, m.guarantee("doctor"), list(words(6)), NoiseStream(1), Meter())
     found = {which: plain(LOOKS[which](subject)) for which in ("released", "told")}
-    held_case("audits", f"fault {name}", {**noted.told(m), **found})
+    compare_case("audits", f"fault {name}", {**noted.told(m), **found})

@@ -113,7 +113,7 @@ class Synonyms(Generator):
         pieces = tuple(
             with_(p, text="pill" if p.text in ("home", "rain", "blue", "warm") else p.text) for p in r.pieces
         )
-        text = "".join(" " * (k > 0 and p.drawn) + p.text for k, p in enumerate(pieces))
+        text = "".join(" " * (k > 0 and p.is_sampled) + p.text for k, p in enumerate(pieces))
         return with_(r, text=text, pieces=pieces)
 
 
@@ -296,7 +296,7 @@ def test_noise_that_two_texts_share_in_a_mirror_is_refuted():
     few, meter = list(WORDS[:3]), Meter()
     probes, _ = probes_of(m, few, meter)
     check = in_batches(Subject(m, m.guarantee("doctor"), few, NoiseStream(1), meter, probes))
-    assert check.status == "refuted" and "mirror" in check.witness.told
+    assert check.status == "refuted" and "mirror" in check.witness.details
 
 
 def test_the_figure_says_what_the_text_says():

@@ -88,7 +88,7 @@ def test_a_run_whose_folder_was_taken_away_writes_nothing_into_the_new_one(tmp_p
 @pytest.fixture
 def base(tmp_path, monkeypatch):
     monkeypatch.setenv(job_folders.VARIABLE, str(tmp_path / "jobs"))
-    monkeypatch.setattr(job_folders, "_held", {})
+    monkeypatch.setattr(job_folders, "_locks", {})
     return tmp_path / "jobs"
 
 
@@ -105,7 +105,7 @@ def test_a_folder_that_is_swept_before_it_is_held_is_made_again(base, monkeypatc
     monkeypatch.setattr(folder_lock.fcntl, "flock", flock)
     folder = job_folders.session_folder()
     assert folder.is_dir() and (folder / folder_lock.LOCK).is_file() and folder not in swept
-    monkeypatch.setattr(job_folders, "_held", {})
+    monkeypatch.setattr(job_folders, "_locks", {})
     assert job_folders.sweep() == [], "it is held, so that another server leaves it alone"
 
 

@@ -311,7 +311,7 @@ def test_a_polished_row_keeps_its_promise_and_what_was_drawn():
     plain = list(rewrite_records(given, m, seed=5))
     polished = list(rewrite_records(given, m, seed=5, polish=True))
     assert [r.guarantee for r in polished] == [r.guarantee for r in plain], "no ε is spent"
-    assert [r.drawn for r in polished] == [r.text for r in plain] and all(r.drawn is None for r in plain)
+    assert [r.sampled_text for r in polished] == [r.text for r in plain] and all(r.sampled_text is None for r in plain)
     result = m.rewrite([TEXT], stream=seeded_stream(5).numbered([0]))[0]
     assert polished[0].text == result.polished(m).text != result.text
     assert polished[1].text == "and the" and polished[2].error

@@ -292,7 +292,7 @@ class Killed(ProcessWorkers):
         super().give(kind, block, draws)
         if not self.killed:
             self.killed = True
-            next(one for one in self._there.values() if one.blocks).process.kill()
+            next(one for one in self._processes.values() if one.blocks).process.kill()
 
 
 @pytest.mark.slow
@@ -321,7 +321,7 @@ def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_f
             self.begun += 1
             ours, theirs = multiprocessing.Pipe()
             theirs.close()
-            self._there[ours] = _Process(types.SimpleNamespace(join=lambda: None, terminate=lambda: None))
+            self._processes[ours] = _Process(types.SimpleNamespace(join=lambda: None, terminate=lambda: None))
 
     with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they start"):
         while not workers.room():

@@ -70,7 +70,7 @@ def compare(page: Page, name: str, texts: list[str], seed: int) -> None:
         at = [{"epsilon": epsilon} if uses_epsilon else {} for epsilon in axis]
         prepared: Any = dpt.get_mechanism(name, **at[2]).prepare(text)
         results = [dpt.get_mechanism(name, **given).rewrite(prepared) for given in at]
-        places = [i for i, unit in enumerate(results[0].units) if unit.drawn]
+        places = [i for i, unit in enumerate(results[0].units) if unit.is_sampled]
         promise = results[2].guarantee
         call = "([text, how]) => window.dptext.rewrite(text, how).then((r) => r.guarantee)"
         made = page.evaluate(call, [text, {"mechanism": name, "epsilon": axis[2]}])

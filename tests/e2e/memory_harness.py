@@ -85,9 +85,9 @@ def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
 
     def counted(job: jobs.Job) -> None:
         global left
-        before = job._left
+        before = job._is_abandoned
         leave(job)
-        left += job._left and not before
+        left += job._is_abandoned and not before
 
     def read(path: Path, *given: Any, **options: Any) -> Any:
         while path.name == ENDLESS:

@@ -148,8 +148,8 @@ def test_with_its_options_and_a_list_of_words_a_mechanism_is_that_of_the_core(
         assert made["guarantee"]["sentence"] == result.guarantee.sentence()
         assert made["guarantee"]["exposed"] == list(result.guarantee.exposed)
         units = result.units
-        assert [r["origin"] == "drawn" for r in made["releases"]] == [u.drawn for u in units]
-        for i in [i for i, u in enumerate(units) if u.drawn][-2:]:
+        assert [r["origin"] == "drawn" for r in made["releases"]] == [u.is_sampled for u in units]
+        for i in [i for i, u in enumerate(units) if u.is_sampled][-2:]:
             ours, theirs = result.distribution(i), law(page, text, i, name, epsilon, **more)
             assert theirs["candidates"] == list(ours.candidates)
             far = np.abs(np.array(theirs["log_probs"]) - ours.log_probs).max()

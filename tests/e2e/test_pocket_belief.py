@@ -82,13 +82,13 @@ def test_a_belief_is_the_cores_at_every_epsilon(page: Page, name: str) -> None:
         how = {"mechanism": name, "epsilons": epsilons, "released": released(release), "others": others}
         theirs = ask(page, text, fact, **how)
         assert theirs["alternatives"] == list(ours.alternatives) and theirs["prior"] == ours.prior.tolist()
-        assert theirs["covered"] == ours.covered[0].tolist()
+        assert theirs["covered"] == ours.is_covered[0].tolist()
         log, shown = (np.array([row["log"] for row in theirs[what]]) for what in ("exact", "shown"))
         with np.errstate(divide="ignore"):
             expected = np.log(ours.posterior)
         there = expected > SMALLEST
         # Each draw's ln p is off by LOG_P at most, and those of a release add up.
-        off = LOG_P * max(1, sum(u.drawn for u in release.units)) if name.startswith("dp-mlm") else 1e-9
+        off = LOG_P * max(1, sum(u.is_sampled for u in release.units)) if name.startswith("dp-mlm") else 1e-9
         np.testing.assert_allclose(log[there], expected[there], rtol=0, atol=off)
         assert (log[~there] < SMALLEST + 1).all()
         np.testing.assert_allclose(np.exp(log), ours.posterior, rtol=0, atol=LOG_P)
@@ -102,7 +102,7 @@ def test_a_belief_is_the_cores_at_every_epsilon(page: Page, name: str) -> None:
 def test_the_expected_success_of_a_word_is_the_cores(page: Page, name: str) -> None:
     text, fact, others = CASES[0]
     low, high, usual = dpt.get_mechanism(name).epsilon_range()
-    ours = dpt.belief(dpt.get_mechanism(name), text, fact, others, epsilons=[low, usual, high]).expected
+    ours = dpt.belief(dpt.get_mechanism(name), text, fact, others, epsilons=[low, usual, high]).expected_success
     theirs = ask(page, text, fact, mechanism=name, epsilons=[low, usual, high], expected=True)["expected"]
     assert [e["draws"] for e in theirs] == [0, 0, 0]
     assert [e["value"] for e in theirs] == pytest.approx([e.value for e in ours], abs=1e-9)  # type: ignore[union-attr]
@@ -116,7 +116,7 @@ def test_an_estimated_success_is_the_cores_but_for_its_sampling_error(
 ) -> None:
     text, fact, others = CASES[2]
     m = dpt.get_mechanism(name, epsilon=epsilon)
-    ours = dpt.belief(m, text, fact, others, draws=400, seed=1).expected
+    ours = dpt.belief(m, text, fact, others, draws=400, seed=1).expected_success
     assert isinstance(ours, ExpectedSuccess)
     (theirs,) = ask(page, text, fact, mechanism=name, epsilons=[epsilon], others=others, expected=True)["expected"]
     assert theirs["draws"] == 64 and theirs["standard_error"] > 0

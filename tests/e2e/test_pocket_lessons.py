@@ -29,7 +29,7 @@ def test_the_course_lists_its_lessons_and_one_is_answered(page: Page, address: s
     assert visit.locator("#course li a").all_inner_texts() == [one.title for one in LESSONS]
     visit.get_by_role("link", name=Coin.title).click()
     lesson, last = Coin(), 4
-    visit.get_by_role("button", name=lesson.control.said(last + 1)).click()
+    visit.get_by_role("button", name=lesson.control.format_value(last + 1)).click()
     answer, asked = lesson.reveal(lesson.control.values[last]), lesson.ask(lesson.control.values[last])
     assert visit.inner_text("#question") == asked.text and visit.is_hidden("#reveal")
     wrong = (answer.right + 1) % len(asked.answers)
@@ -37,7 +37,7 @@ def test_the_course_lists_its_lessons_and_one_is_answered(page: Page, address: s
         visit.locator("#answers button").nth(chosen).click()
         assert visit.inner_text("#verdict").startswith(verdict)
         assert visit.inner_text("#verdict").endswith(asked.answers[answer.right])
-    assert visit.locator("#found p").all_inner_texts() == list(answer.found)
+    assert visit.locator("#found p").all_inner_texts() == list(answer.measurements)
     assert visit.locator("#figures tbody tr").count() == len(lesson.control.values)
     visit.goto(f"{address}lessons.html?lesson=nobody")
     until(visit, "document.querySelector('#status').textContent.includes('There is no lesson “nobody”')")

@@ -39,7 +39,7 @@ def test_what_the_kept_words_predict_gets_less_and_nothing_is_exposed(name):
     assert not any("class" in e or "private" in e for e in plan.exposes)
     open_ = m.public_prior.entropy(TEXT)
     assert set(open_) >= set(m.alignment.sampled_tokens(TEXT)) and all(h > 0 for h in open_.values())
-    order = sorted(plan.drawn, key=lambda i: open_[i])
+    order = sorted(plan.sampled_tokens, key=lambda i: open_[i])
     given = [plan.epsilons[i] for i in order]
     assert given == sorted(given) and given[0] < given[-1]
     largest = max(open_.values())
@@ -51,7 +51,7 @@ def test_the_values_follow_the_skeleton_at_unknown_words_too():
     m = dpt.get_mechanism("santext", prior="skeleton")
     known = "My doctor in Lisbon changed the dose of insulin, and the doctor left Paris."
     plan, other = (distribute(m, t, 60.0, "public") for t in (TEXT, known))
-    assert len(other.drawn) == len(plan.drawn) + 1
+    assert len(other.sampled_tokens) == len(plan.sampled_tokens) + 1
     ratio = [a / b for a, b in zip(plan.epsilons, other.epsilons, strict=True)]
     # One unit is another, since fewer words share the total: only who knows that learns which word was unknown.
     assert ratio == pytest.approx([ratio[0]] * len(ratio))
@@ -91,12 +91,12 @@ def test_every_word_that_is_drawn_spends_its_value():
     m = MECHANISMS["santext"]()
     plan = distribute(m, TEXT, 60.0, "frequency")
     steps = m.replace(epsilon=plan.epsilons).rewrite(TEXT).steps
-    assert {s.index: s.epsilon for s in steps if s.epsilon > 0} == {i: plan.epsilons[i] for i in plan.drawn}
+    assert {s.index: s.epsilon for s in steps if s.epsilon > 0} == {i: plan.epsilons[i] for i in plan.sampled_tokens}
 
 
 def test_uniform_is_even_and_tells_only_how_many_are_unknown():
     even = distribute(MECHANISMS["santext"](), TEXT, 60.0)
-    assert len(set(even.epsilons)) == 1 and even.epsilons[0] == pytest.approx(60 / len(even.drawn))
+    assert len(set(even.epsilons)) == 1 and even.epsilons[0] == pytest.approx(60 / len(even.sampled_tokens))
     assert even.exposes == ("how many words are unknown, to anyone who knows the total and the list",)
     assert distribute(MECHANISMS["dp-mlm"](), TEXT, 60.0).exposes == ()
 
@@ -105,7 +105,7 @@ def test_frequency_weighs_by_the_word_alone_and_gives_rare_words_less():
     m = MECHANISMS["dp-mlm"]()
     plan = distribute(m, TEXT, 100.0, "frequency")
     words = words_of(TEXT)
-    weights = [frequency_weight(words[i]) for i in plan.drawn]
+    weights = [frequency_weight(words[i]) for i in plan.sampled_tokens]
     for share, weight in zip(plan.shares, weights, strict=True):
         assert share == pytest.approx(weight / sum(weights))
     assert frequency_weight("the") == 4 > frequency_weight("insulin") >= 2 > frequency_weight("Xqzzy") == 1
@@ -125,7 +125,7 @@ def test_tokens_that_spend_nothing_are_valued_by_the_same_rule():
     m = MECHANISMS["santext"]()
     plan = distribute(m, TEXT, 60.0, "frequency")
     words = words_of(TEXT)
-    unit = plan.epsilons[plan.drawn[0]] / frequency_weight(words[plan.drawn[0]])
+    unit = plan.epsilons[plan.sampled_tokens[0]] / frequency_weight(words[plan.sampled_tokens[0]])
     assert [e / unit for e in plan.epsilons] == pytest.approx([frequency_weight(w) for w in words])
 
 
@@ -251,7 +251,7 @@ def test_it_always_adds_up(raw, total, words):
         assert "is the most" in str(error)
         return
     for plan in plans:
-        spent = math.fsum(plan.epsilons[i] for i in plan.drawn)
+        spent = math.fsum(plan.epsilons[i] for i in plan.sampled_tokens)
         assert abs(spent - total) <= 1e-9 * max(1.0, total) and abs(plan.sum - total) <= 1e-9 * max(1.0, total)
         assert all(0 < e <= dpt.MAX_EPSILON for e in plan.epsilons) and len(plan.epsilons) == len(words)
 

@@ -36,7 +36,7 @@ def test_the_certainty_is_the_expected_success_of_the_belief_about_the_same_alte
     (fact,) = {p.fact for p in found}
     assert fact == Fact("heart", ("lung", "kidney", "liver")) and fact.chance == 0.25
     for p in found:
-        expected = dpt.belief(p.mechanism, TEXT, "heart", fact.alternatives).expected
+        expected = dpt.belief(p.mechanism, TEXT, "heart", fact.alternatives).expected_success
         v = p.value("certainty")
         assert (v.mean, v.draws) == (pytest.approx(expected.value), None) and v.low == v.mean == v.high
     low, high = (p.value("certainty").mean for p in sorted(found, key=lambda p: p.epsilon) if p.setting == 0)

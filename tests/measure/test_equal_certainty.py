@@ -36,7 +36,7 @@ def test_every_setting_is_at_the_largest_epsilon_at_which_the_reader_is_at_most_
     found = equal_certainty([santext, dpt.get_mechanism("custext")], TEXT, 0.5, "heart", ["lung", "kidney", "liver"])
     assert found.fact == Fact("heart", ("lung", "kidney", "liver"))
     row, refused = found.rows
-    expected = dpt.belief(row.mechanism, TEXT, "heart", found.fact.alternatives).expected
+    expected = dpt.belief(row.mechanism, TEXT, "heart", found.fact.alternatives).expected_success
     assert row.certainty == pytest.approx(expected.value) and 0.49 < row.certainty <= 0.5
     assert row.mechanism.config.epsilon == row.epsilon and 0 <= row.meaning.value <= 1
     assert refused.epsilon is None and refused.meaning is None and "CusText" in refused.reason

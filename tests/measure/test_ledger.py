@@ -615,7 +615,7 @@ def test_what_left_is_listed_once_with_what_it_means():
     for _ in range(2):
         ledger.take("audit", "audit.json", "private")
     ledger.take("about", "papers.bib", "nothing")
-    assert [(t.page, t.file) for t in ledger.taken] == [("audit", "audit.json"), ("about", "papers.bib")]
+    assert [(t.page, t.file) for t in ledger.exports] == [("audit", "audit.json"), ("about", "papers.bib")]
     assert [t["means"][:9] for t in ledger.to_dict()["taken"]] == ["your text", "nothing o"]
 
 

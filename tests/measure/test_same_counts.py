@@ -47,7 +47,7 @@ def test_one_release_has_one_count_everywhere(tmp_path, epsilon):
     batch.run.mkdir()
     lines = [{"text": r.text, OWN: {"row": i}} for i, r in enumerate(results)]
     (batch.run / tables.ROWS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    left = {row: len(found) for row, found in batch.left().first}
+    left = {row: len(found) for row, found in batch.remaining_identifiers().first}
     assert [left.get(row, 0) for row in range(1, len(TEXTS) + 1)] == [stand for stand, _ in compare]
 
     # What the command "score" has the mean of: nothing but the two texts is known.

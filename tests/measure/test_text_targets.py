@@ -45,7 +45,7 @@ def test_an_estimated_certainty_is_that_of_fresh_releases(tiny_model):
     others = ["blood", "road"]
     found = dpt.calibrate(m, {"certainty": 0.6}, text=NOTE, fact="heart", alternatives=others)
     assert found.reached <= 0.6 and found.interval[0] < found.reached < found.interval[1] and found.draws == 64
-    again = dpt.belief(found.calibrated, NOTE, "heart", others, draws=300, seed=4).expected
+    again = dpt.belief(found.calibrated, NOTE, "heart", others, draws=300, seed=4).expected_success
     assert again.value == pytest.approx(0.6, abs=0.08)
     assert "95% interval" in found.sentence()
 

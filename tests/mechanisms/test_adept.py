@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from guarantee_terms import entries
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
-from stated import entries
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, cli

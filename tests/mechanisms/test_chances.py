@@ -34,7 +34,7 @@ def test_the_chance_of_pieces_is_the_product_of_the_drawn_ones():
     own = SimpleNamespace(m=m, given=lambda text, r: None if text == "none" else tables[text])
 
     def result(known, drawn=(True, True, True), text="a"):
-        pieces = [SimpleNamespace(drawn=d, text=text) for d in drawn]
+        pieces = [SimpleNamespace(is_sampled=d, text=text) for d in drawn]
         return SimpleNamespace(releases=pieces, candidate=lambda i: known[i])
 
     task = SimpleNamespace(check=lambda: None, report=lambda *at: seen.append(at))

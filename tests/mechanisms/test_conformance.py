@@ -131,7 +131,7 @@ def test_a_result_that_another_process_hands_over_says_what_it_said(made):
     result = made.rewrite("My doctor told a friend.", seed=1)
     other = pickle.loads(pickle.dumps(result))
     assert (other.text, other.units, other.guarantee) == (result.text, result.units, result.guarantee)
-    for k in [k for k, u in enumerate(result.units) if u.drawn and "distribution" in result.can][:2]:
+    for k in [k for k, u in enumerate(result.units) if u.is_sampled and "distribution" in result.can][:2]:
         one, two = result.distribution(k), other.distribution(k)
         assert one.candidates == two.candidates
         assert one.draws is not None or np.array_equal(one.log_probs, two.log_probs)
@@ -150,7 +150,7 @@ def test_with_the_bundled_model_it_works_too(name):
     """What else is bundled, test_golden rewrites with."""
     r = dpt.get_mechanism(name, **({"max_tokens": 6} if "max_tokens" in fields_of(name) else {})).rewrite(TEXT, seed=1)
     assert r.text != TEXT and r.guarantee.total > 0
-    drawn = [k for k, u in enumerate(r.units) if u.drawn and u.epsilon > 0]
+    drawn = [k for k, u in enumerate(r.units) if u.is_sampled and u.epsilon > 0]
     assert drawn
     if "distribution" in r.can:
         assert len(r.distribution(drawn[0])) > 20

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from guarantee_terms import entries, kinds, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_spaces import counts_of, diffractor, fit, on, random_space, shuffled_lists, words
-from stated import entries, kinds, shared
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace

@@ -287,17 +287,17 @@ def test_no_shape_of_a_text_stays_in_the_process():
 
 def test_the_expected_success_with_stand_ins_is_enumerated_where_a_word_is_sampled_from_itself_alone():
     plain, m = (dpt.get_mechanism("custext", surrogates=on, epsilon=3.0) for on in (False, True))
-    flagged = dpt.belief(m, NOTE, "Brandt", ["Novak", "Keller", "Rossi"], seed=1).expected
+    flagged = dpt.belief(m, NOTE, "Brandt", ["Novak", "Keller", "Rossi"], seed=1).expected_success
     assert (flagged.value, flagged.draws) == (pytest.approx(1 / 4), 0)
     others = ["pounds", "money", "hope"]
-    other = dpt.belief(m, NOTE, "weight", others, seed=1).expected
-    alone = dpt.belief(plain, "weight", "weight", others, seed=1).expected
+    other = dpt.belief(m, NOTE, "weight", others, seed=1).expected_success
+    alone = dpt.belief(plain, "weight", "weight", others, seed=1).expected_success
     assert other.draws == alone.draws == 0 and other.value == pytest.approx(alone.value)
-    estimated = dpt.belief(m, NOTE, "weight", others, draws=400, seed=1).expected
+    estimated = dpt.belief(m, NOTE, "weight", others, draws=400, seed=1).expected_success
     assert abs(estimated.value - other.value) < 4 * estimated.standard_error + 1e-9
     # A word that the detector does not flag is sampled, so the flags tell it from a weekday.
     missed = dpt.belief(m, NOTE, "Thursday", ["Monday", "garden"], draws=40, seed=1)
-    assert missed.expected.value > 1 / 3
+    assert missed.expected_success.value > 1 / 3
 
 
 def test_no_pass_of_a_model_is_needed_where_texts_differ_in_flagged_words_alone(tiny_model):
@@ -306,8 +306,8 @@ def test_no_pass_of_a_model_is_needed_where_texts_differ_in_flagged_words_alone(
         dpt.belief(m, NOTE, *fact, seed=1, draws=None)
         for fact in (("Brandt", ["Novak", "Keller", "Rossi"]), ("weight", ["hope", "money"]))
     )
-    assert (same.expected.value, same.expected.draws) == (pytest.approx(1 / 4), 0)
-    assert other.expected.draws > 0
+    assert (same.expected_success.value, same.expected_success.draws) == (pytest.approx(1 / 4), 0)
+    assert other.expected_success.draws > 0
 
 
 def test_another_clipping_range_has_its_own_ends(tiny_model):

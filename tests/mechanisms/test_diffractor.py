@@ -447,7 +447,7 @@ def test_views_show_the_places_that_were_drawn():
     r = m.rewrite(" ".join(words(30)[:12]), seed=2)
     for k, step in enumerate(r.steps):
         (view,) = r.views(k)
-        assert view.source == step.original and view.released == step.replacement
+        assert view.source == step.original and view.released_word == step.replacement
         assert view.lists[view.chosen].candidate == step.replacement
         for one, order in zip(view.lists, orders, strict=True):
             at = order.index(step.original)

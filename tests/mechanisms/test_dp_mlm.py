@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+from guarantee_terms import entries, kinds
 from scipy import stats
-from stated import entries, kinds
 
 import dptext_core as dpt
 from dptext_core.models import masked_lm_spec

@@ -9,10 +9,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from guarantee_terms import entries, kinds, shared
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_banks import SENTENCES, meaningless, write
-from stated import entries, kinds, shared
 
 import dptext_core as dpt
 from dptext_core.mechanisms.sentence.sentence_trace import CosineTable, sentence_range

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from stated import entries, kinds, shared
+from guarantee_terms import entries, kinds, shared
 from tiny_generators import KINDS, plain_scores, tiny_generator
 
 import dptext_core as dpt
@@ -156,7 +156,7 @@ def test_what_is_public_before_a_text_is_read_once_and_changes_scores_by_roundin
         first.distribution(1).log_probs.tolist()
     )
     for d, own in zip(m.likelihood.given(m.prepare(TEXT), r), r.releases, strict=True):
-        assert own.drawn and np.array_equal(d.log_probs, r.distribution(r.releases.index(own)).log_probs)
+        assert own.is_sampled and np.array_equal(d.log_probs, r.distribution(r.releases.index(own)).log_probs)
 
 
 def test_a_prompt_without_a_text_is_read_once_for_all_texts(folders, monkeypatch):
@@ -294,7 +294,7 @@ def test_writing_stops_at_the_end_token_at_a_line_break_and_at_the_limit(folder,
         assert len(r.releases) == n, (config.config.stop, token)
         if n == 3:
             assert r.releases[-1].text == "" and r.releases[-1].epsilon == 60.0
-            assert r.releases[-1].drawn and len(r.distribution(2)) == len(g.candidates)
+            assert r.releases[-1].is_sampled and len(r.distribution(2)) == len(g.candidates)
     assert g.candidates[g.end] == END
 
 
@@ -617,7 +617,7 @@ def test_capitals_follow_what_was_written_before(folders, monkeypatch, pieces, t
     assert found == text and [p.capital for p in parts] == capitals, [p.capital for p in parts]
     ends = 0
     for p in parts:
-        assert p.span[0] >= ends and found[slice(*p.span)] == p.text and p.epsilon == 9.0 and p.drawn
+        assert p.span[0] >= ends and found[slice(*p.span)] == p.text and p.epsilon == 9.0 and p.is_sampled
         ends = p.span[1]
     plain = m.replace(recase="none")._spelled([40] * len(pieces))
     assert plain[0] == "".join(pieces).lstrip() and not any(p.capital for p in plain[1])

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import small_banks
+from guarantee_terms import kinds
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from small_spaces import random_space, words
-from stated import kinds
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stated import entries, shared
+from guarantee_terms import entries, shared
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt

@@ -187,7 +187,7 @@ def test_a_locked_draw_equals_a_rewrite_at_every_epsilon(prior, options):
     m = prior(epsilon=20.0, **options)
     result = m.rewrite(TEXT, seed=3)
     for i, step in enumerate(result.steps):
-        if not step.drawn:
+        if not step.is_sampled:
             continue
         channel, stream = result.locked(i)
         flips = channel.epsilon_breakpoints(stream, 1.0, 500.0)
@@ -205,7 +205,7 @@ def test_each_word_sees_what_was_released_before(prior, tiny_model):
     m = prior(order="sequential", epsilon=2.0)
     result = m.rewrite(TEXT, seed=5)
     p = m.plan(TEXT)
-    drawn = [(i, s) for i, s in enumerate(result.steps) if s.drawn]
+    drawn = [(i, s) for i, s in enumerate(result.steps) if s.is_sampled]
     assert "sweep" not in result.can and len(drawn) == 5
     for k, (i, _) in enumerate(drawn):
         before = tuple((s.index, s.text.lower()) for _, s in drawn[:k])

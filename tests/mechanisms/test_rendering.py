@@ -16,8 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from guarantee_terms import shared
 from small_spaces import LIST_NAMES, on, random_space, shuffled_lists, small_bundle, words
-from stated import shared
 
 import dptext_core as dpt
 from dptext_core.mechanisms.option_meta import option_meta

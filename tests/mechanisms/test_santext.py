@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from guarantee_terms import entries
 from small_spaces import fit, on, random_space
-from stated import entries
 
 from dptext_core import NoiseStream
 from dptext_core.privacy.sampling import DEPTH

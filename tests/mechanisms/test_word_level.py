@@ -13,11 +13,11 @@ import itertools
 
 import numpy as np
 import pytest
+from guarantee_terms import entries, kinds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
 from splicing import splice
-from stated import entries, kinds
 from text.test_document import TEXTS
 
 import dptext_core as dpt

@@ -222,7 +222,7 @@ def test_in_sequential_order_the_model_is_asked_once_for_each_draw(folder, name,
     assert sum(calls) == len(drawn) > 5
     found = [(r.distribution(i).probs, r.logits(i)) for i in drawn]
     assert sum(calls) == len(drawn)
-    r.trace.prepared._given.clear()
+    r.trace.prepared._score_cache.clear()
     for i, (probs, logits) in zip(drawn, found, strict=True):
         np.testing.assert_array_equal(r.distribution(i).probs, probs)
         np.testing.assert_array_equal(r.logits(i), logits)

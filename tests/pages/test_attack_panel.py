@@ -59,7 +59,7 @@ def settle(at: AppTest) -> AppTest:
 def jobs(at: AppTest) -> dict:
     """What was asked of each attacker."""
     work = at.session_state["session"].work if "session" in at.session_state else {}
-    return {place.removeprefix("attack: "): w for place, w in work.items() if w.asked is not None}
+    return {place.removeprefix("attack: "): w for place, w in work.items() if w.request is not None}
 
 
 def metric(at: AppTest, label: str) -> str:
@@ -183,7 +183,9 @@ def test_where_a_new_text_is_written_the_optimal_reader_weighs_facts_and_texts(w
     at.button_group(key="attack_which_seen").set_value(4)
     settle(at)
     belief, several = jobs(at)["which text"].result
-    assert belief.alternatives == ("doctor", "nurse") and several.releases == (1, 2, 4) and several.expected == ()
+    assert (
+        belief.alternatives == ("doctor", "nurse") and several.releases == (1, 2, 4) and several.expected_success == ()
+    )
     at.button_group(key="attack_which_kind").set_value("A list of texts")
     settle(at)
     assert "Type at least one other text" in said(at)
@@ -213,7 +215,7 @@ def test_several_releases_have_their_rows_and_ceilings(words):
     (rows,) = [d.value for d in at.dataframe if "alternative" in d.value]
     order = [several.alternatives.index(w) for w in rows["alternative"]]
     assert list(rows["after 4"]) == [float(several.posterior[2][j]) for j in order]
-    outside = [w for w, c in zip(several.alternatives, several.covered, strict=True) if not c]
+    outside = [w for w, c in zip(several.alternatives, several.is_covered, strict=True) if not c]
     assert list(rows["alternative"][rows[""] == "not covered"]) == [w for w in rows["alternative"] if w in outside]
     for named, cut in ((facts.MOST, False), (facts.MOST + 49, True)):
         at.text_input(key="attack_which_others").set_value(",".join(f"film{k}" for k in range(named)))

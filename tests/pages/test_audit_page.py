@@ -92,7 +92,7 @@ def test_typed_words_are_audited(quick_audits):
 
 
 @pytest.mark.slow
-def test_a_planted_fault_is_found_and_its_twin_is_not(monkeypatch, quick_audits):
+def test_a_broken_mechanism_is_found_and_its_twin_is_not(monkeypatch, quick_audits):
     monkeypatch.setattr(TinyLatent, "vocabulary", random_space(40, 4))  # in the place of 21,719 words
     at = planted(app(), "l2-clipping")
     assert any(literal(FAULTS["l2-clipping"].explanation)[:30] in c.value for c in at.caption)
@@ -241,7 +241,7 @@ def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatc
     at.text_area(key="audit_curve_other").set_value(other).run()
     found = curve_of(at)
     rates = [i / 200 for i in range(201)]
-    setting = at.session_state["session"].at("trade-off curve").asked[2]  # with the program's blocklist
+    setting = at.session_state["session"].at("trade-off curve").request[2]  # with the program's blocklist
     own = dpt.trade_off_curve(setting.make(), one, other, false_alarms=rates)
     assert found.to_dict() == own.to_dict()
     assert metric(at, "Detected") == percent(float(own.upper[10])) == "40%"
@@ -290,7 +290,7 @@ def test_texts_without_a_curve_say_why():
     assert not at.exception and not at.get("plotly_chart")
     assert any("Mahalanobis" in i.value for i in at.info)
     at = choose(app(), "santext")
-    at.text_area(key="audit_curve_other").set_value(two_texts.PAIRS[0].one).run()
+    at.text_area(key="audit_curve_other").set_value(two_texts.PAIRS[0].first).run()
     at.button(key="audit_curve_start").click().run()
     while (job := at.session_state["session"].at("trade-off curve").job) is not None:
         assert job.wait(100)

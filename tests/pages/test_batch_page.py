@@ -351,4 +351,4 @@ def test_the_switch_of_the_polish_is_a_part_of_the_job_and_says_what_it_did(fold
     assert "The clean-up spent no ε. Before it" in said(at) and "could restore the same words" in said(at)
     command, python = (c.value for c in at.code)
     assert "--polish" in command and "polish=True" in python
-    assert at.session_state["session"].upload.batch.asked.polish
+    assert at.session_state["session"].upload.batch.request.polish

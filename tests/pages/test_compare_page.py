@@ -86,14 +86,14 @@ def page() -> AppTest:
 
 
 def test_two_settings_stand_beside_each_other_with_what_changed(page):
-    results = [o.looked.result for o in mine(page).at("compare").result]
+    results = [o.viewed_rewrite.result for o in mine(page).at("compare").result]
     assert [r.config.epsilon for r in results] == [1.1, 0.7] and [r.config.noise for r in results] == [
         "geometric",
         "tem",
     ]
     assert texts(page) == [r.text for r in results]
     assert [[p[1] for p in v["pieces"]] for v in views(page)] == [
-        [int(p.changed) for p in side_by_side.pieces(r)] for r in results
+        [int(p.is_changed) for p in side_by_side.pieces(r)] for r in results
     ]
     table = next(d.value for d in page.dataframe if "counts" in d.value.columns)
     assert list(table["ε"]) == ["1.1", "0.7"] and list(table["setting"]) == [
@@ -126,7 +126,7 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
     work = mine(at).at(certainty.PLACE)
     assert work.job is None or work.job.wait(120)
     at.run()
-    results = [o.looked.result for o in mine(at).at("compare").result]
+    results = [o.viewed_rewrite.result for o in mine(at).at("compare").result]
     words = ("heart", "lung", "kidney", "liver")
     lines = [m.value for m in at.markdown if m.value.startswith("Reader’s certainty")]
     for setting, result, line in zip(settings, results[:2], lines, strict=False):
@@ -135,7 +135,7 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
         sure = float(found.certainty)
         said = ">99%" if 0.99 < sure < 1 else percent(sure)
         wrong = "" if guess == "heart" else f", wrongly “{guess}”"
-        outside = [f"“{w}”" for w, covered in zip(words, found.covered, strict=True) if not covered]
+        outside = [f"“{w}”" for w, covered in zip(words, found.is_covered, strict=True) if not covered]
         bare = f"  \n{', '.join(outside)}: not covered by the guarantee" if outside else ""
         assert line == f"Reader’s certainty: **{said}** (25% before){wrong}{bare}"
     assert "“kidney”, “liver”: not covered by the guarantee" in lines[1] and "not covered" not in lines[0]
@@ -144,13 +144,13 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
     assert any(all(f"“{w}”" in n for w in words) for n in notes), "the same fact for all"
     assert any("Mahalanobis has no formula" in n for n in notes)
     # Another ε asks no model again.
-    held = dict(mine(at).kept.questions)
+    held = dict(mine(at).rewrite_cache.questions)
     assert len(held) == 2
     slider(at, 0).set_value(next(float(o) for o in slider(at, 0).options if float(o) > 16)).run()
     settle(at)
     assert work.job is None or work.job.wait(120)
     at.run()
-    assert all(mine(at).kept.questions[k] is q for k, q in held.items())
+    assert all(mine(at).rewrite_cache.questions[k] is q for k, q in held.items())
     (line, *_) = [m.value for m in at.markdown if m.value.startswith("Reader’s certainty")]
     assert "25% before" in line
 
@@ -292,7 +292,7 @@ def test_equal_n_w_is_equal_and_comes_back_by_the_address_and_equal_epsilon_is_w
 
 
 def test_what_is_copied_or_downloaded_is_released_and_two_of_one_draw_void_it(page):
-    first = mine(page).at("compare").result[0].looked
+    first = mine(page).at("compare").result[0].viewed_rewrite
     view = f"compare{mine(page).columns[0][0]}_view"
     assert not released(page)
     page.session_state[view] = {"copies": [first.number, 10_000]}
@@ -301,7 +301,7 @@ def test_what_is_copied_or_downloaded_is_released_and_two_of_one_draw_void_it(pa
     assert entry._output == mine(page).ledger._hash(first.result.text) and not page.error
     slider(page, 0).set_value(float(slider(page, 0).options[3]))
     settle(page)
-    looked = mine(page).at("compare").result[0].looked
+    looked = mine(page).at("compare").result[0].viewed_rewrite
     second = looked.result
     page.session_state[view] = {"copies": [first.number, looked.number]}
     settle(page)
@@ -317,18 +317,18 @@ def typed(at: AppTest, text: str) -> list[str]:
 def test_the_noise_of_a_place_stays_while_the_text_is_typed_until_something_of_it_is_released():
     at = opened(text=TEXT[:-1])
     before, released = texts(at), views(at)[0]["copies"]
-    first = mine(at).kept.shown[released].noise_id
+    first = mine(at).rewrite_cache.shown[released].noise_id
     longer = f"{TEXT[:-1]} and her nurse"
     after = typed(at, longer)
     assert [a.startswith(b) for a, b in zip(after, before, strict=True)] == [True, True]
     book = mine(at).ledger
     assert len(book.entries) == 2 and len(book.accounts()) == 1 and not any(e.released for e in book.entries)
     number = views(at)[0]["copies"]
-    assert mine(at).kept.shown[number].noise_id == first, "until something is released"
+    assert mine(at).rewrite_cache.shown[number].noise_id == first, "until something is released"
     key = next(k for k in (f"compare{id_}_view" for id_, _ in mine(at).columns))
     at.session_state[key] = {"copies": [released]}  # told of when the text has gone on
     settle(at)
-    second = mine(at).kept.shown[views(at)[0]["copies"]]
+    second = mine(at).rewrite_cache.shown[views(at)[0]["copies"]]
     assert second.original == longer and second.noise_id != first
     at.session_state[key] = {"copies": [released, views(at)[0]["copies"]]}
     settle(at)
@@ -391,7 +391,7 @@ def test_a_text_that_was_emptied_while_it_was_worked_on_is_rewritten_when_it_is_
         at.run()
     held.set()
     settle(at)
-    assert [o.looked.result.original for o in mine(at).at("compare").result] == [f"{TEXT} Again."] * 2
+    assert [o.viewed_rewrite.result.original for o in mine(at).at("compare").result] == [f"{TEXT} Again."] * 2
 
 
 def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monkeypatch):
@@ -401,7 +401,7 @@ def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monk
         monkeypatch.setattr(dpt.mechanism_class("custext"), "model_ready", ready)
         asked = comparison.ComparisonRequest(text, (comparison.Column(1, one),), None, 0)
         (found,) = comparison.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
-        assert found.looked is not None
+        assert found.viewed_rewrite is not None
         return kept.seconds
 
     assert compared_of("My doctor paid.", False) is None
@@ -409,10 +409,10 @@ def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monk
 
 
 def test_draw_again_is_fresh_noise_for_all(page):
-    before = {o.looked.result.noise_id for o in mine(page).at("compare").result}
+    before = {o.viewed_rewrite.result.noise_id for o in mine(page).at("compare").result}
     page.button(key="compare_again").click()
     settle(page)
-    after = {o.looked.result.noise_id for o in mine(page).at("compare").result}
+    after = {o.viewed_rewrite.result.noise_id for o in mine(page).at("compare").result}
     assert not before & after
 
 
@@ -475,7 +475,7 @@ def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch
         at.run()
     assert not at.exception and at.slider(key="compare_best").value == 75
     outcomes = mine(at).at("compare").result
-    assert all(o.epsilon and o.looked is not None for o in outcomes)
+    assert all(o.epsilon and o.viewed_rewrite is not None for o in outcomes)
     assert any("equal success of the strongest attacker" in c.value for c in at.caption)
 
 

@@ -76,7 +76,7 @@ def test_papers_are_named_and_taken_away_as_bibtex(monkeypatch):
         assert references.reference(key).field("title") in text
     assert any("@software{dptextstudio" in c.value for c in at.code)
     assert "meisenbacher2024dpmlm" in files["dp-text-studio.bib"]()
-    (taken,) = at.session_state["session"].ledger.taken
+    (taken,) = at.session_state["session"].ledger.exports
     assert (taken.file, taken.holds) == ("dp-text-studio.bib", "nothing")
 
 

@@ -61,7 +61,7 @@ def test_a_class_votes_unseen_and_its_dots_are_the_shares():
     room, key = VOTES.open()
     wall = wall_at(0, lesson=NUMBER, room=room, host=key)
     pupils = [page("learn", lesson=NUMBER, room=room) for _ in range(3)]
-    stage = wall.session_state["learning"].staged
+    stage = wall.session_state["learning"].class_stage
     rounds = stage.game.rounds
     assert [r.epsilon for r in rounds] == list(reader_game.rules().epsilons), "one round for each level"
     assert not buttons(pupils[0], "game_choice"), "the game has not begun"
@@ -88,7 +88,7 @@ def test_a_class_votes_unseen_and_its_dots_are_the_shares():
         assert '<span class="label">The class</span>' in shown(at) and '<span class="said">67%</span>' in shown(at)
         assert shown(at).count("<circle") == 2 * len(rounds) + 2
     press(wall, "game_again")
-    assert wall.session_state["learning"].staged.name != stage.name, "new topics: the old votes do not count"
+    assert wall.session_state["learning"].class_stage.name != stage.name, "new topics: the old votes do not count"
     assert wall.session_state["learning"].step == 0
 
 

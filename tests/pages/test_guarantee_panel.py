@@ -57,8 +57,8 @@ def test_the_table_of_compare_has_the_optimal_total_in_brackets():
 
     g = dpt.Guarantee("pure", 0.5, "released word", "any two texts", 200, 100.0)
     result = dataclasses.replace(dpt.get_mechanism("custext").rewrite("My doctor."), guarantee=g)
-    figures = SimpleNamespace(total=100.0, n_w=None, s_w=None, draws=None, left=(0, 0))
-    outcome = SimpleNamespace(looked=SimpleNamespace(result=result), figures=figures, epsilon=0.5)
+    figures = SimpleNamespace(total=100.0, n_w=None, s_w=None, draws=None, remaining_identifiers=(0, 0))
+    outcome = SimpleNamespace(viewed_rewrite=SimpleNamespace(result=result), figures=figures, epsilon=0.5)
     column = SimpleNamespace(title="one", mechanism="custext")
     table = measures.measures_table(SimpleNamespace(text="My doctor."), [(column, outcome)], {})
     assert table["total ε"] == [f"100 ({bound(g.optimal())})"]

@@ -84,7 +84,7 @@ def test_a_lesson_goes_from_its_question_to_its_answer(learn):
     at.radio(key="learn_answer_one-word").set_value(reveal.right)
     settle(at)
     assert question.answers[reveal.right] in at.success[0].value.replace("\\", "")
-    assert any(reveal.found[0] in m.value.replace("\\", "") for m in at.markdown)
+    assert any(reveal.measurements[0] in m.value.replace("\\", "") for m in at.markdown)
     at.button(key="learn_next").click()
     settle(at)
     assert lessons.LESSONS[first].title in at.markdown[0].value and query(at) == {"lesson": str(first + 1)}
@@ -269,7 +269,7 @@ def test_a_link_hides_controls_and_keeps_their_values():
     assert '[data-testid=stExpander]:has([class*="st-key-play-"])' in styles, "nor the fold that holds the others"
     assert at.selectbox(key="play_mechanism").value == "diffractor"
     assert at.selectbox(key="play-diffractor-noise").value == "tem"
-    assert at.session_state["session"].hidden == ("mechanism", "noise", "options")
+    assert at.session_state["session"].hidden_controls == ("mechanism", "noise", "options")
     assert not any("not followed" in w.value for w in at.warning)
 
 

@@ -167,23 +167,23 @@ PAGES = sorted(p.stem for p in (TOP / "pages").glob("*.py"))
 def test_each_download_of_each_page_is_an_entry_and_the_second_of_the_same_is_none(page, asked):
     at = opened(page)
     expected = LEAVES.get(page, {})
-    assert not book(at).taken and not any(e.released for e in book(at).entries), "looking is free"
+    assert not book(at).exports and not any(e.released for e in book(at).entries), "looking is free"
     made: set[str] = set()
     while todo := sorted(set(asked) - made):
         for key in todo:
             assert key in expected, "each download of a page stands in the table above"
             assert asked[key](), key
-            assert (page, *expected[key]) in [(t.page, t.file, t.holds) for t in book(at).taken]
+            assert (page, *expected[key]) in [(t.page, t.file, t.holds) for t in book(at).exports]
         made |= set(todo)
         settle(at)  # what leaves may bring another button
     assert made == set(expected)
-    before = book(at).taken, [e for e in book(at).entries if e.released]
+    before = book(at).exports, [e for e in book(at).entries if e.released]
     assert len(before[0]) == len(set(expected.values())) and bool(before[1]) == any(
         holds == "rewrite" for _, holds in expected.values()
     )
     for make in asked.values():
         make()
-    assert (book(at).taken, [e for e in book(at).entries if e.released]) == before
+    assert (book(at).exports, [e for e in book(at).entries if e.released]) == before
     assert "secret-name" not in book(at).to_json() and "doctor" not in book(at).to_json()
     for taken in before[0]:
         spent = [a.sentence() for a in book(at).accounts()] if taken.holds == "rewrite" else [HOLDS[taken.holds]]
@@ -196,7 +196,7 @@ def test_a_press_is_an_entry_before_the_page_runs_again(asked):
     at.download_button(key="play_download").click()
     settle(at)
     (entry,) = [e for e in book(at).entries if e.released]
-    assert [t.file for t in book(at).taken] == ["rewrite.txt"] and entry.mechanism == "diffractor"
+    assert [t.file for t in book(at).exports] == ["rewrite.txt"] and entry.mechanism == "diffractor"
     assert "Text 1: ε = " in said(at), "the ledger on the page has it"
     assert any("rewrite.txt" in frame.value.to_string() for frame in at.dataframe)
     asked["share_release_report_html"]()
@@ -216,7 +216,7 @@ def test_a_released_table_is_one_entry_with_its_rows(asked):
     # Another format of the same run, and the same run after the page was left, are the same release.
     at.selectbox(key="batch_release").set_value(".jsonl").run()
     asked["batch_download"]()
-    assert len(book(at).entries) == 1 and len(book(at).taken) == 2
+    assert len(book(at).entries) == 1 and len(book(at).exports) == 2
     # Another run draws anew.
     at.session_state["session"].upload.batch.forget_run()
     at.session_state["session"].upload.batch.rewrite()
@@ -240,7 +240,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite_and_code_to_copy_ho
     at.session_state["play_strip"] = {"view": {"run": run.number, "eps": told[0][2], "token": None, "copies": told}}
     settle(at)
     at = without_text(opened("compare", mine))
-    looked = mine.at("compare").result[1].looked  # the first is Explore's draw
+    looked = mine.at("compare").result[1].viewed_rewrite  # the first is Explore's draw
     at.session_state[f"compare{mine.columns[1][0]}_view"] = {"copies": [looked.number]}
     settle(at)
     at = without_text(opened("map", mine))
@@ -253,7 +253,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite_and_code_to_copy_ho
     for _ in range(2):
         at.session_state["trade_view_1"] = {"copies": [views[1]["copies"], views[0]["copies"], 12345]}
         settle(at)
-    assert [(t.page, t.file, t.holds) for t in mine.ledger.taken] == [
+    assert [(t.page, t.file, t.holds) for t in mine.ledger.exports] == [
         (page, "copied text", "rewrite")
         for page in ("explore", "compare")  # of a page, each kind once
     ]

@@ -61,7 +61,7 @@ def test_a_model_draws_each_place_with_its_own_noise_whatever_stands_behind_it()
     first = run_of("dp-mlm", "My doctor told the lawyer", redraw=False)
     longer = run_of("dp-mlm", "My doctor told the lawyer everything", first, redraw=False)
     streams = [
-        {s.index: r.result.locked(i)[1].gumbel(4).tolist() for i, s in enumerate(r.result.steps) if s.drawn}
+        {s.index: r.result.locked(i)[1].gumbel(4).tolist() for i, s in enumerate(r.result.steps) if s.is_sampled}
         for r in (first, longer)
     ]
     assert len(streams[0]) > 1 and streams[0].items() <= streams[1].items()
@@ -127,7 +127,7 @@ def test_newer_work_takes_the_place_of_older_and_its_answer_alone_is_seen():
     assert old is not None and old.task.cancelled and not work.is_running(5)
     hold.set()
     assert old.wait(5) and not work.is_running(0)
-    assert (work.asked, work.take_result(), work.error) == ("new text", "new", None)
+    assert (work.request, work.take_result(), work.error) == ("new text", "new", None)
 
 
 # --- on the page

@@ -398,7 +398,7 @@ def test_the_polish_stands_under_the_rewrite_and_follows_it():
     settle(at)
     held.wait(100)
     at.run()
-    assert held.result is not first and held.result.drawn.noise_id != first.drawn.noise_id
+    assert held.result is not first and held.result.sampled_result.noise_id != first.sampled_result.noise_id
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page, monkeypatch):
     again = AppTest.from_file(PAGE, default_timeout=120)
     again.session_state["app"], again.session_state["session"] = True, mine(page)
     settle(again)
-    assert mine(again).tried.points == 5 and mine(again).points is mine(page).points
+    assert mine(again).plot_request.points == 5 and mine(again).points is mine(page).points
     assert again.select_slider(key="trade_points").value == 5 and again.selectbox(key="trade_kept").value == "bleu"
     assert again.multiselect(key="trade_mechanisms").value == ["diffractor", "custext"]
     assert again.slider(key="trade_limit_n_w").value == 40
@@ -143,9 +143,9 @@ def test_coming_back_to_the_page_draws_nothing_anew(page, monkeypatch):
     other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
     settle(other)
     asked = (dpt.Setting("diffractor"), dpt.Setting("custext", {"k": 5}))
-    assert mine(other).tried.settings == tuple(map(recommended.with_recommended, asked))
+    assert mine(other).plot_request.settings == tuple(map(recommended.with_recommended, asked))
     assert not mine(other).link_problem
-    assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).tried.points == 3
+    assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).plot_request.points == 3
     for wrong in ({"2.k": "6"}, {"points": "4"}, {"limit": "0"}, {"1.noise": "tem"}):
         mine(other).query = link | wrong
         other.run()
@@ -166,7 +166,7 @@ def test_the_certainty_of_the_optimal_reader_is_the_default_axis():
     points = [p for p in mine(at).points if p.has("certainty")]
     assert {p.setting for p in points} == {0, 1} and {p.fact.word for p in points} == {example.sensitive}
     for p in points:
-        expected = dpt.belief(p.mechanism, example.text, p.fact.word, p.fact.alternatives).expected
+        expected = dpt.belief(p.mechanism, example.text, p.fact.word, p.fact.alternatives).expected_success
         assert p.value("certainty").mean == pytest.approx(expected.value)
     figure = json.loads(at.get("plotly_chart")[0].proto.spec)
     (dashed,) = [s for s in figure["layout"]["shapes"] if s["line"]["dash"] == "dash"]

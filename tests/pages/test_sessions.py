@@ -368,7 +368,7 @@ class Page:
             if self.other:
                 self.other -= 1
             else:
-                self.job.awaited = None  # the fragment sees that the work has ended
+                self.job.waiting_fragment = None  # the fragment sees that the work has ended
         else:
             self.told.append(message.auto_rerun.fragment_id)
             self.busy = 1  # the browser asks, and the page runs
@@ -385,7 +385,7 @@ def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
     monkeypatch.setattr(streamlit_patches.runtime, "get_instance", lambda: server)
     go = threading.Event()
     job = Job(lambda task: go.wait(5), "x")
-    job._visitor, job.awaited = "a", awaited
+    job._visitor, job.waiting_fragment = "a", awaited
     if page is not None:
         page.job = job
     go.set()

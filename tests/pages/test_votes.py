@@ -214,14 +214,14 @@ def test_a_reloaded_host_gets_the_slides_back_and_a_wrong_key_does_not():
     room, key = VOTES.open()
     at = len(lessons.LESSONS)
     wall = wall_at(2, lesson=str(at), room=room, host=key)
-    before = wall.session_state["learning"].staged
+    before = wall.session_state["learning"].class_stage
     loaded = page("learn", lesson=str(at), room=room, present="1")
     mine = loaded.session_state["learning"]
     assert not mine.present and query(loaded)["present"] == "1", "a class until its key is known"
     host_key.accept(mine, key[::-1])
     assert not mine.is_host and not mine.present
     host_key.accept(mine, key)
-    assert mine.is_host and mine.present and (mine.staged, mine.step) == (before, 2)
+    assert mine.is_host and mine.present and (mine.class_stage, mine.step) == (before, 2)
     assert buttons(settle(loaded), "wall_next") and "What the optimal reader believes" in shown(loaded)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from held import FOLDER
+from golden_files import FOLDER
 
 import dptext_core as dpt
 from dptext_core.privacy import kinds, sentences

@@ -41,7 +41,7 @@ def attack(name: str, **given: Any) -> Callable[[Any], str]:
         attacker.check(m)
         if isinstance(attacker, attacks.TextAttacker):
             result = m.rewrite(TEXT, seed=1)
-            drawn = next(i for i, unit in enumerate(result.units) if unit.drawn)
+            drawn = next(i for i, unit in enumerate(result.units) if unit.is_sampled)
             assert attacker.attack(m, result, drawn, **given).sentence()
         return WORKS
 
@@ -71,7 +71,7 @@ def rewrite(m) -> str:
 
 def of_piece(m) -> str:
     result = m.rewrite(TEXT)
-    drawn = next(i for i, unit in enumerate(result.units) if unit.drawn)
+    drawn = next(i for i, unit in enumerate(result.units) if unit.is_sampled)
     assert result.distribution(drawn).probs.sum() == pytest.approx(1)
     return f"{WORKS}: i counts {'steps' if result.steps else 'pieces'}"
 

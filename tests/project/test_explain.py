@@ -26,7 +26,7 @@ def hood(name="list-1", words=("nurse", "doctor", "dentist"), candidate="nurse",
 def group(**changes):
     values = dict(
         source="doctor",
-        released="nurse",
+        released_word="nurse",
         words=("doctor", "nurse"),
         similarities=[1.0, 0.5],
         probs=[0.7, 0.3],
@@ -40,7 +40,7 @@ def group(**changes):
 def cloud(**changes):
     values = dict(
         source="doctor",
-        released="nurse",
+        released_word="nurse",
         words=("doctor", "nurse"),
         xy=[[0, 0], [1, 0]],
         noise=[[0.1, 0.2]],
@@ -79,11 +79,11 @@ def test_the_arrays_of_a_view_are_its_own_and_read_only():
         lambda: group(similarities=[1.0]),
         lambda: group(probs=[0.8, 0.8]),
         lambda: group(crowd=("medic",)),
-        lambda: group(released="patient"),
+        lambda: group(released_word="patient"),
         lambda: group(alone_share=1.5),
         lambda: group(groups=0),
         lambda: cloud(words=("nurse", "doctor")),
-        lambda: cloud(released="patient"),
+        lambda: cloud(released_word="patient"),
         lambda: cloud(xy=[[0, 0]]),
         lambda: cloud(landed=[0.0]),
         lambda: cloud(noise=[[0.0, np.inf]]),
@@ -101,7 +101,7 @@ def test_what_does_not_fit_together_is_refused(wrong):
 def test_case_does_not_make_another_word():
     view = DiffractionView("Doctor", "Nurse", (hood(),), 0)
     assert view.lists[0].original == "doctor" and same_word("Nurse", "nurse")
-    assert cloud(source="Doctor").source == "Doctor" and group(released="NURSE").released == "NURSE"
+    assert cloud(source="Doctor").source == "Doctor" and group(released_word="NURSE").released_word == "NURSE"
 
 
 def test_a_candidate_outside_the_window_is_known_as_such():
@@ -160,7 +160,7 @@ def test_a_projection_refuses_what_is_no_finite_matrix(x):
 def proposal(**changes):
     values = dict(
         source="doctor",
-        released="nurse",
+        released_word="nurse",
         words=("nurse", "doctor"),
         proposed=[0.3, 0.1],
         shift=[2.0, 0.0],
@@ -175,7 +175,7 @@ def proposal(**changes):
     [
         {"shift": [3.0, 0.0]},
         {"shift": [-1.0, 0.0]},
-        {"released": "other"},
+        {"released_word": "other"},
         {"proposed": [0.9, 0.9]},
         {"most": -1.0},
         {"probs": [0.5]},
@@ -212,4 +212,4 @@ def test_a_proposal_and_its_shift_give_the_chance(tiny_model, options):
     # Both columns multiply to the chance, up to one factor.
     factor = np.log(view.proposed) + view.shift - np.log(view.probs)
     assert np.ptp(factor) == pytest.approx(0, abs=1e-9)
-    assert {view.source, view.released.lower()} <= set(view.words) | {result.steps[4].text.lower()}
+    assert {view.source, view.released_word.lower()} <= set(view.words) | {result.steps[4].text.lower()}

@@ -116,7 +116,9 @@ def test_the_ledger_adds_what_is_released(cls):
 
 def test_a_budget_spreads_over_words_or_says_that_there_are_none():
     plan = budget.distribute(made(Swap), TEXT, 9.0)
-    assert plan.drawn == (1, 4, 7) and made(Swap, epsilon=plan.epsilons).guarantee(TEXT).total == pytest.approx(9.0)
+    assert plan.sampled_tokens == (1, 4, 7) and made(Swap, epsilon=plan.epsilons).guarantee(
+        TEXT
+    ).total == pytest.approx(9.0)
     for cls in NEW:
         with pytest.raises(dpt.NoDistribution, match=r"writes a new text .* no words that could share a total"):
             budget.distribute(made(cls), TEXT, 9.0)
@@ -163,7 +165,7 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
     m = made(Swap)
     r = m.rewrite(TEXT, seed=1)
     assert len(attacks.nearest.attack(m, r).guesses) == 3
-    k = next(i for i, s in enumerate(r.steps) if s.drawn)
+    k = next(i for i, s in enumerate(r.steps) if s.is_sampled)
     assert attacks.query_number(r.distribution(k)).original == r.steps[k].original
     with pytest.raises(dpt.NoDistribution, match="has no distribution for a word without its text"):
         attacks.bayes.attack(m, r, k)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from held import FOLDER, held, held_case, plain
+from golden_files import FOLDER, compare_case, compare_file, plain
 from tiny import tiny_masked_lm
 from tiny_generators import tiny_generator
 
@@ -77,7 +77,7 @@ def told(r: dpt.RewriteResult, small: dict[str, str]) -> dict[str, Any]:
     """A result in plain values: all that others read of it."""
     distributions: list[Any] = []
     if "distribution" in r.can:
-        for i in [i for i, unit in enumerate(r.units) if unit.drawn and unit.epsilon > 0][:3]:
+        for i in [i for i, unit in enumerate(r.units) if unit.is_sampled and unit.epsilon > 0][:3]:
             d = r.distribution(i)
             # What is estimated from draws of its own differs from call to call.
             top = [[word, math.log(p)] for word, p in d.top(3)] if d.draws is None else []
@@ -107,7 +107,9 @@ def test_rewrites(name, small):
             m = cls.create(epsilon=epsilon, **options, **model)
             key = f"{json.dumps(options)} at {epsilon:.6g}"
             made.append(key)
-            held_case(f"rewrites/{name}", key, [told(m.rewrite(text, seed=SEED), small) for text in texts], 1e-4, 1e-4)
+            compare_case(
+                f"rewrites/{name}", key, [told(m.rewrite(text, seed=SEED), small) for text in texts], 1e-4, 1e-4
+            )
     kept = json.loads((FOLDER / f"rewrites/{name}.json").read_text(encoding="utf-8"))
     assert sorted(made) == sorted(key for key in kept if not key.startswith(json.dumps(LEFT_OUT)))
 
@@ -140,7 +142,7 @@ def test_links_and_commands():
             "python": parts.as_python(m, 3),
             "asked": rewriting.run_options(m),
         }
-    held("links", out)
+    compare_file("links", out)
 
 
 def test_ids_of_points():
@@ -156,7 +158,7 @@ def test_ids_of_points():
     assert len(stored) > 100
     digest = hashlib.sha256("".join(stored).encode()).hexdigest()
     out["stored"] = [len(stored), sum(point in known for point in stored), digest]
-    held("points", out)
+    compare_file("points", out)
 
 
 def test_a_session_file_of_version_1():
@@ -164,7 +166,7 @@ def test_a_session_file_of_version_1():
     saved = read_session(data)
     setting, problem = links.from_query(links.from_file(saved.query))
     assert setting is not None
-    held("session", {"read": setting.to_dict(), "problem": problem, "seed": saved.seed, "text": saved.text})
+    compare_file("session", {"read": setting.to_dict(), "problem": problem, "seed": saved.seed, "text": saved.text})
     assert saved.to_json().encode() == data
 
 
@@ -184,4 +186,4 @@ def test_rewritten_data(tmp_path):
         release_files.release(run, "text", ("number",), made := tmp_path / f"release{suffix}")
         rows = pyarrow.parquet.read_table(made).to_pylist() if suffix == ".parquet" else made.read_bytes().decode()
         out[suffix] = rows
-    held("data", out)
+    compare_file("data", out)

@@ -200,17 +200,22 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     assert "Each of 36 rows" in found.promise["sentence"] and "2 rows had no sampled word" in found.promise["sentence"]
     assert 0 < found.measures["unchanged"]["mean"] < 1
     # The number in each row but one is kept.
-    assert (found.left.looked, found.left.rows, len(found.left.first)) == (38, 37, core.SHOWN)
-    assert found.left.first[1] == (2, (("number", "1"),))
+    assert (
+        found.remaining_identifiers.num_searched,
+        found.remaining_identifiers.rows,
+        len(found.remaining_identifiers.first),
+    ) == (38, 37, core.SHOWN)
+    assert found.remaining_identifiers.first[1] == (2, (("number", "1"),))
     (last,) = batch.page(39, 20)
     assert last.row == 40 and last.original.startswith("Row 39") and last.text.startswith("Row 39")
     assert batch.first_promise() == Picky.create(epsilon=2.0).guarantee(f"Row 0: {TEXT}").sentence()
     assert (
-        batch.found() == found and BatchRequest.from_dict(json.loads(json.dumps(batch.asked.to_dict()))) == batch.asked
+        batch.summarise() == found
+        and BatchRequest.from_dict(json.loads(json.dumps(batch.request.to_dict()))) == batch.request
     )
     # The command, as it is printed, goes on with the very same run: there is nothing left to do.
     monkeypatch.chdir(tmp_path)
-    line = core.command(batch.asked)
+    line = core.command(batch.request)
     (tmp_path / "my notes-run").symlink_to(batch.run)
     before = (batch.run / "rows.jsonl").read_bytes()
     capsys.readouterr()
@@ -222,7 +227,7 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     assert batch.release(".csv").read_bytes() == (tmp_path / "my notes-release.csv").read_bytes()
     # So does the Python.
     capsys.readouterr()
-    exec(core.snippet(batch.asked), {})
+    exec(core.snippet(batch.request), {})
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 40 and printed[39].startswith("Row 39") and "'label': '1'" in printed[39]
 
@@ -238,7 +243,7 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     ],
 )
 def test_the_command_says_every_choice_so_that_it_is_read_as_meant(tmp_path, other):
-    asked = made(tmp_path, **other).asked
+    asked = made(tmp_path, **other).request
     argv = shlex.split(core.command(asked))[3:]
     args = cli.build_parser(argv).parse_args(argv)
     assert args.text_column == asked.column and args.data == asked.file
@@ -253,7 +258,7 @@ def test_a_stopped_job_has_what_is_done_and_goes_on(tmp_path):
     task = dpt.Task(lambda done, of: task.cancel() if done >= 64 else None)
     with pytest.raises(dpt.Cancelled):
         batch.rewrite(task)
-    found = batch.found()
+    found = batch.summarise()
     assert not batch.done and 64 <= found.rows == batch.written < 200
     assert batch.release(".txt").read_text(encoding="utf-8").count("\n") == found.rows
     assert batch.inspection(".jsonl").name == "my notes-PRIVATE-with-originals.jsonl"
@@ -289,7 +294,7 @@ def test_rows_without_a_text_are_not_measured(tmp_path):
 def test_each_strategy_says_what_its_promise_is_about(tmp_path):
     said = {}
     for strategy in ("token", "record", "dataset"):
-        asked = made(tmp_path).asked
+        asked = made(tmp_path).request
         setting = dpt.Setting("custext", {"strategy": strategy}, 2.0)
         m = Batch(tmp_path, BatchRequest(asked.file, asked.column, True, (), setting))
         said[strategy] = " ".join(m.meaning())
@@ -300,7 +305,7 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
 
 
 def test_a_shared_draw_leaves_no_key_beside_the_results(tmp_path):
-    asked = made(tmp_path).asked
+    asked = made(tmp_path).request
     setting = dpt.Setting("custext", {"strategy": "dataset"}, 2.0)
     batch = Batch(tmp_path, BatchRequest(asked.file, asked.column, True, (), setting))
     seen: list[bytes] = []
@@ -423,11 +428,11 @@ def test_a_polished_job_is_what_its_command_makes():
 
 
 def test_the_guarantee_of_a_file_says_what_made_it_and_holds_no_word_of_the_blocklist(tmp_path):
-    asked = made(tmp_path).asked
+    asked = made(tmp_path).request
     setting = dpt.Setting("custext", {"never": ("bergen", "heart")}, 1.0)
     batch = Batch(tmp_path, dataclasses.replace(asked, setting=setting))
     file = batch.guarantee_file(batch.rewrite())
-    assert file["mechanism"] == batch.asked.mechanism and file["config"]["epsilon"] == batch.asked.setting.epsilon
+    assert file["mechanism"] == batch.request.mechanism and file["config"]["epsilon"] == batch.request.setting.epsilon
     assert file["software"].endswith(dpt.__version__) and file["rows"] == 40
     assert file["config"]["never"] == "2 words" and "heart" not in json.dumps(file)
     assert file["not_protected_in_the_first_row"] and "exposed" not in file

@@ -78,8 +78,8 @@ def test_a_blocklist_has_the_same_effect():
     for text in (TEXTS[1] + " Word-by-word.", "🙂 " + TEXTS[3], ""):
         result, theirs = m.rewrite(text), rewrite(text, "diffractor", 1.1, never=never)
         assert_same_guarantee(theirs["guarantee"], result.guarantee)
-        assert [r["origin"] == "drawn" for r in theirs["releases"]] == [u.drawn for u in result.units]
-        for i in [i for i, u in enumerate(result.units) if u.drawn][-2:]:
+        assert [r["origin"] == "drawn" for r in theirs["releases"]] == [u.is_sampled for u in result.units]
+        for i in [i for i, u in enumerate(result.units) if u.is_sampled][-2:]:
             ours, (words, log_probs) = result.distribution(i), law(text, i, "diffractor", 1.1, never=never)
             assert words == list(ours.candidates)
             np.testing.assert_allclose(log_probs, ours.log_probs, rtol=0, atol=1e-9)

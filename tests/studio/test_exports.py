@@ -218,7 +218,7 @@ def test_the_chances_of_all_words_are_one_file_that_adds_up():
     made = Swap.create(epsilon=1.0).rewrite("=2+3 doctor sent water", seed=1)
     one = json.loads(exports.chances_json(made))
     assert one["kind"] == "inspection" and "Do not publish" in one["private"]
-    drawn = [k for k, u in enumerate(made.units) if u.drawn]
+    drawn = [k for k, u in enumerate(made.units) if u.is_sampled]
     assert [w["index"] for w in one["words"]] == drawn and drawn
     for word in one["words"]:
         d = made.distribution(word["index"])
@@ -371,7 +371,7 @@ def test_a_gallery_goes_on_and_keeps_what_would_come_out_the_same(made, tmp_path
     said = []
     again = gallery(made, ["foreign-latent"], seed=9, say=said.append)
     assert (
-        again.kept == 1
+        again.num_existing == 1
         and len(again.pages) == 6
         and [s.partition(".html")[0] for s in said]
         == [
@@ -383,7 +383,7 @@ def test_a_gallery_goes_on_and_keeps_what_would_come_out_the_same(made, tmp_path
     for name, (changed, content) in before.items():
         assert (made / name).read_bytes() == content
         assert (made / name).stat().st_mtime_ns == changed or name == "foreign-latent-review.html"
-    assert gallery(made, ["foreign-swap"], ["review"], seed=10).kept == 0, "another seed"
+    assert gallery(made, ["foreign-swap"], ["review"], seed=10).num_existing == 0, "another seed"
     for names, chosen, told, what in (
         (["nobody"], [], [], "mechanism"),
         ([], ["letter"], [], "example"),
@@ -403,7 +403,7 @@ def test_a_gallery_goes_on_and_keeps_what_would_come_out_the_same(made, tmp_path
 def test_lessons_are_pages_of_the_gallery_with_their_figures_and_their_answer(tmp_path, monkeypatch):
     told = [lessons.lesson(name) for name in ("temperature", "leaks")]
     made = gallery(tmp_path, lessons=[one.name for one in told])
-    assert [p.file for p in made.pages] == ["lesson-temperature.html", "lesson-leaks.html"] and not made.kept
+    assert [p.file for p in made.pages] == ["lesson-temperature.html", "lesson-leaks.html"] and not made.num_existing
     index = check((tmp_path / "index.html").read_text(encoding="utf-8"), shared=True)
     assert {link for link in index.loads if link.endswith(".html")} == {p.file for p in made.pages}
     style = (tmp_path / "lesson.css").read_text(encoding="utf-8")
@@ -412,19 +412,20 @@ def test_lessons_are_pages_of_the_gallery_with_their_figures_and_their_answer(tm
         read, at = check(text, shared=True), lesson.control.start
         assert set(read.loads) == {"lesson.css", "index.html", "data:,"} and not "".join(read.inside["script"])
         question, answer = lesson.ask(at), lesson.reveal(at)
-        for line in (*lesson.said, question.text, *question.answers, *answer.found, *answer.because, lesson.goal):
+        shown = (*lesson.sentences, question.text, *question.answers, *answer.measurements, *answer.explanation)
+        for line in (*shown, lesson.goal):
             assert line in (index.said if line == lesson.goal else read.said)
         assert f"{'ABCD'[answer.right]}. {question.answers[answer.right]}" in read.said
         assert lesson.task not in read.said, "nothing moves on this page"
         assert lesson.take_home in read.said
         assert text.count("<details>") == len(lesson.control.values), "the other settings, and the answer"
-        assert f"{lesson.control.label}: {lesson.control.said(lesson.control.values[-1])}" in read.said
+        assert f"{lesson.control.label}: {lesson.control.format_value(lesson.control.values[-1])}" in read.said
         assert all(f".{name.split()[-1]} " in style for name in set(re.findall(r'class="(part \w+)', text)))
     again = gallery(tmp_path, lessons=["leaks"])
-    assert again.kept == 1 and len(again.pages) == 2
+    assert again.num_existing == 1 and len(again.pages) == 2
     monkeypatch.setattr(type(told[0]), "reveal", lambda self, value: (_ for _ in ()).throw(dpt.InputError("gone")))
     (tmp_path / "lesson-temperature.html").unlink()
-    assert gallery(tmp_path, lessons=["temperature"]).left_out == {"temperature": "gone"}
+    assert gallery(tmp_path, lessons=["temperature"]).omissions == {"temperature": "gone"}
 
 
 def run(capsys, *argv: str) -> tuple[int, str, str]:

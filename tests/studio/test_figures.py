@@ -133,7 +133,7 @@ def test_the_released_candidate_stands_out(chosen):
     assert [c == new for c in candidates.marker.color] == [j == chosen for j in range(5)]
     (labels,) = traces(figure, "labels")
     released = [t for t, c in zip(labels.text, labels.textfont.color, strict=True) if c == new]
-    assert len(released) == 1 and released[0].startswith(f"<b>{view.released}</b>")
+    assert len(released) == 1 and released[0].startswith(f"<b>{view.released_word}</b>")
     assert sum(s.line.color == new for s in figure.layout.shapes) == 2
 
 
@@ -216,11 +216,11 @@ def test_a_proposal_has_its_chances_and_its_shifts(dark):
     assert "the limit is" not in free and "did not increase its weight" in free
 
 
-def group(k: int = 6, crowd=("doctor", "w3"), released="w2") -> GroupView:
+def group(k: int = 6, crowd=("doctor", "w3"), released_word="w2") -> GroupView:
     words = ("doctor", *(f"w{i}" for i in range(1, k)))
     similarities = np.linspace(1, 0.4, k)
     probs = np.exp(3 * similarities)
-    return GroupView("doctor", released, words, similarities, probs / probs.sum(), crowd, 0.033, 3608)
+    return GroupView("doctor", released_word, words, similarities, probs / probs.sum(), crowd, 0.033, 3608)
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -247,7 +247,7 @@ def test_an_output_set_is_ordered_by_similarity():
 
 
 def test_a_large_output_set_keeps_the_two_words_and_sums_the_others():
-    view = group(50, released="w48")
+    view = group(50, released_word="w48")
     figure = draw_view(view)
     (chance,), (others,) = traces(figure, "probability"), traces(figure, "others")
     assert {"doctor", "w48"} <= set(chance.customdata) and len(chance.customdata) == 23

@@ -61,9 +61,9 @@ def told(name: str) -> tuple[lessons.Lesson, base.Question, base.Reveal]:
 @pytest.mark.parametrize("name", slow_but(QUICK, [one.name for one in LESSONS]))
 def test_a_lesson_is_whole(name):
     one, question, found = told(name)
-    assert 2 <= len(one.said) <= 3 and one.beside < len(one.said)
+    assert 2 <= len(one.sentences) <= 3 and one.num_beside_figure < len(one.sentences)
     assert 2 <= len(question.answers) <= 4 and question.text.endswith("?")
-    assert 0 <= found.right < len(question.answers) and found.found and found.because and found.parts
+    assert 0 <= found.right < len(question.answers) and found.measurements and found.explanation and found.parts
     assert len(found.replies) == len(question.answers), "each wrong answer gets a reply of its own"
     assert all(found.replies[i] for i in range(len(question.answers)) if i != found.right)
     assert len(one.title) <= 42, "the button that leads to it shows all of it on a phone"
@@ -71,7 +71,7 @@ def test_a_lesson_is_whole(name):
     shown = one.show(one.control.start)
     assert shown and all(assert_harmless(drawn.draw(part)) for part in (*shown, *found.parts))
     for value in one.control.values:
-        assert one.control.said(value)
+        assert one.control.format_value(value)
         query = links.to_query(one.setting(value))
         setting, problem = links.from_query(query)
         assert problem is None and setting is not None, "its door opens"
@@ -142,7 +142,7 @@ def test_many_texts_of_an_author_need_the_sum_of_their_budgets():
     one, k = lessons.lesson("many-texts"), reader_game.rules().k
     found, words = many_texts.read_all(many_texts.EPSILON)
     assert len(words) == many_texts.TEXTS[-1] and found.releases == (1, *many_texts.TEXTS)
-    success = [e.value for e in found.expected]
+    success = [e.value for e in found.expected_success]
     assert success == sorted(success) and 1 / k < success[0]
     for row, n in enumerate(found.releases):
         limit = reader_game.ceiling(many_texts.total(many_texts.EPSILON, n), k)
@@ -155,7 +155,7 @@ def test_many_texts_of_an_author_need_the_sum_of_their_budgets():
 
 
 @pytest.mark.parametrize("name", broken_audit.BROKEN)
-def test_the_audit_finds_each_planted_fault_by_the_check_that_is_right(name):
+def test_the_audit_finds_each_broken_mechanism_by_the_check_that_is_right(name):
     one, report = lessons.lesson("audit"), broken_audit.report(name)
     assert report.verdict == "refuted" and report.mechanism == broken(name).name
     right = one.reveal(name).right
@@ -232,7 +232,7 @@ def test_what_leaks_is_counted_on_the_rewrite():
     result = example_text.rewrite_at(50.0)
     found = remaining_leaks.words(result)
     steps = [s for s in result.steps if any(c.isalnum() for c in s.original)]
-    same = sum(not s.changed for s in steps)
+    same = sum(not s.is_changed for s in steps)
     assert found["kept"] + found["same"] == same and sum(found.values()) == len(steps)
     assert "".join(text for text, _ in remaining_leaks.marks(result)) == result.text
 
@@ -248,8 +248,8 @@ def test_answers_add_up_by_the_ledger_and_tell_more(monkeypatch):
         one, _, found = told("twice")
         assert share[-1] > share[0] and found.right == (2 if share[-1] >= 0.75 else 1)
         bars, table = found.parts
-        counts = [row.label for row in bars.rows], [one.control.said(int(n)) for n, _ in table.rows]
-        assert counts[0] == counts[1] == [one.control.said(n) for n in one.control.values], "one list of counts"
+        counts = [row.label for row in bars.rows], [one.control.format_value(int(n)) for n, _ in table.rows]
+        assert counts[0] == counts[1] == [one.control.format_value(n) for n in one.control.values], "one list of counts"
     finally:
         repeated_answers.guess_rates.cache_clear()
 
@@ -283,7 +283,7 @@ def test_no_answer_is_written_down(monkeypatch):
 def test_no_answer_is_written_down_where_groups_are_made(monkeypatch):
     monkeypatch.setattr(group, "own_sets", lambda space, word, k: ("x",) * k)
     reveal = told("group")[2]
-    assert reveal.right == 2 and "with none" in " ".join(reveal.found)
+    assert reveal.right == 2 and "with none" in " ".join(reveal.measurements)
     monkeypatch.setattr(equal_epsilon, "unchanged_at", lambda epsilon: {"A": 0.5, "B": 0.4})
     assert told("equal")[2].right == 0
 
@@ -425,5 +425,5 @@ def test_a_hand_out_of_lessons_has_their_questions_and_the_solutions_their_answe
         start = one.control.start
         question, reveal = one.ask(start), one.reveal(start)
         assert f"{'ABCD'[reveal.right]}. {question.answers[reveal.right]}" in answered
-        assert question.text in asked and reveal.because[0] not in asked
+        assert question.text in asked and reveal.explanation[0] not in asked
     assert "http" not in (paper + answers).replace("http-equiv", "")

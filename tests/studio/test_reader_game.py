@@ -38,7 +38,7 @@ def test_every_line_up_is_covered_by_the_guarantee_and_its_ceiling_is_the_formul
         assert len(set(line_up.facts)) == RULES.k and line_up.template.count(reader_game.GAP) == 1
         for epsilon in RULES.epsilons:
             one = Round.draw(RULES.mechanism, line_up, epsilon, NoiseStream(3))
-            assert one.belief.covered.all(), line_up.name
+            assert one.belief.is_covered.all(), line_up.name
             assert one.belief.alternatives == line_up.facts
             assert one.belief.ceiling == pytest.approx(np.full(RULES.k, ceiling(epsilon, RULES.k)))
             assert one.posterior.max() <= ceiling(epsilon, RULES.k) + 1e-12
@@ -67,7 +67,7 @@ def test_expected_success_is_the_enumerated_one_and_that_of_belief(RULES):
             assert ours == pytest.approx(p.max(axis=0).sum() / 4, abs=1e-12)
             others = [f for f in line_up.facts if f != line_up.facts[1]]
             found = dpt.belief(m, line_up.text(1), line_up.facts[1], others)
-            assert found.expected.draws == 0 and ours == pytest.approx(found.expected.value, abs=1e-12)
+            assert found.expected_success.draws == 0 and ours == pytest.approx(found.expected_success.value, abs=1e-12)
             assert 1 / RULES.k <= ours <= ceiling(epsilon, RULES.k)
 
 

@@ -44,7 +44,7 @@ def test_the_pieces_are_the_text(name, request):
     found = pieces(result)
     assert "".join(p.text for p in found) == result.text
     if "alignment" in result.can:
-        assert sum(p.changed for p in found) == sum(s.changed or s.action == "insert" for s in result.steps)
+        assert sum(p.is_changed for p in found) == sum(s.is_changed or s.action == "insert" for s in result.steps)
         known = [p for p in found if p.at is not None]
         assert known and all(TEXT[p.at : p.at + len(p.original)] == p.original for p in known)
         assert "doctor" not in repr(found)
@@ -53,7 +53,7 @@ def test_the_pieces_are_the_text(name, request):
 def test_where_nothing_is_aligned_words_in_common_are_unmarked():
     found = differences("My doctor sent a letter.", "Then my nurse sent the letter !")
     assert "".join(p.text for p in found) == "Then my nurse sent the letter !"
-    assert [p.text for p in found if p.changed] == ["Then", "nurse", "the", "!"]
+    assert [p.text for p in found if p.is_changed] == ["Then", "nurse", "the", "!"]
     assert [(p.original, p.at) for p in found if p.at is not None][:2] == [("My", 0), ("sent", 10)]
     assert differences("", "") == [] and differences("a b", "")[:1] == []
 
@@ -90,11 +90,11 @@ def test_one_word_has_the_same_words_everywhere():
         d = result.distribution(1)
         assert chances.probabilities == pytest.approx([d.p(w) for w in found.words])
         assert sum(chances.probabilities) + chances.rest == pytest.approx(1) and chances.keep == d.p_keep()
-        assert chances.released == result.steps[1].replacement and chances.released.lower() in found.words
+        assert chances.released_word == result.steps[1].replacement and chances.released_word.lower() in found.words
     assert "No rewrite" in found.each[2].reason and "new text" in found.each[3].reason
     unlikely = [dpt.get_mechanism("custext", epsilon=0.01).rewrite(TEXT, seed=s) for s in range(4)]
     narrow = one_word(unlikely, at, 3)
-    assert all(c.released.lower() in narrow.words for c in narrow.each) and len(narrow.words) <= 6
+    assert all(c.released_word.lower() in narrow.words for c in narrow.each) and len(narrow.words) <= 6
     assert found.each[0].known and all(found.each[0].possible)
     (stranger,) = one_word([dpt.get_mechanism("diffractor").rewrite("Halvorsen called.")], 0).each
     assert not stranger.known and stranger.possible[0] is False and stranger.keep == 0

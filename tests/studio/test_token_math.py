@@ -125,7 +125,7 @@ def test_the_strip_splices_what_a_rewrite_at_that_epsilon_releases(tiny_model, n
     results = [m.replace(epsilon=float(e)).rewrite(prepared, stream=stream) for e in EPSILONS]
     released = texts(shown, EPSILONS)
     assert released == [r.text for r in results] and len(set(released)) > 1
-    changed = [sum(s.action == "replace" and s.changed for s in r.steps) for r in results]
+    changed = [sum(s.action == "replace" and s.is_changed for s in r.steps) for r in results]
     assert call("changed", shown, EPSILONS) == changed
 
 

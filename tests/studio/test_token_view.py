@@ -227,7 +227,7 @@ def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
     assert shown["unit"] == 2 * (m.config.clip_max - m.config.clip_min)
     for k, unit in enumerate(r.units):
         mine = shown["scored"][k]
-        if not unit.drawn:
+        if not unit.is_sampled:
             assert mine is None
             continue
         logits = r.logits(k)

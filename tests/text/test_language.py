@@ -9,9 +9,9 @@ import re
 
 import numpy as np
 import pytest
+from guarantee_terms import entries
 from project.test_rules import texts
 from small_spaces import over, random_space, words
-from stated import entries
 
 import dptext_core as dpt
 from dptext_core import ENGLISH, Document, InputError, Language, ModelUnavailable

@@ -6,9 +6,9 @@ import dataclasses
 import math
 
 import pytest
+from guarantee_terms import kinds
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stated import kinds
 
 import dptext_core as dpt
 from dptext_core import ENGLISH, Document, Language

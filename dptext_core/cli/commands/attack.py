@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
         at = find_word(decode_argument(args.word), Document.parse(result.original, mechanism.language))[0]
         unit = next((i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert"), None)
     if unit is None:
-        unit = next((i for i, u in enumerate(result.units) if u.drawn), None)
+        unit = next((i for i, u in enumerate(result.units) if u.is_sampled), None)
     if unit is None and attacker.scope == "word":
         raise InputError("No word of this text was sampled, so there is nothing to guess. Add more words.")
     if unit is not None and not 0 <= unit < len(result.units):
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         emit("\n".join([result.text, *([table(rows)] if rows else []), finding.sentence()]))
     if not args.quiet:
-        count = max((m.rewrites for m in getattr(finding, "measured", ())), default=0)
+        count = max((m.rewrites for m in getattr(finding, "accuracies", ())), default=0)
         if args.draws and count > args.draws:
             note(f"note: {count:,} rewrites were made, not {args.draws:,}: each text gets the same number.")
         note(OWNER_ONLY)

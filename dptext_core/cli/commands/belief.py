@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
         allows = [f"guarantee allows at {e}" for e in at] or ["guarantee allows"]
         header = ("alternative", "before", *after, *allows)
         released = [row[0].text for row in found.releases]
-        expected = found.expected if isinstance(found.expected, tuple) else (found.expected,)
+        expected = found.expected_success if isinstance(found.expected_success, tuple) else (found.expected_success,)
         success = [e.sentence() for e in expected if e is not None]
         emit(
             "\n".join(
@@ -79,7 +79,7 @@ def _single_epsilon(mechanism: dpt.Mechanism) -> tuple[float, ...]:
 def _counted(mechanism: dpt.Mechanism, found: dpt.Belief) -> list[str]:
     """Return a sentence on why the guarantee allows more than a single draw would, where it does."""
     draws = found.releases[0][0].guarantee.draws
-    if mechanism.by_word is not None or draws < 2 or not found.covered.all():
+    if mechanism.by_word is not None or draws < 2 or not found.is_covered.all():
         return []
     return [
         f"The guarantee counts all {draws:,} draws of the text together, since each of them may depend on this fact."

@@ -68,7 +68,7 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
     piece = args.piece
     if piece is None:
         word = decode_argument(args.word)
-        places = [i for i, u in enumerate(units) if u.drawn and u.text.casefold() == word.casefold()]
+        places = [i for i, u in enumerate(units) if u.is_sampled and u.text.casefold() == word.casefold()]
         if not places:
             raise InputError(
                 f"No released token is {shorten(word)!r}: this rewrite is {shorten(result.text)!r}. Every run uses "

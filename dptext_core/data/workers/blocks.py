@@ -106,12 +106,12 @@ class Worker:
 
     def __init__(self, orders: Orders, m: Mechanism | None = None):
         self._orders = orders
-        self._m = self._made() if m is None else m
+        self._m = self._make_mechanism() if m is None else m
         self._stream = None if orders.seed is None else seeded_stream(orders.seed)
         if orders.key is not None:
             self._stream = NoiseStream.of_key(orders.key)
 
-    def _made(self) -> Mechanism:
+    def _make_mechanism(self) -> Mechanism:
         from ...support import plugins
 
         orders = self._orders

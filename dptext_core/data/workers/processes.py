@@ -49,8 +49,8 @@ class ProcessWorkers:
     """Workers in processes: see ``blocks.Workers``."""
 
     def __init__(self, orders: Orders, count: int):
-        self._orders, self._count, self._failed = orders, count, 0
-        self._there: dict[Connection, _Process] = {}
+        self._orders, self._count, self._num_failures = orders, count, 0
+        self._processes: dict[Connection, _Process] = {}
 
     def __enter__(self) -> ProcessWorkers:
         with _process_setup():
@@ -59,12 +59,12 @@ class ProcessWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self._there.values():
+        for one in self._processes.values():
             one.process.terminate()
-        for link, one in self._there.items():
+        for link, one in self._processes.items():
             one.process.join()
             link.close()
-        self._there.clear()
+        self._processes.clear()
 
     def _start(self) -> None:
         # Not by a fork: locks that other threads hold at that moment would stay locked forever.
@@ -73,21 +73,21 @@ class ProcessWorkers:
         process = context.Process(target=_serve, args=(theirs, self._orders), daemon=True)
         process.start()
         theirs.close()  # so that its end is noticed here
-        self._there[ours] = _Process(process)
+        self._processes[ours] = _Process(process)
 
     def room(self) -> int:
-        return sum(EACH - len(one.blocks) for one in self._there.values() if one.ready)
+        return sum(EACH - len(one.blocks) for one in self._processes.values() if one.ready)
 
     def give(self, kind: Kind, block: Block, draws: int | None) -> None:
-        link = min((c for c, one in self._there.items() if one.ready), key=lambda c: len(self._there[c].blocks))
-        self._there[link].blocks.append(block)
+        link = min((c for c, one in self._processes.items() if one.ready), key=lambda c: len(self._processes[c].blocks))
+        self._processes[link].blocks.append(block)
         with contextlib.suppress(OSError):  # it died: ``take`` notices that
             link.send((kind, block, draws))
 
     def take(self, timeout: float) -> list[tuple[Block, WorkOutcome]]:
         finished: list[tuple[Block, WorkOutcome]] = []
-        for link in cast(list[Connection], wait(list(self._there), timeout)):
-            one = self._there[link]
+        for link in cast(list[Connection], wait(list(self._processes), timeout)):
+            one = self._processes[link]
             try:
                 outcome: WorkOutcome = link.recv()
             except (EOFError, OSError):
@@ -99,16 +99,16 @@ class ProcessWorkers:
             elif outcome.refused is not None:
                 raise outcome.refused
             else:
-                one.ready, self._failed = True, 0
+                one.ready, self._num_failures = True, 0
         return finished
 
     def _replace(self, link: Connection) -> None:
-        one = self._there.pop(link)
+        one = self._processes.pop(link)
         link.close()
         one.process.join()
         if not one.ready:
-            self._failed += 1
-            if self._failed > TRIES * self._count:
+            self._num_failures += 1
+            if self._num_failures > TRIES * self._count:
                 raise ConfigError(
                     "The workers die before they start. Use fewer workers, or check that the memory is large enough "
                     "for one mechanism per worker."

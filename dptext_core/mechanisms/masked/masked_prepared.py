@@ -62,7 +62,7 @@ class MaskedPrepared(Prepared):
     never: Blocklist = NOTHING
 
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
-    _given: dict[tuple, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _score_cache: dict[tuple, np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
     _tables: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
     _shared: list[bool] = field(default_factory=list, init=False, repr=False)
@@ -122,14 +122,14 @@ class MaskedPrepared(Prepared):
     def given(self, draw: Draw) -> np.ndarray | None:
         """Return the stored scores of a draw that depends on earlier ones."""
         with self._lock:
-            return self._given.get(draw.sees)
+            return self._score_cache.get(draw.sees)
 
     def keep(self, draw: Draw, scores: np.ndarray) -> None:
         """Store such scores: the most recent ones, of as many draws as a rewrite has."""
         with self._lock:
-            self._given[draw.sees] = scores.copy()
-            if len(self._given) > min(ROWS_KEPT, 2 * len(self.targets)):
-                del self._given[next(iter(self._given))]
+            self._score_cache[draw.sees] = scores.copy()
+            if len(self._score_cache) > min(ROWS_KEPT, 2 * len(self.targets)):
+                del self._score_cache[next(iter(self._score_cache))]
 
     def has(self, key: tuple[int, bool]) -> bool:
         """Return True if the scores of this draw are stored."""

@@ -227,7 +227,7 @@ def checks(report: core.AuditReport) -> None:
                     "" if c.leak is None else core.format_share(c.leak) for c in report.checks
                 ],
                 "seconds": [f"{c.seconds:.1f}" for c in report.checks],
-                "inspected": [c.looked or c.reason for c in report.checks],
+                "inspected": [c.description or c.reason for c in report.checks],
             },
             hide_index=True,
         )
@@ -278,9 +278,9 @@ def main() -> None:
             st.error(literal(said))
         elif work.result is not None:
             # Each run of the page defines its classes again.
-            if wanted is not None and vars(wanted) != vars(work.asked):
+            if wanted is not None and vars(wanted) != vars(work.request):
                 st.caption("These are the results of the previous settings. Press “Run the audit” to update them.")
-            report_view(work.asked, work.result)
+            report_view(work.request, work.result)
         else:
             st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
         if wanted is not None:

@@ -38,8 +38,8 @@ CONFIG = {
 class CurveRequest(Private):
     """The texts to compare, and the key of the subject that rewrites them."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     key: Any
 
     _shown: ClassVar[tuple[str, ...]] = ()
@@ -63,7 +63,7 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
     texts = [
         place.text_area(title, key=stay(f"audit_curve_{name}", default), height=90)
         for place, title, name, default in zip(
-            places, ("First text", "Second text"), ("one", "other"), (PAIRS[0].one, PAIRS[0].other), strict=True
+            places, ("First text", "Second text"), ("one", "other"), (PAIRS[0].first, PAIRS[0].second), strict=True
         )
     ]
     pressed = st.button("Compare the texts", icon=":material/show_chart:", key="audit_curve_start")
@@ -80,16 +80,16 @@ def panel(subject: Subject, setting: dpt.Setting | None) -> None:
     elif said := work.failure_text("Stopped. Press “Compare the texts” to start again."):
         st.error(literal(said))
     elif work.result is not None:
-        if vars(work.asked[0]) != vars(asked):
+        if vars(work.request[0]) != vars(asked):
             st.warning("This curve is for the previous settings. Press “Compare the texts” to update it.")
-        show(*work.result, *work.asked[1:])
+        show(*work.result, *work.request[1:])
 
 
 def _compared(asked: CurveRequest, subject: Subject, task: dpt.Task) -> tuple[dpt.TradeOffCurve, dpt.Guarantee]:
     """Return the curve, and the guarantee of the text with the larger total."""
     m = subject.make()
-    curve = dpt.trade_off_curve(m, asked.one, asked.other, false_alarms=RATES, task=task)
-    return curve, max(map(m.guarantee, (asked.one, asked.other)), key=lambda g: g.total)
+    curve = dpt.trade_off_curve(m, asked.first, asked.second, false_alarms=RATES, task=task)
+    return curve, max(map(m.guarantee, (asked.first, asked.second)), key=lambda g: g.total)
 
 
 def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, setting: dpt.Setting | None) -> None:

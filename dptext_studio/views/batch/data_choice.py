@@ -89,6 +89,6 @@ def leave_job(delete: bool = False) -> None:
     if upload is not None and upload.code and not delete:
         work.job = None  # it continues
     work.stop()
-    work.asked = work.result = work.error = None
+    work.request = work.result = work.error = None
     if upload is not None:
         upload.delete() if delete else upload.forget()

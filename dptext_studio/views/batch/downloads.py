@@ -56,7 +56,7 @@ def download_boxes(batch: core.Batch, found: core.BatchSummary, done: bool) -> N
             holds="promise",
             what="promise",
         )
-    methods_panel.expander(lambda: [(batch.mechanism, ())], "batch_methods", polish=batch.asked.polish)
+    methods_panel.expander(lambda: [(batch.mechanism, ())], "batch_methods", polish=batch.request.polish)
 
 
 def release_download(batch: core.Batch, how_far: str) -> None:
@@ -81,5 +81,5 @@ def release_download(batch: core.Batch, how_far: str) -> None:
         width="stretch",
         holds="rewrite",
         what=f"release, {FORMATS[suffix]}",
-        release=lambda book: book.record_rows(batch.mechanism, batch.promised(), batch.noise_id, released=True),
+        release=lambda book: book.record_rows(batch.mechanism, batch.row_guarantees(), batch.noise_id, released=True),
     )

@@ -49,7 +49,7 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
         (st.warning if isinstance(work.error, dpt.Cancelled) else st.error)(literal(said))
         # Finished rows remain viewable: reading them replaces the stopped task.
         ended = mine.at("batch_found")
-        if ended.asked is not work.error:
+        if ended.request is not work.error:
             ended.start(work.error, results_reader(batch), "Reading the results")
         if ended.is_running():
             ended.show_progress("batch_found_stop")
@@ -62,7 +62,7 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
         resume_controls(upload, batch)
     if summary is not None and summary.rows:
         results_view(batch, summary, done)
-    code_snippets(batch.asked)
+    code_snippets(batch.request)
     with st.expander("Ledger: what was released", key="batch_ledger", on_change="rerun") as book:
         if book.open:
             ledger.panel(mine.ledger)

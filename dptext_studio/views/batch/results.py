@@ -64,13 +64,13 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
 
 def remaining_identifiers(found: core.BatchSummary) -> None:
     """Show names, numbers, dates and places that are still visible, by row, and a way to inspect a row."""
-    left = found.left
-    if not left.looked:
+    left = found.remaining_identifiers
+    if not left.num_searched:
         return
     of = (
-        f"{left.looked:,} rows"
-        if left.looked + found.promise["errors"] == found.rows
-        else f"{left.looked:,} evenly spaced rows"
+        f"{left.num_searched:,} rows"
+        if left.num_searched + found.promise["errors"] == found.rows
+        else f"{left.num_searched:,} evenly spaced rows"
     )
     rules = "Simple rules find these; they miss some words and flag harmless ones."
     if not left.rows:
@@ -86,9 +86,9 @@ def remaining_identifiers(found: core.BatchSummary) -> None:
 def measures_view(batch: core.Batch, found: core.BatchSummary) -> None:
     """Show shares of unchanged words, and similarity measures on request, because they are slow."""
     work = session().at("batch_measure")
-    if work.asked is not batch:
+    if work.request is not batch:
         work.stop()
-        work.asked, work.result, work.error = batch, None, None
+        work.request, work.result, work.error = batch, None, None
     busy = work.is_running()
     known = {**found.measures, **(work.result or {})}
     for name, value in known.items():

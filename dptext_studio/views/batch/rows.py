@@ -39,7 +39,7 @@ def row_browser(batch: core.Batch, rows: int) -> None:
                  "result.",
         ):
             session().text = by_row[row].original
-            st.switch_page("pages/explore.py", query_params=links.to_query(batch.asked.setting))
+            st.switch_page("pages/explore.py", query_params=links.to_query(batch.request.setting))
 
 
 def pair_table(found: list[core.Pair], key: str) -> None:

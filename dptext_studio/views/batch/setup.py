@@ -43,7 +43,7 @@ def file_setup(upload: Upload) -> None:
                 help="Turn this off if the first row already contains data.",
             )
         work = session().at("batch_read")
-        if work.asked != (upload.folder, header):
+        if work.request != (upload.folder, header):
             path = upload.path
             most, wide = limits().rows, limits().columns
             work.start(
@@ -149,10 +149,10 @@ def first_rows(upload: Upload, look: core.FilePreview, asked: core.BatchRequest 
     """Show ten rewritten rows, which enable the full run. They follow the settings if that is fast."""
     work = session().at("batch_first")
     n = min(core.FIRST, look.count)
-    mine = work.asked is not None and work.asked[0] == upload.folder
+    mine = work.request is not None and work.request[0] == upload.folder
     wanted = (upload.folder, asked)
-    done = work.asked == wanted and work.error is None
-    if asked is not None and work.asked != wanted and follows_settings(upload, asked):
+    done = work.request == wanted and work.error is None
+    if asked is not None and work.request != wanted and follows_settings(upload, asked):
         rewrite_first_rows(upload, asked)
     elif not done:
         label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
@@ -169,14 +169,14 @@ def first_rows(upload: Upload, look: core.FilePreview, asked: core.BatchRequest 
         return
     if said := work.failure_text("Stopped."):
         st.error(literal(said))
-    if work.result is None or not (mine or work.asked == wanted) or asked is None:
+    if work.result is None or not (mine or work.request == wanted) or asked is None:
         st.caption("The first rows of the file. Nothing is rewritten yet.")
         st.dataframe(
             [{k: shortened_cell(v) for k, v in row.items()} for row in look.rows], hide_index=True, key="batch_look"
         )
         return
     pair_table(work.result, "batch_pairs")
-    if work.asked != wanted:
+    if work.request != wanted:
         st.info("The settings have changed. Rewrite the first rows again to see the effect.")
         return
     st.caption(
@@ -229,7 +229,7 @@ def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchReque
     """Show the guarantee of a rewrite of all rows before it begins."""
     work, wanted = session().at("batch_before"), (upload.folder, asked.column, asked.header, asked.setting)
     st.markdown("**Guarantee of the result**")
-    if work.asked != wanted:
+    if work.request != wanted:
         work.stop()
         ask = look.count > FORECAST_AT_ONCE
         if ask and not st.button(f"Compute it for {look.count:,} rows", key="batch_forecast"):
@@ -270,6 +270,6 @@ def start_job(upload: Upload, asked: core.BatchRequest, keep: bool) -> None:
     upload.batch = core.Batch(upload.folder, asked, limits().row)
     for place in ("batch_first", "batch_before"):
         mine.at(place).stop()
-        mine.at(place).asked = mine.at(place).result = None
+        mine.at(place).request = mine.at(place).result = None
     upload.rewrite(mine.at("batch_all"), "Rewriting")
     st.rerun()

@@ -198,9 +198,9 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
     marks += ["" if guess is None else f"Dotted: always guessing, {curves.score_text(guess)}."]
     if message := " ".join(filter(None, marks)):
         place.caption(message)
-    if left_out := [s for s in ours if s.left_out]:
+    if left_out := [s for s in ours if s.num_omitted]:
         named = ", ".join(dict.fromkeys(curves.title(s.mechanism) for s in left_out))
-        points = sum(s.left_out for s in left_out)
+        points = sum(s.num_omitted for s in left_out)
         place.caption(literal(f"Not measured on this axis: {pluralize(points, 'point')} ({named})."))
 
 

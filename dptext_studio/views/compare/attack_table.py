@@ -18,7 +18,11 @@ from ...server.session import session
 
 def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> None:
     """Show a table. share: the column that is a probability, shown as a bar."""
-    able = [(c, o.looked) for c, o in both if o.looked is not None and o.figures is not None and o.figures.words]
+    able = [
+        (c, o.viewed_rewrite)
+        for c, o in both
+        if o.viewed_rewrite is not None and o.figures is not None and o.figures.words
+    ]
     if not able:
         return
     work, key = session().at("compare best"), (asked.text, tuple((c.title, looked.number) for c, looked in able))
@@ -30,7 +34,7 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
     ):
         made = [mechanism_of(looked.result) for _, looked in able]
         work.start(key, lambda task: measured_together(made, "best", asked.text, task=task), "Running all attackers")
-    if work.asked != key:
+    if work.request != key:
         work.stop()
         return
     if work.is_running():

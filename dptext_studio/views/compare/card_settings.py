@@ -90,11 +90,11 @@ def sync_settings() -> None:
         first = [] if explored is None else [explored]
         first += [default_setting(n) for n in recommended.recommended_partners(first[0].mechanism if first else "")]
         mine.compare(first[:2])
-        mine.explored = explored
-    elif explored not in (None, mine.explored) and mine.columns[0][1] == mine.explored:
+        mine.explored_setting = explored
+    elif explored not in (None, mine.explored_setting) and mine.columns[0][1] == mine.explored_setting:
         # Unchanged here since then: continue to follow Explore.
         mine.compare([explored, *(setting for _, setting in mine.columns[1:])])
-        mine.explored = explored
+        mine.explored_setting = explored
     fresh, mine.columns_new = mine.columns_new, False
     for id_, setting in mine.columns:
         # Streamlit forgets a control's value when another page is shown.

@@ -42,10 +42,10 @@ MODES_HELP = (
 def start_rewrites(asked: ComparisonRequest) -> None:
     """Rewrite in a thread, and reuse kept results."""
     mine = session()
-    before, edited = mine.compared
+    before, edited = mine.compared_texts
     if before != asked.text:
         edited = before if is_edit(before, asked.text) else None
-    work = partial(rewrites, asked, mine.kept, mine.run, mine.ledger, edited)
+    work = partial(rewrites, asked, mine.rewrite_cache, mine.run, mine.ledger, edited)
     mine.at("compare").start(asked, work, "Rewriting")
 
 
@@ -107,24 +107,24 @@ def _rewrites(
     """Show the rewrites in their ``places``, or the previous ones until new ones arrive."""
     mine = session()
     work = mine.at("compare")
-    before = work.asked.draw if work.asked is not None else 0
+    before = work.request.draw if work.request is not None else 0
     asked = ComparisonRequest(text, columns, target, before + redraw)
     if redraw:
-        mine.kept.forget_draws(text)
-    if asked != work.asked or (work.job is None and work.result is None and work.error is None):
+        mine.rewrite_cache.forget_draws(text)
+    if asked != work.request or (work.job is None and work.result is None and work.error is None):
         start_rewrites(asked)
     if work.is_running():
         with slot.container():
             work.show_progress("compare_stop")
-            if mine.beside is not None:
-                dim_outdated(mine.beside[0], asked)
-        if mine.beside is not None:
-            draw_columns(*mine.beside, places)
+            if mine.comparison is not None:
+                dim_outdated(mine.comparison[0], asked)
+        if mine.comparison is not None:
+            draw_columns(*mine.comparison, places)
         return
     if said := work.failure_text("Stopped. Change a setting or press “Rewrite again” to restart."):
         slot.error(literal(said))
         return
-    mine.beside = asked, work.result
+    mine.comparison = asked, work.result
     show_new(asked, work.result, places)
 
 
@@ -139,25 +139,25 @@ def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
 def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
     """Show new rewrites and record them as draws. places: the container of each column."""
     mine = session()
-    results = [o.looked.result if o.looked is not None else None for o in outcomes]
-    before, edited = mine.compared
+    results = [o.viewed_rewrite.result if o.viewed_rewrite is not None else None for o in outcomes]
+    before, edited = mine.compared_texts
     if before != asked.text:
         edited = before if is_edit(before, asked.text) else None
-        mine.compared = asked.text, edited
+        mine.compared_texts = asked.text, edited
     for result in results:
         if result is not None and not mine.ledger.knows(result.noise_id, asked.text):
             mine.ledger.record(result, edited=edited)  # a viewed draw, which its other ε share
     draw_columns(asked, outcomes, places)
     if any(r is not None and mine.ledger.spent(r.noise_id, asked.text) for r in results):
         # A copy of the previous text was reported after an edit: use separate noise for this text.
-        mine.at("compare").asked = None
+        mine.at("compare").request = None
         st.rerun()
 
 
 def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
     """Show the rewrites, the distributions of one word, and the measures, for columns that still exist."""
     both = [(c, o) for c, o in zip(asked.columns, outcomes, strict=True) if c.id in places]
-    results = [o.looked.result if o.looked is not None else None for _, o in both]
+    results = [o.viewed_rewrite.result if o.viewed_rewrite is not None else None for _, o in both]
     at = session().word
     if at is None or not any(r is not None and any(s.span[0] == at for s in r.steps) for r in results):
         at = side_by_side.first_drawn(results)

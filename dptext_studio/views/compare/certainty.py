@@ -71,15 +71,15 @@ def known_beliefs(
     """Return the belief of each column, or why it has none, by the column's number; None while they are computed in a
     thread.
     """
-    columns = [(c, o.looked.result) for c, o in both if o.looked is not None]
+    columns = [(c, o.viewed_rewrite.result) for c, o in both if o.viewed_rewrite is not None]
     work = session().at(PLACE)
     fact = chosen_fact(asked.text)
     wanted = (asked.text, fact, tuple((c.setting.at(r.config.epsilon), r.noise_id) for c, r in columns))
-    if work.asked != wanted:
+    if work.request != wanted:
         start(wanted, columns, fact)
     if work.is_running(0.2):
         work.follow()
-    elif work.asked == wanted and isinstance(work.result, list):
+    elif work.request == wanted and isinstance(work.result, list):
         return {c.id: belief for (c, _), belief in zip(columns, work.result, strict=True)}
     elif said := work.failure_text("Stopped."):
         return {c.id: said for c, _ in columns}
@@ -88,7 +88,7 @@ def known_beliefs(
 
 def start(wanted: Any, columns: Sequence[tuple[Column, dpt.RewriteResult]], fact: ChosenFact) -> None:
     """Start computing the beliefs, and replace a running computation."""
-    cache = session().kept
+    cache = session().rewrite_cache
     mechanisms = [dpt.mechanism_class(c.mechanism).of_config(r.config) for c, r in columns]
 
     def work(task: dpt.Task) -> list[dpt.Belief | str]:
@@ -106,9 +106,9 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
     guess, sure, before = int(found.guess), float(found.certainty), percent(float(found.prior.max()))
     said = ">99%" if 0.99 < sure < 1 else percent(sure)
     wrong = f", wrongly “{literal(found.alternatives[guess])}”" if guess else ""
-    bare = [f"“{literal(w)}”" for w, covered in zip(found.alternatives, found.covered, strict=True) if not covered]
+    bare = [f"“{literal(w)}”" for w, covered in zip(found.alternatives, found.is_covered, strict=True) if not covered]
     outside = f"  \n{', '.join(bare)}: not covered by the guarantee" if bare else ""
-    if not found.covered.any():
+    if not found.is_covered.any():
         outside = "  \nNo guarantee limits this."
     return f"Reader’s certainty: **{said}** ({before} before){wrong}{outside}"
 

@@ -29,7 +29,7 @@ def show(found: DistinguishabilityFinding) -> None:
     right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
     advantage.metric("Advantage", f"{found.advantage:.2f}", help=definition("advantage"))
     least.metric("ε at least", at_least(found.epsilon), help=definition("ε at least"))
-    most.metric("Detectable from draws", at_least(found.most), help=definition("detectable ε"))
+    most.metric("Detectable from draws", at_least(found.largest_bound), help=definition("detectable ε"))
     st.dataframe(
         {
             "classifier": [c.title for c in found.classifiers],
@@ -67,7 +67,7 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
         )
         pressed = st.button("Distinguish the texts", icon=":material/compare:", key=f"{place}_start")
     pair = next(p for p in PAIRS if p.distance == chosen)
-    st.markdown(literal(f"“{pair.one}”") + "  \n" + literal(f"“{pair.other}”"))
+    st.markdown(literal(f"“{pair.first}”") + "  \n" + literal(f"“{pair.second}”"))
     work = session().at(f"two texts: {place}")
     asked = pair, tuple(s.key for s in subjects)
     if pressed:
@@ -77,9 +77,9 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
     elif said := work.failure_text("Stopped. Press “Distinguish the texts” to start again."):
         st.error(literal(said))
     elif work.result is not None:
-        if work.asked[:2] != asked:
+        if work.request[:2] != asked:
             st.warning("This table is for the previous settings. Press “Distinguish the texts” to update it.")
-        _table(work.asked[2], work.result)
+        _table(work.request[2], work.result)
 
 
 def _measured(
@@ -106,7 +106,7 @@ def _table(subjects: Sequence[Subject], found: Sequence[DistinguishabilityFindin
                 "95% interval": ["{:.2f} to {:.2f}".format(*f.interval) for _, f in rows],
                 "best classifier": [f.best.title for _, f in rows],
                 "ε at least": [at_least(f.epsilon) for _, f in rows],
-                "detectable ε": [at_least(f.most) for _, f in rows],
+                "detectable ε": [at_least(f.largest_bound) for _, f in rows],
                 "guaranteed ε": [
                     bound(f.allowed_loss) if math.isfinite(f.allowed_loss) else "nothing" for _, f in rows
                 ],

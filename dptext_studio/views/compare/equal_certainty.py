@@ -51,7 +51,7 @@ def equal_certainty_answer(place: DeltaGenerator, level: int, text: str, columns
     fact = chosen_fact(text)
     wanted = text, tuple(c.setting.at(None) for c in columns), level, fact
     work = session().at(PLACE)
-    if work.asked != wanted:
+    if work.request != wanted:
         start(wanted, partial(_measure, text, wanted[1], level / 100, fact.word, fact.alternatives))
     with place.container():
         running = work.is_running(0.2)

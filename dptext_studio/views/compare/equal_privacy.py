@@ -71,13 +71,13 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     if said := work.failure_text("Stopped. Press “Find their ε” to start again."):
         st.error(literal(said))
     if work.result is not None:
-        if work.asked != asked:
-            then = work.asked.setting
+        if work.request != asked:
+            then = work.request.setting
             at = f" at ε = {then.epsilon:g}" if isinstance(getattr(then, "epsilon", None), float) else ""
             st.warning(
                 f"This table is for the previous settings{at}. Press “Find their ε” to update it."
             )
-        show(work.result, work.asked.text == run.inputs.text)
+        show(work.result, work.request.text == run.inputs.text)
         to_compare(work.result)
 
 

@@ -24,19 +24,19 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
 
     Missing values are measured in a thread, after tasks that others wait for.
     """
-    cache = session().kept
-    texts = [o.looked.result.text for _, o in both if o.looked is not None]
+    cache = session().rewrite_cache
+    texts = [o.viewed_rewrite.result.text for _, o in both if o.viewed_rewrite is not None]
     known = {t: c for t in texts if (c := cache.likeness.get((asked.text, t))) is not None}
     work, wanted = session().at("compare likeness"), (asked.text, tuple(texts))
     if len(known) == len(set(texts)):
         work.stop()
-    elif work.asked != wanted:
+    elif work.request != wanted:
         work.start(
             wanted, lambda task: cache.like(asked.text, texts, task), "Measuring the similarity in meaning", last=True
         )
     if work.is_running(0.2):
         work.follow()
-    elif work.error is None and isinstance(work.result, list) and work.asked == wanted:
+    elif work.error is None and isinstance(work.result, list) and work.request == wanted:
         known = dict(zip(texts, work.result, strict=True))
     return known
 
@@ -45,7 +45,11 @@ def measures_table(
     asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
 ) -> dict[str, list[str]]:
     """Return the table with a row for each setting. like: the cosine of each rewrite with the original, if known."""
-    rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
+    rows = [
+        (c, o, o.viewed_rewrite.result, o.figures)
+        for c, o in both
+        if o.viewed_rewrite is not None and o.figures is not None
+    ]
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
         "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
@@ -56,7 +60,8 @@ def measures_table(
         "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
     }
     table["identifying words still visible"] = [
-        f"{f.left[0]:,} of {f.left[1]:,}" if f.left[1] else "none" for *_, f in rows
+        f"{f.remaining_identifiers[0]:,} of {f.remaining_identifiers[1]:,}" if f.remaining_identifiers[1] else "none"
+        for *_, f in rows
     ]
     table["meaning preserved (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
     return table

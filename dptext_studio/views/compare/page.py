@@ -48,7 +48,7 @@ def main() -> None:
     (plot_settings if view == "map" else card_settings).follow_link()
     text = text_box(BOX, 110)
     work = mine.at("compare")
-    waits = live_text.pause_reason(text, mine.kept.seconds)
+    waits = live_text.pause_reason(text, mine.rewrite_cache.seconds)
     if not text.strip() or (said := too_long(text)):
         work.stop()
         if text.strip():

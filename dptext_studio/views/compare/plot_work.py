@@ -23,9 +23,9 @@ EVERY, FIRST_AFTER = 2.0, 1.2
 def start_points(tried: PlotRequest) -> None:
     """Measure the points in a thread; they arrive one by one."""
     mine = session()
-    cache, run = mine.kept, mine.run
+    cache, run = mine.rewrite_cache, mine.run
     points: list[TradeOffPoint] = []
-    mine.points, mine.tried = points, tried
+    mine.points, mine.plot_request = points, tried
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
@@ -50,7 +50,7 @@ def start_points(tried: PlotRequest) -> None:
 def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
     """Start measuring another metric for the existing points."""
     mine = session()
-    cache, run, points = mine.kept, mine.run, mine.points
+    cache, run, points = mine.rewrite_cache, mine.run, mine.points
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:

@@ -48,7 +48,7 @@ def point_panel(points: list[TradeOffPoint], text: str) -> None:
         with place:
             name = f"Draw {k + 1} of {len(point.texts)}"
             st.caption(name)
-            number_ = hash((session().tried, point.setting, point.epsilon, k)) & 0x7FFFFFFF
+            number_ = hash((session().plot_request, point.setting, point.epsilon, k)) & 0x7FFFFFFF
             pieces = side_by_side.differences(text, rewrite, point.mechanism.language)
             data = payload(pieces, name=name, copies=number_, button=False)
             if number_ in rewrite_view(data, key=f"trade_view_{k}"):

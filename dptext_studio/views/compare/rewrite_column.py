@@ -27,23 +27,23 @@ def choose_word(key: str) -> None:
 
 def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below: str) -> None:
     """Show the rewrite of one column with a line of Markdown below it."""
-    if outcome.looked is None:
+    if outcome.viewed_rewrite is None:
         st.info(literal(outcome.error or "No rewrite."))
         return
-    result = outcome.looked.result
+    result = outcome.viewed_rewrite.result
     if column.epsilon is None and outcome.epsilon is not None:
         st.markdown(f"**ε = {number(outcome.epsilon)}**")
     key = f"compare{column.id}_view"
-    stand, total = outcome.figures.left if outcome.figures is not None else (0, 0)
+    stand, total = outcome.figures.remaining_identifiers if outcome.figures is not None else (0, 0)
     data = payload(
         side_by_side.pieces(result),
         chosen=word,
-        copies=outcome.looked.number,
+        copies=outcome.viewed_rewrite.number,
         name=f"Rewrite by {column.title}",
         note=f"{stand:,} of {total:,} identifying words still visible, " if total else "",
     )
     for copy in rewrite_view(data, key=key, on_word=partial(choose_word, key)):
-        if (left := session().kept.shown.get(copy)) is not None:  # exactly the displayed rewrite
+        if (left := session().rewrite_cache.shown.get(copy)) is not None:  # exactly the displayed rewrite
             mine = session().ledger
             mine.record(left, released=True)
             mine.take(PAGE, "copied text", "rewrite")
@@ -74,7 +74,9 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
 def show_word(column: Column, which: int, word: side_by_side.WordComparison, result: dpt.RewriteResult | None) -> None:
     """Show the distribution of the chosen word in one column."""
     found = word.each[which]
-    st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))
+    st.markdown(
+        f"“{literal(word.word)}” → “**{literal(found.released_word)}**”" if found.released_word else literal(word.word)
+    )
     if found.reason:
         st.caption(literal(found.reason))
         return

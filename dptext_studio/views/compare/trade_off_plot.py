@@ -200,7 +200,7 @@ def trade_off_view(text: str) -> None:
             st.info("Choose a mechanism.")
             return
         mine = session()
-        before = mine.tried
+        before = mine.plot_request
         asked_about = chosen_fact(text)
         draw = (before.draw if before else 0) + again
         tried = PlotRequest(text, settings, points, draws, draw, asked_about.word, asked_about.alternatives)
@@ -216,7 +216,7 @@ def trade_off_view(text: str) -> None:
                 state.get("session")  # lets a run of the page end if another one is needed
         if not work.is_running(0) and work.error is None:
             wanted = missing_values(mine.points, [n for n in (utility, hidden) if n not in ("epsilon", *CHEAP)])
-            if wanted and after.asked != (tried, wanted):
+            if wanted and after.request != (tried, wanted):
                 start_measures(tried, wanted)
         under_way = work.job is not None or after.job is not None
         st.fragment(plot_view, run_every=EVERY if under_way else None)(tried, hidden, utility)

@@ -28,9 +28,9 @@ def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str
     starts at once. Errors of the package are shown in place.
     """
     work_place = session().at(f"attack: {name}")
-    if work_place.asked != key:
+    if work_place.request != key:
         work_place.stop()
-        work_place.asked = None
+        work_place.request = None
         if ask is not None:
             if note:
                 st.caption(note)
@@ -45,7 +45,7 @@ def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str
     refused = isinstance(work_place.error, dpt.NoDistribution)
     (st.info if refused else st.error)(literal(work_place.failure_text("Stopped.")))
     if not refused and st.button("Try again", key=f"attack_again_{name}"):
-        work_place.asked = None
+        work_place.request = None
         st.rerun()
     return None
 

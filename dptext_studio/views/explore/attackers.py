@@ -37,7 +37,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     if "alignment" not in mechanism.can:
         _text_panels(run, mechanism, result, dict(zip(every, refusals, strict=True)))
         return
-    drawn = [i for i, u in enumerate(result.units) if u.drawn]
+    drawn = [i for i, u in enumerate(result.units) if u.is_sampled]
     if not drawn:
         st.caption("No word was sampled, so there is nothing to guess: the output is your text.")
         return
@@ -90,7 +90,7 @@ def finished_attacks(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str
     for place, work in session().work.items():
         name = place.removeprefix("attack: ")
         title = known.get(titles.get(name, name))
-        asked = work.asked
+        asked = work.request
         of_this = isinstance(asked, tuple) and asked[:2] == (run.number, result.config)
         if place != name and title and of_this and work.result is not None:
             out.append((title, work.result))

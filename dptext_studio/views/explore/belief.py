@@ -73,7 +73,7 @@ def belief_of(
     if named_words(view.get("others", {}).get(fact.word) or "", MOST)[1]:
         made["first"] = MOST
     if answer is None:
-        if session().at(PLACE).asked != (run, key):
+        if session().at(PLACE).request != (run, key):
             start(run, key, result)
         return made
     if answer.question is None:
@@ -120,7 +120,7 @@ def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
     """Store the result of a finished task with its run."""
     mine = session()
     place = mine.at(PLACE)
-    if place.asked != (run, key) or place.is_running(patience=0.0):
+    if place.request != (run, key) or place.is_running(patience=0.0):
         return None
     answer = place.take_result()
     if answer is None:

@@ -57,7 +57,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return None
-    st.dataframe(table(text, plan), hide_index=True, height=min(260, 36 * (1 + len(plan.drawn)) + 2))
+    st.dataframe(table(text, plan), hide_index=True, height=min(260, 36 * (1 + len(plan.sampled_tokens)) + 2))
     st.caption(literal(plan.sentence()))
     return plan.epsilons
 
@@ -79,13 +79,13 @@ def _default(mechanism: dpt.Mechanism) -> float:
 def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
     """Show the shares entered by hand, by token. Another text or another choice of words resets the table."""
     previous, number_ = session().shares_for.get(key, (None, 0))
-    if previous != (text, even.drawn):
+    if previous != (text, even.sampled_tokens):
         number_ += 1
-        session().shares_for[key] = (text, even.drawn), number_
+        session().shares_for[key] = (text, even.sampled_tokens), number_
     tokens = dpt.Document.parse(text).tokens
     name = f"{key}_hand_{number_}"
     st.data_editor(
-        {"word": [tokens[i].text for i in even.drawn], "share": [math.nan] * len(even.drawn)},
+        {"word": [tokens[i].text for i in even.sampled_tokens], "share": [math.nan] * len(even.sampled_tokens)},
         column_config={
             "word": st.column_config.TextColumn("word", disabled=True),
             "share": st.column_config.NumberColumn(
@@ -101,7 +101,7 @@ def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
         height=220,
         key=name,
     )
-    return shares(state[name].get("edited_rows", {}), even.drawn)
+    return shares(state[name].get("edited_rows", {}), even.sampled_tokens)
 
 
 def shares(edited: dict, drawn: tuple[int, ...]) -> dict[int, float]:
@@ -116,7 +116,7 @@ def table(text: str, plan: budget.Budget) -> dict[str, list]:
     """Return columns: the sampled words, their ε, their shares in percent."""
     tokens = dpt.Document.parse(text).tokens
     return {
-        "word": [tokens[i].text for i in plan.drawn],
-        "ε": [round_directed(plan.epsilons[i], 4, up=True) for i in plan.drawn],
+        "word": [tokens[i].text for i in plan.sampled_tokens],
+        "ε": [round_directed(plan.epsilons[i], 4, up=True) for i in plan.sampled_tokens],
         "share, %": [round(100 * s, 2) for s in plan.shares],
     }

@@ -32,7 +32,7 @@ def facts_panel(
         "This reader knows the mechanism, ε and your text except for one fact, or a few possible texts. No reader "
         "with the same knowledge is right more often."
     )
-    asked = _asked(run, mechanism, result, token)
+    asked = _fact_request(run, mechanism, result, token)
     if asked is None:
         return
     words = "alignment" in mechanism.can
@@ -63,7 +63,7 @@ def facts_panel(
         _show(*result_rows)
 
 
-def _asked(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
+def _fact_request(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> Asked | None:
     """Show the controls, and return the request; None while something is missing."""
     words = known_words(run, mechanism, result, KEY)
     if words is None:
@@ -136,11 +136,11 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
         "Reader’s certainty": (">99%" if 0.99 < certainty < 1 else percent(certainty), "After the release above."),
         "Before": (percent(float(belief.prior.max())), "All alternatives were equally likely."),
         "Limit for this fact": (
-            percent(float(belief.ceiling.max())) if belief.covered.any() else "no guarantee",
+            percent(float(belief.ceiling.max())) if belief.is_covered.any() else "no guarantee",
             f"The largest certainty about these alternatives that the guarantee allows.{together}",
         ),
         "Limit for any fact": (
-            percent(several.success_bounds[0]) if belief.covered.any() else "no guarantee",
+            percent(several.success_bounds[0]) if belief.is_covered.any() else "no guarantee",
             "The total guarantee bounds how often anyone can be right about any fact with this number of alternatives.",
         ),
     }
@@ -150,7 +150,7 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     st.markdown(literal(belief.sentence()))
     order = sorted(range(len(belief.prior)), key=lambda j: (-belief.posterior[j], j == 0))
     columns: dict[str, list] = {
-        "": ["yours ▶" if j == 0 else "" if several.covered[j] else "not covered" for j in order],
+        "": ["yours ▶" if j == 0 else "" if several.is_covered[j] else "not covered" for j in order],
         "alternative": [several.alternatives[j] for j in order],
     }
     for r, row in zip(several.releases, several.posterior, strict=True):
@@ -162,15 +162,15 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
         "limit for this fact": [percent(float(several.ceiling[i].max())) for i in rows],
         "limit for any fact": [percent(several.success_bounds[i]) for i in rows],
     }
-    expected = [_expected(several.expected[i]) if several.expected else "not estimated" for i in rows]
+    expected = [_expected(several.expected_success[i]) if several.expected_success else "not estimated" for i in rows]
     attack_table(
         {
             "releases": [f"{r:,}" for r in several.releases],
             "right on average": expected,
-            **(limits if belief.covered.any() else {}),
+            **(limits if belief.is_covered.any() else {}),
         }
     )
-    if several.expected:
+    if several.expected_success:
         st.markdown(literal(several.sentence()))
     st.caption("The additional rewrites are simulated: they are not released and do not count in the ledger.")
 

@@ -60,7 +60,7 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")
     hide_until_open("play_options", "play_options_open")
-    if session().chosen:
+    if session().chosen_mechanism:
         st.rerun(scope="app")
 
 
@@ -87,4 +87,4 @@ def more(run: runs.Run, result: dpt.RewriteResult) -> None:
 
 def choose_mechanism(name: str) -> None:
     """Choose another mechanism by its card. Only a run of the whole page can set a control outside the fragment."""
-    session().chosen = name
+    session().chosen_mechanism = name

@@ -109,7 +109,7 @@ def _numbers(run: runs.Run, result: dpt.RewriteResult) -> None:
     one = g.unit.noun
     per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon), help=definition("ε"))
     what = "Words sampled" if "alignment" in result.can else "Tokens sampled"
-    spent = sum(u.drawn and u.epsilon > 0 for u in result.units)
+    spent = sum(u.is_sampled and u.epsilon > 0 for u in result.units)
     less = "alignment" not in result.can and spent < g.draws
     drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
     label = "Total ε, worst case" if g.expected is not None else "Total ε"

@@ -49,14 +49,14 @@ def _along(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
     if need():
         return {"at": [], "cosine": [], "all": False}
     place = session().at(PLACE)
-    mine = place.asked is not None and place.asked[0] is run and not place.is_running(patience=0.0)
+    mine = place.request is not None and place.request[0] is run and not place.is_running(patience=0.0)
     if mine and (curve := place.take_result()) is not None:
-        run.meaning[place.asked[1]] = curve
+        run.meaning[place.request[1]] = curve
     live = run.payload["live"] and not run.spread
     config = run.result.config if live else result.config  # a live text covers every ε
     known = run.meaning.get(config)
     if known is None:
-        if place.asked != (run, config):
+        if place.request != (run, config):
             start((run, config), result)
         return None
     return {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
@@ -69,7 +69,7 @@ def _at_rest(result: dpt.RewriteResult) -> float | None:
     """
     place = session().at(REST)
     key = (result.original, result.text)
-    if place.asked != key:
+    if place.request != key:
         place.start(key, lambda _: float(dpt.metrics.score("cosine", [result.original], [result.text])[0]), "Comparing")
         place.wait(WAIT)
     if place.is_running(patience=0.0):

@@ -47,7 +47,7 @@ def _attack(run: runs.Run, result: dpt.RewriteResult, quick: bool) -> best.Attac
     guess).
     """
     place, key = session().at(QUICK if quick else PLACE), (run.number, result.config)
-    if place.asked != key:
+    if place.request != key:
         mechanism = type(run.mechanism)(result.config)
 
         def work(task: dpt.Task) -> best.AttackedWords:

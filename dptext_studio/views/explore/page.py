@@ -56,7 +56,7 @@ def set_controls() -> None:
     """Set the controls to the displayed or running rewrite, because Streamlit forgets them on other pages."""
     mine = session()
     work = mine.at("rewrite")
-    inputs = work.asked if work.job is not None else None if mine.run is None else mine.run.inputs
+    inputs = work.request if work.job is not None else None if mine.run is None else mine.run.inputs
     if inputs is None:
         return
     state.update(links.widget_state(inputs.setting, "play"))
@@ -213,8 +213,8 @@ def main() -> None:
         text = mine.text
         state.play_text = next((e.text for e in examples()), "") if text is None else text
     follow_link()
-    if mine.chosen:
-        state.play_mechanism, mine.chosen = mine.chosen, ""
+    if mine.chosen_mechanism:
+        state.play_mechanism, mine.chosen_mechanism = mine.chosen_mechanism, ""
         use_mechanism()
     head, editor, right, left = (st.container(key=f"play_{k}") for k in PARTS)
     tour.reserve_header()
@@ -248,7 +248,7 @@ def result_column(inputs: runs.Inputs | None) -> None:
     linked, mine.link_new = mine.link_new, False
     # Inputs with a finished, running or refused rewrite need no new run.
     under_work, refused = work.job is not None, work.error is not None
-    known = [work.asked] if under_work or refused else []
+    known = [work.request] if under_work or refused else []
     known += [] if run is None or under_work else [run.inputs]
     if linked or inputs not in known:
         start(inputs, axis, redraw=False, linked=linked)
@@ -258,11 +258,11 @@ def result_column(inputs: runs.Inputs | None) -> None:
     with slot.container():
         if running:
             work.show_progress("play_stop", partial(progress_text, inputs))
-        if work.asked == inputs and (said := work.failure_text("Stopped.")):
+        if work.request == inputs and (said := work.failure_text("Stopped.")):
             st.error(literal(said))
             st.button("Try again", key="play_retry", on_click=start, args=(inputs, axis, False))
         if mine.run is not None and running:
-            if mine.run.inputs.text == work.asked.text:
+            if mine.run.inputs.text == work.request.text:
                 live_text.dim(BEFORE)
             else:
                 live_text.dim_other_text(BEFORE, REWRITE)

@@ -24,7 +24,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     ):
         return
     place = session().at(PLACE)
-    if place.asked != (run.number, result.config):
+    if place.request != (run.number, result.config):
         place.start((run.number, result.config), lambda task: result.polished(task=task), "Cleaning up the text")
     if place.is_running():
         place.show_progress("play_polish_stop")

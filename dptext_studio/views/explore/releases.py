@@ -15,7 +15,7 @@ from .rewriting import current_ledger, redraw
 
 def record_copies(copies: list[tuple[str, int, float]]) -> None:
     """Record the browser's copies: exactly the displayed rewrite. Copies that were already reported change nothing."""
-    reported = session().copied
+    reported = session().copies
     for copy in copies:
         noise_id, number_, epsilon = copy
         run = session().recent.get((noise_id, number_))

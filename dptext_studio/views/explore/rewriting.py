@@ -127,10 +127,10 @@ def run_at(run: runs.Run, epsilon: float, axis: tuple[float, float, float]) -> r
     work = mine.at("rewrite")
     if work.job is not None:  # under way
         return run
-    if work.error is not None and mine.moved_to == epsilon:
+    if work.error is not None and mine.requested_epsilon == epsilon:
         st.caption(f"This is the rewrite at ε = {number(run.payload['eps'])}. Move ε to start again.")
         return run
-    mine.moved_to = epsilon
+    mine.requested_epsilon = epsilon
     start(run.inputs, axis, redraw=False)
     if work.is_running():
         st.rerun(scope="app")

@@ -77,10 +77,10 @@ def _key(run: runs.Run, result: dpt.RewriteResult) -> tuple:
 
 def _answers(held: jobs.Work, run: runs.Run, result: dpt.RewriteResult) -> bool:
     """Return True if an earlier request covers this one: the same ε, or a result for every ε of the run."""
-    if held.asked is None or held.asked[0] != run.number:
+    if held.request is None or held.request[0] != run.number:
         return False
     everywhere = isinstance(held.result, risk.WordSuccess) and held.result.leads is not None
-    return everywhere or held.asked[1] == result.config
+    return everywhere or held.request[1] == result.config
 
 
 def _ask(mechanism: dpt.Mechanism) -> str:

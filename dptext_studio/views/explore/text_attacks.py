@@ -67,7 +67,7 @@ def reader_panel(
     st.markdown(literal(finding.text))
     attack_table(
         {
-            "released": [w.released for w in finding.words],
+            "released": [w.released_word for w in finding.words],
             "read": [w.word for w in finding.words],
             "": ["✓ right" if w.rank == 1 else "" for w in finding.words],
             "certainty": [percent(w.guesses[0][1]) for w in finding.words],

@@ -27,7 +27,7 @@ DRAG = "Drag to the left until a reader can no longer tell. Drag to the right to
 def use_text(text: str) -> None:
     """Put a text into the box, and keep the previous one for undo."""
     forget_problems()
-    session().undo = state.get("play_text", "")
+    session().previous_text = state.get("play_text", "")
     state.play_text = text
 
 
@@ -152,7 +152,7 @@ def text_box() -> None:
         help="It stays in this session. It is not stored and not logged.",
         on_change=forget_problems,
     )
-    before = session().undo
+    before = session().previous_text
     if before and before != state.play_text:
         st.button("Undo", on_click=use_text, args=(before,), help="Restore the previous text.")
     if waits := typing_pause():

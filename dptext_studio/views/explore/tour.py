@@ -36,7 +36,7 @@ def begin() -> None:
     if state.get("play_text") != note:
         use_text(note)
     if state.get("play_mechanism") != recommended.ORDER[0]:
-        mine.chosen = recommended.ORDER[0]
+        mine.chosen_mechanism = recommended.ORDER[0]
 
 
 def reserve_header() -> None:
@@ -79,7 +79,7 @@ def numbers_of(run: runs.Run, view: Mapping[str, Any]) -> TourNumbers | None:
     if not _is_tours(run) or not 1 <= view.get("step", 0) <= COVERED:
         place.drop()
         return None
-    if place.asked != key:
+    if place.request != key:
         place.start(key, lambda task: _work(run, task), "Preparing the tour")
     if place.is_running(patience=0.0):
         return None
@@ -104,4 +104,4 @@ def _is_tours(run: runs.Run) -> bool:
     """
     ready = run.payload["live"] and not run.spread and not run.payload["belief"]["why"]
     pin = run.payload.get("pin")
-    return run.inputs.text == examples()[0].text and ready and pin is not None and run.result.units[pin].drawn
+    return run.inputs.text == examples()[0].text and ready and pin is not None and run.result.units[pin].is_sampled

@@ -52,7 +52,7 @@ def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis
     aligned = "alignment" in result.can
     st.subheader("Word details" if aligned else "Token details")
     units = result.units
-    drawn = [i for i, u in enumerate(units) if u.drawn]
+    drawn = [i for i, u in enumerate(units) if u.is_sampled]
     if result.no_chances:
         st.caption(result.no_chances)
         return

@@ -167,14 +167,14 @@ def nearest_words_panel(
     st.markdown(literal(finding.sentence()))
     guess = next((g for g in finding.guesses if g.step == token), None)
     if guess is None:
-        if (reason := result.steps[token].reason) and result.steps[token].drawn:
+        if (reason := result.steps[token].reason) and result.steps[token].is_sampled:
             original = literal(result.steps[token].original)
             st.caption(f"The replacement of “{original}” does not depend on it ({reason}).")
         return
     if not guess.neighbours:
-        st.caption(f"“{literal(guess.released)}” is not in the word space {literal(finding.space)}.")
+        st.caption(f"“{literal(guess.released_word)}” is not in the word space {literal(finding.space)}.")
         return
-    words = [guess.released, *guess.neighbours]
+    words = [guess.released_word, *guess.neighbours]
     attack_table(
         {
             "guess": words,
@@ -214,7 +214,7 @@ def language_model_panel(
     steps = result.steps
     attack_table(
         {
-            "released": [g.released for g in finding.guesses],
+            "released": [g.released_word for g in finding.guesses],
             "your word": [steps[g.step].original for g in finding.guesses],
             "its rank": ["unknown" if g.rank is None else f"{g.rank:,}" for g in finding.guesses],
             "the model's guesses": [", ".join(g.guesses) for g in finding.guesses],

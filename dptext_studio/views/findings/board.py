@@ -127,8 +127,8 @@ def conditions_text(found: leaderboard.Board) -> str:
     if once := [e.label for e in found.entries if e.seeds == 1]:
         notes.append(f"One seed only: {leaderboard_text.join_names(once)}.")
     notes += [leaderboard_text.unknown_words_text(found), leaderboard_text.refused_text(found)]
-    if found.left_out:
-        notes.append(f"No measured point nearby: {leaderboard_text.join_names(found.left_out)}.")
+    if found.omitted_names:
+        notes.append(f"No measured point nearby: {leaderboard_text.join_names(found.omitted_names)}.")
     return " ".join(filter(None, notes))
 
 

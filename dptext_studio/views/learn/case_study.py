@@ -37,7 +37,7 @@ def request(pretrained: str) -> case_study_demo.Question:
         again = st.button(
             "Rewrite again", icon=":material/refresh:", key="case_again", help="Each rewrite spends its own ε."
         )
-    before = session().at("case").asked
+    before = session().at("case").request
     draw = (0 if before is None else before.draw) + again
     return case_study_demo.Question(text.strip(), pretrained, epsilons[epsilon], draw)
 
@@ -59,7 +59,7 @@ def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: 
     slow.
     """
     work = session().at("case_nearest")
-    if work.asked is not result:
+    if work.request is not result:
         work.start(
             result,
             lambda task: case_study_demo.nearest_sentence(result.text, asked.pretrained, folder, task),
@@ -85,11 +85,11 @@ def live(pretrained: str) -> None:
     work = session().at("case")
     if not asked.text:
         work.stop()
-        work.asked = None
+        work.request = None
         session().at("case_nearest").stop()
         st.info("Type a sentence. Its rewrite appears here.")
         return
-    if work.asked != asked:
+    if work.request != asked:
         session().at("case_nearest").stop()
         work.start(asked, lambda task: case_study_demo.rewrite_question(asked, task), "Rewriting")
     if work.is_running():

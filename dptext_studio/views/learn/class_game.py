@@ -33,7 +33,7 @@ def slide(mine: Learning) -> None:
     rounds = stage.game.rounds
     if mine.step == 0:
         st.markdown(f"# {literal(mine.lesson.title)}")
-        sentences(mine.lesson.said)
+        sentences(mine.lesson.sentences)
         return
     if mine.step == 1 + 2 * len(rounds):
         _end(mine, stage)
@@ -53,14 +53,14 @@ def slide(mine: Learning) -> None:
 def _staged(mine: Learning) -> Stage | None:
     """Return the game at the slides' step, and show it to the class; None while the game is drawn."""
     assert mine.at is not None
-    if mine.staged is None:
+    if mine.class_stage is None:
         drawn = game.draw_game("class", 1)
         if drawn is None:
             return None
-        mine.staged = Stage(mine.at, secrets.token_hex(8), drawn)
-    mine.staged = dataclasses.replace(mine.staged, number=(mine.step - 1) // 2)
-    VOTES.show(mine.room, mine.host, mine.staged)
-    return mine.staged
+        mine.class_stage = Stage(mine.at, secrets.token_hex(8), drawn)
+    mine.class_stage = dataclasses.replace(mine.class_stage, number=(mine.step - 1) // 2)
+    VOTES.show(mine.room, mine.host, mine.class_stage)
+    return mine.class_stage
 
 
 def scores(room: str, stage: Stage) -> list[tuple[float, Score]]:
@@ -112,8 +112,8 @@ def _end(mine: Learning, stage: Stage) -> None:
 
 
 def _again(mine: Learning) -> None:
-    mine.staged, mine.step = None, 0
-    state.session.at("learn: game").asked = None
+    mine.class_stage, mine.step = None, 0
+    state.session.at("learn: game").request = None
 
 
 def phone(stage: Stage) -> None:

@@ -39,7 +39,7 @@ def play_alone(lesson: Lesson) -> None:
             _answer(play)
         else:
             if not play.guesses and not play.past:
-                sentences(lesson.said)
+                sentences(lesson.sentences)
             _question(play)
 
 

@@ -39,4 +39,4 @@ def accept(mine: Learning, key: object) -> None:
     stage = VOTES.stage(mine.room)
     if mine.present and mine.lesson.name == GAME and isinstance(stage, Stage) and stage.game is not None:
         answered = stage.number >= 0 and VOTES.is_revealed(mine.room, stage.topic(stage.number))
-        mine.staged, mine.step = stage, max(0, 1 + 2 * stage.number + answered)
+        mine.class_stage, mine.step = stage, max(0, 1 + 2 * stage.number + answered)

@@ -60,10 +60,10 @@ class Learning:
     name of the lesson; ballots: the vote of a class in which it was chosen; revealed: the lessons whose answer was
     requested. values: of the controls. address: as last read or written. room: of a class that counts answers, "" for
     none; host: the key of its host, "" for the class; slides_asked: whether the address asks for slides, which need
-    that key; voter: a random name of this session; counted: the room and the question of the last answer.
+    that key; voter: a random name of this session; last_ballot: the room and the question of the last answer.
 
-    seen: what the host showed at the last run. begun: the lesson whose beginning was last scrolled to. play: the game
-    of one player. staged: the game of a class, in the session of its host.
+    last_stage: what the host showed at the last run. scrolled_lesson: the lesson whose beginning was last scrolled to.
+    play: the game of one player. class_stage: the game of a class, in the session of its host.
     """
 
     at: int | None = None
@@ -78,11 +78,11 @@ class Learning:
     host: str = ""
     slides_asked: bool = False
     voter: str = field(default_factory=lambda: secrets.token_hex(8))
-    counted: tuple[str, str, Question | None] | None = None
-    seen: Any = None
-    begun: int | None = None
+    last_ballot: tuple[str, str, Question | None] | None = None
+    last_stage: Any = None
+    scrolled_lesson: int | None = None
     play: Play | None = None
-    staged: Stage | None = None
+    class_stage: Stage | None = None
 
     @property
     def lesson(self) -> Lesson:
@@ -166,7 +166,7 @@ def write_address(came: bool) -> None:
 def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
     """Return the result of ``work`` for ``asked``; None while it is running or if it was refused, which is shown."""
     there = session().at(f"learn: {place}")
-    if there.asked != asked:
+    if there.request != asked:
         there.start(asked, lambda task: work(), "Computing")
     if there.is_running():
         there.show_progress(f"learn_stop_{place}")
@@ -202,13 +202,13 @@ def follow_class() -> None:
         return
     now = class_state()
     stage = now[0]
-    if isinstance(stage, Stage) and (mine.seen is None or mine.seen[0] != stage) and mine.at != stage.at:
+    if isinstance(stage, Stage) and (mine.last_stage is None or mine.last_stage[0] != stage) and mine.at != stage.at:
         mine.go(stage.at)
         now = class_state()
-    mine.seen = now
+    mine.last_stage = now
     st.fragment(_look_again, run_every=FOLLOW)()
 
 
 def _look_again() -> None:
-    if learning().seen is not None and class_state() != learning().seen:
+    if learning().last_stage is not None and class_state() != learning().last_stage:
         st.rerun()

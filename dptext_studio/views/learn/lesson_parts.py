@@ -29,7 +29,7 @@ def control(lesson: Lesson) -> Any:
                 made.label,
                 made.values,
                 made.values.index(start),
-                format_func=made.said,
+                format_func=made.format_value,
                 help=made.help or None,
                 key=f"learn_value_{lesson.name}",
             )
@@ -38,7 +38,7 @@ def control(lesson: Lesson) -> Any:
                 made.label,
                 made.values,
                 start,
-                format_func=made.said,
+                format_func=made.format_value,
                 help=made.help or None,
                 key=f"learn_value_{lesson.name}",
             )
@@ -104,7 +104,7 @@ def record_answer(lesson: Lesson, asked: Question | None) -> None:
         return
     mine.answers[lesson.name], mine.ballots[lesson.name] = chosen, ballot
     counted = asked is not None and votes.VOTES.cast(mine.room, lesson.name, asked, mine.voter, chosen)
-    mine.counted = (mine.room, lesson.name, asked) if counted else None
+    mine.last_ballot = (mine.room, lesson.name, asked) if counted else None
 
 
 def answers(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
@@ -168,7 +168,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
         if asked is not None and not ended:
             if not open_:
                 st.caption(CLOSED)
-            elif voted and mine.counted == (mine.room, lesson.name, asked):
+            elif voted and mine.last_ballot == (mine.room, lesson.name, asked):
                 st.caption("Your answer is counted without your name.")
             else:
                 st.caption("Your answer will be counted without your name.")

@@ -30,8 +30,8 @@ BEGIN = """<script>/* {} */ document.querySelector("[data-testid=stMain]")?.scro
 def scroll_to_top() -> None:
     """Scroll to the top of an opened lesson."""
     mine = learning()
-    if mine.begun != mine.at:
-        mine.begun = mine.at
+    if mine.scrolled_lesson != mine.at:
+        mine.scrolled_lesson = mine.at
         st.html(BEGIN.format(mine.at), unsafe_allow_javascript=True)
 
 
@@ -95,7 +95,7 @@ def lesson_view() -> None:
 def _lesson_body(lesson: Lesson) -> Any:
     """Show the text, control, question and answer. Return the value of the control."""
     mine = learning()
-    sentences((*lesson.said, lesson.task))
+    sentences((*lesson.sentences, lesson.task))
     value = control(lesson)
     question = None if value is None else part_view(lesson, value)
     if question is not None:
@@ -104,9 +104,9 @@ def _lesson_body(lesson: Lesson) -> Any:
             if mine.room:
                 answers(lesson, value, question, follow=False)
             verdict(lesson, question, reveal)
-            sentences(reveal.found)
+            sentences(reveal.measurements)
             drawing(reveal.parts, key=f"learn_found_{lesson.name}")
-            sentences(reveal.because)
+            sentences(reveal.explanation)
             take_home(lesson)
     if value is not None and lesson.name in BELOW:
         BELOW[lesson.name](value)

@@ -61,11 +61,11 @@ def _lesson_slide(mine: Learning, step: str) -> None:
     value = mine.values.get(lesson.name, lesson.control.start)
     if step == "said":
         st.markdown(f"# {literal(lesson.title)}")
-        sentences(lesson.said[: len(lesson.said) - lesson.beside])
+        sentences(lesson.sentences[: len(lesson.sentences) - lesson.num_beside_figure])
     elif step == "shown":
         left, right = st.columns(BESIDE, gap="large")
         with left:
-            sentences((*lesson.said[len(lesson.said) - lesson.beside :], lesson.task))
+            sentences((*lesson.sentences[len(lesson.sentences) - lesson.num_beside_figure :], lesson.task))
             value = control(lesson)
         with right:
             if value is not None:
@@ -79,7 +79,7 @@ def _lesson_slide(mine: Learning, step: str) -> None:
         if (reveal := reveal_of(lesson, value)) is None:
             return
         if step == "meant":
-            sentences(reveal.because)
+            sentences(reveal.explanation)
             take_home(lesson)
             return
         if lesson.across:
@@ -91,7 +91,7 @@ def _lesson_slide(mine: Learning, step: str) -> None:
             verdict(lesson, question, reveal)
             vote_line(lesson, value, question)
         with then:
-            sentences(reveal.found)
+            sentences(reveal.measurements)
         with right:
             drawing(reveal.parts, key=f"learn_found_{lesson.name}", across=lesson.across)
 

@@ -63,7 +63,7 @@ def test_the_certainty_of_a_line_is_the_expected_success_of_the_optimal_reader(d
         for epsilon, certainty in zip(line["epsilons"], line["certainty"], strict=True):
             m = dpt.get_mechanism("santext", epsilon=epsilon)
             found = dpt.belief(m, fact.text, fact.word, fact.alternatives)
-            assert certainty == pytest.approx(found.expected.value, abs=1e-5)
+            assert certainty == pytest.approx(found.expected_success.value, abs=1e-5)
         assert line["certainty"][0] < line["certainty"][1] and "oov" not in line["options"]
         assert all(0 <= x <= 1 for x in line["label"]) and all(-1 <= x <= 1 for x in line["cosine"])
     assert dpt.get_mechanism("santext").config.oov == "random"

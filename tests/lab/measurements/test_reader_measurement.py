@@ -96,12 +96,13 @@ def test_a_polish_is_measured_before_and_after(m):
     row = polish.measure("given", m, TEXTS[:2])
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
     cosines = [
-        metrics.score("cosine", TEXTS[:2], [t(p) for p in every]) for t in (lambda p: p.drawn.text, lambda p: p.text)
+        metrics.score("cosine", TEXTS[:2], [t(p) for p in every])
+        for t in (lambda p: p.is_sampled.text, lambda p: p.text)
     ]
     assert (row.cosine_before, row.cosine_after) == tuple(pytest.approx(np.mean(c)) for c in cosines)
     assert row.gain == pytest.approx(row.cosine_after - row.cosine_before)
     assert (row.kept_before, row.kept_after) == tuple(
-        pytest.approx(np.mean([p.unchanged[k] for p in every])) for k in (0, 1)
+        pytest.approx(np.mean([p.unchanged_shares[k] for p in every])) for k in (0, 1)
     )
 
 
@@ -111,7 +112,7 @@ def test_how_a_polish_reads_is_told_by_a_judge_and_its_ratio_is_paired(tmp_path)
     m = dpt.get_mechanism("dp-prompt", model=str(tiny_generator(tmp_path / "t5", "t5")), epsilon=20, max_tokens=10)
     row = polish.measure("given", m, TEXTS[:2], judge)
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
-    before, after = judge([p.drawn.text for p in every]), judge([p.text for p in every])
+    before, after = judge([p.is_sampled.text for p in every]), judge([p.text for p in every])
     assert row.reads_before == pytest.approx(np.exp(np.mean(before))) and row.reads_after == pytest.approx(
         np.exp(np.mean(after))
     )

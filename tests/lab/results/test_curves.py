@@ -194,7 +194,7 @@ def test_a_configuration_has_one_number_among_those_of_its_mechanism_in_every_fi
 
 def test_at_equal_measured_privacy_a_point_stands_at_its_own_n_w(found):
     (mvc,) = curves.series(found, "sst2", "accuracy", ["mvc"], "n_w")
-    assert mvc.left_out == 1 and [p.row.epsilon for p in mvc.points] == [100.0, 150.0]
+    assert mvc.num_omitted == 1 and [p.row.epsilon for p in mvc.points] == [100.0, 150.0]
     n_w = {r.epsilon: r.value for r in found.rows if r.mechanism == "mvc" and r.metric == "n_w"}
     assert [p.x for p in mvc.points] == [n_w[100.0], n_w[150.0]] == [p.n_w for p in mvc.points]
     # The other data set has its own.

@@ -68,7 +68,7 @@ def test_settings_stand_where_their_privacy_is_the_same_the_best_first():
     between, there = leaderboard.entries[1], leaderboard.entries[2]
     assert between.value == pytest.approx(0.66) and between.between == (75.0, 100.0) and between.point == ""
     assert (there.epsilon, there.value, there.between, there.privacy) == (15.0, 0.6, (), 0.31)
-    assert leaderboard.left_out == ("Mahalanobis",), "its points are too far apart to read between"
+    assert leaderboard.omitted_names == ("Mahalanobis",), "its points are too far apart to read between"
     assert [e.is_significant for e in leaderboard.entries] == [
         False,
         False,
@@ -247,7 +247,7 @@ def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_othe
     assert "(Accuracy, bag of words; Cosine to the original)" in leaderboard_text.first_by_judge(rows, leaderboard)
     assert leaderboard_text.join_names(("CusText, K = 5", "TEM")) == "CusText, K = 5; TEM"
     assert (
-        leaderboard_text.join_names(alone.left_out) == "Mahalanobis"
+        leaderboard_text.join_names(alone.omitted_names) == "Mahalanobis"
         and leaderboard_text.join_names(("a", "b")) == "a, b"
     )
 

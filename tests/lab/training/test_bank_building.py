@@ -30,7 +30,7 @@ def asked(monkeypatch):
 def test_texts_are_cut_and_each_sentence_is_taken_once():
     found = gather(["The soup was cold. The bread was\n  very old!", "the soup was COLD", "Nobody came to us today."])
     assert found.sentences == ("The soup was cold.", "Nobody came to us today.")
-    assert found.left_out == {"fewer than 4 words": 2, "twice": 1}
+    assert found.omissions == {"fewer than 4 words": 2, "twice": 1}
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_texts_are_cut_and_each_sentence_is_taken_once():
 )
 def test_what_is_left_out(sentence, why):
     found = gather([sentence], avoid=["Zebra"])
-    assert found.left_out == ({why: 1} if why else {}) and len(found.sentences) == (not why)
+    assert found.omissions == ({why: 1} if why else {}) and len(found.sentences) == (not why)
 
 
 def test_lengths_are_limits():
     text = "One two three four five."
-    assert gather([text], shortest=6).left_out == {"fewer than 6 words": 1}
-    assert gather([text], shortest=1, longest=4).left_out == {"more than 4 words": 1}
+    assert gather([text], shortest=6).omissions == {"fewer than 6 words": 1}
+    assert gather([text], shortest=1, longest=4).omissions == {"more than 4 words": 1}
     with pytest.raises(ConfigError, match="must not have more words"):
         gather([text], shortest=5, longest=4)
 

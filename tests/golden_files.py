@@ -16,14 +16,14 @@ from dptext_core.privacy.terms import Conditions, Term
 FOLDER = Path(__file__).parent / "golden"
 
 
-def held(name: str, found: dict[str, Any]) -> None:
+def compare_file(name: str, found: dict[str, Any]) -> None:
     """``found`` is what the file of this name holds, numbers to 1e-4; or the file is written."""
     if os.environ.get("GOLDEN") == "write":
         _write(name, found)
     same(json.loads(json.dumps(found)), _kept(name), name)
 
 
-def held_case(name: str, case: str, found: Any, error: float = 1e-6, least: float = 1e-12) -> None:
+def compare_case(name: str, case: str, found: Any, error: float = 1e-6, least: float = 1e-12) -> None:
     """``found`` is what the file of this name holds of this case, numbers to ``error``, or ``least`` near
     0; or that part of it is written."""
     if os.environ.get("GOLDEN") == "write":

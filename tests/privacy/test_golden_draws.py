@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from held import held_case, plain
+from golden_files import compare_case, plain
 
 from dptext_core.privacy import distribution, gaussian, guarantee, numbers, sampling
 from dptext_core.privacy.distribution import ScoreTable
@@ -175,4 +175,4 @@ def test_a_figure_stays(name):
     with localcontext() as context:
         context.prec = 28  # what is decimal has as many digits as its context
         found = FIGURES[name]()
-    held_case("draws", name, {"found": plain(found)})
+    compare_case("draws", name, {"found": plain(found)})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from held import held_case, plain
+from golden_files import compare_case, plain
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
@@ -78,7 +78,7 @@ def test_distributions_and_draws_stay(name):
             own["deniability"] = [channel.deniability(e) for e in EPSILONS]
             own["chances"] = channel.log_p(np.array(EPSILONS), np.array([0, 2]))
         found[f"row {row}"] = own
-    held_case("words", f"distributions of {name}", plain(found))
+    compare_case("words", f"distributions of {name}", plain(found))
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -100,7 +100,7 @@ def test_promises_and_views_stay(name):
         found["likelihoods"] = [tried(lambda w=w: m.by_word.log_likelihood(w, 2.0)) for w in (W[0], W[7], "zzz")]
         r = m.rewrite(TEXT, seed=5)
         found["views"] = [tried(lambda k=k: r.views(k)) for k in range(3)]
-    held_case("words", f"promises of {name}", plain(found))
+    compare_case("words", f"promises of {name}", plain(found))
 
 
 FIGURES = {
@@ -128,7 +128,7 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_stays(name):
-    held_case("words", name, {"found": plain(FIGURES[name]())})
+    compare_case("words", name, {"found": plain(FIGURES[name]())})
 
 
 def test_chances_add_up_to_one_at_every_place():
@@ -222,7 +222,7 @@ def test_estimates_stay(name, monkeypatch):
             "without": [channel.deniability_without(e, 4) for e in EPSILONS],
             "chances": np.exp(channel.log_p(np.array(EPSILONS), np.array([0, 5, 2]))),
         }
-    held_case("words", f"estimates of {name}", plain(found))
+    compare_case("words", f"estimates of {name}", plain(found))
 
 
 def test_the_noise_behind_estimates_is_that_of_its_definition(monkeypatch):
@@ -255,7 +255,7 @@ def test_a_picture_of_noise_shows_near_words_a_cloud_and_where_this_point_landed
     near = np.argsort(np.linalg.norm(x - x[4], axis=1), kind="stable")[:24].tolist()
     shown = list(dict.fromkeys([4, *near, released]))
     plane = project(x[shown], 0)
-    assert (view.source, view.released, view.words) == (W[4], W[released], tuple(W[i] for i in shown))
+    assert (view.source, view.released_word, view.words) == (W[4], W[released], tuple(W[i] for i in shown))
     assert view.xy == pytest.approx(plane.xy) and (view.draws, view.dims) == (150, 4)
     assert view.noise == pytest.approx(plane.of(x[4] + m.block.noise[:150] / 2.0))
     assert view.landed == pytest.approx(plane.of((x[4] + m.noise(stream) / 2.0)[None])[0])
@@ -280,4 +280,4 @@ def test_options_with_their_ends_stay(name):
     cls = dpt.mechanism_class(name)
     # What is made with them, so that a line of each module is run.
     drawn = MADE[name]().rewrite(TEXT, seed=1).text if name in MADE else ""
-    held_case("options", name, {"options": options, "variants": plain(cls.variants()), "drawn": drawn})
+    compare_case("options", name, {"options": options, "variants": plain(cls.variants()), "drawn": drawn})
