@@ -180,7 +180,9 @@ def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
     """Run the attackers on words at the bundled points, and update their summary."""
     summary = bundled(args.what)
     if summary is None:
-        raise ConfigError(f"--words needs the missing file assets/benchmarks/{args.what}.json.")
+        raise ConfigError(
+            f"--words needs assets/benchmarks/{args.what}.json, which is missing. Restore it from the repository."
+        )
     points = bundled_points(args.what, summary, summary.about["seeds"])
     setup = group_run.RunConfig(
         folder, args.stopwords, str(summary.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True

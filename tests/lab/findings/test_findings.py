@@ -778,8 +778,8 @@ def test_a_comparison_that_is_not_significant_says_how_many_texts_detect_the_dif
     alone = evidence.ClaimEvidence(comparisons=[open_]).sentence("Accuracy")
     # (1.960 + 0.842)² · (0.04 / 1.96 / 0.01)² · 900
     assert alone.endswith(
-        "1 point with 80% power takes about 29,000 test texts instead of 900, and proportionally more seeds (median of "
-        "the comparisons that are not significant)."
+        "1 point with 80% power takes about 29,000 test texts instead of 900, and proportionally more seeds. This is "
+        "the median over the comparisons that are not significant."
     )
     # A power of 80% by simulation: so many texts, whose mean difference is a point.
     error = 0.04 / 1.96 * np.sqrt(900 / 29_000)
@@ -792,6 +792,16 @@ def test_a_comparison_that_is_not_significant_says_how_many_texts_detect_the_dif
     assert not evidence.ClaimEvidence(comparisons=[differences.Difference(0.0, 0.04, None, 0.01)]).power, (
         "texts not known"
     )
+
+
+def test_negative_numbers_of_findings_have_a_minus_sign():
+    hyphen = re.compile(r"(?<![\w-])-\d")
+    shown = [x for finding in f.bundled() for x in (finding.effect, *finding.numbers)]
+    assert sum("−" in x for x in shown) > 10
+    assert not [x for x in shown if hyphen.search(x)]
+    signed = evidence.ClaimEvidence(comparisons=[differences.Difference(x, 0.01) for x in (-0.2, -0.1, 0.00001)])
+    assert signed.effect == "−0.100 (−0.200 to 0.000)", "and zero has no sign"
+    assert differences.size_text(-0.11, "accuracy") == "11.0 points" and differences.size_text(0.01, "n_w") == "1 point"
 
 
 def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it_is():
