@@ -244,7 +244,7 @@ def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatc
     setting = at.session_state["session"].at("trade-off curve").asked[2]  # with the program's blocklist
     own = dpt.trade_off_curve(setting.make(), one, other, false_alarms=rates)
     assert found.to_dict() == own.to_dict()
-    assert metric(at, "Detected") == percent(float(own.upper[10])) == "40%"
+    assert metric(at, "Detection rate") == percent(float(own.upper[10])) == "40%"
     assert metric(at, "Reader’s success") == percent(float(own.success[0]))
     assert files["detections.csv"]() == own.to_csv()
     data = json.loads(files["detections.json"]())

@@ -909,8 +909,8 @@ def test_each_lists_space_is_told_from_the_number_of_lists(nothing_else):
         rows.append(row("diffractor", "sst2", "accuracy", 1.0, 0.6 + i / 100, noise="geometric", lists=[name]))
     in_file(nothing_else, rows)
     found = diffractor.one_list_is_best.look(f.Runs(one_list(1, lambda *_: None)))
-    said = next(n for n in found.numbers if n.startswith("Accuracy at ε 1, each space's"))
-    assert "0.63, 0.64, 0.65, 0.66, 0.67; their mean 0.650 ± 0.010, together as L0 0.600" in said
+    said = next(n for n in found.numbers if n.startswith("Accuracy at ε 1 with the single list"))
+    assert "0.63, 0.64, 0.65, 0.66, 0.67. Their mean: 0.650 ± 0.010. All lists together (L0): 0.600" in said
 
 
 def test_the_clipping_range_follows_its_rows(monkeypatch):
@@ -991,7 +991,7 @@ def test_one_cell_that_is_not_better_makes_it_inconclusive(monkeypatch):
     monkeypatch.setattr(own_claims.public_prior, "bundled", lambda: tuple(rows))
     found = own_claims.starts_from_what_is_public.look(f.Runs([]))
     assert found.verdict == f.INCONCLUSIVE
-    assert "in 1 of 2 cells, more fluent in 2, and less fluent in 0" in found.numbers[3]
+    assert "Over 2 combinations of data set and ε: significantly nearer in meaning in 1, more fluent in 2" in found.numbers[3]
 
 
 def test_the_figure_of_the_public_prior_has_its_lines():

@@ -101,7 +101,7 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     assert equal_privacy.main(["equal", "--words", "--out", str(anew), "--summary", str(merged)]) == 0
     assert results.read(merged).to_dict()["rows"] == found.to_dict()["rows"], "the same seed says the same"
     assert results.read(merged).about["crossings"] == found.about["crossings"]
-    with pytest.raises(ConfigError, match="the missing file"):
+    with pytest.raises(ConfigError, match="which is missing"):
         equal_privacy.main(["lists", "--words", "--out", str(anew), "--summary", str(merged)])
     capsys.readouterr()
     with pytest.raises(ConfigError, match="no point 'none'"):

@@ -188,8 +188,8 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     assert doubt == "1 other is significantly lower. A difference of 2.0 points is detected with 80% power."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
-    assert not none.entries and said.endswith("no setting has points near on SST-2.")
-    assert what == "The measured points are too far away. Choose another level or judge, or measure more ε."
+    assert not none.entries and said.endswith("no setting has a measured point near this level on SST-2.")
+    assert what == "Choose another level or judge, or measure more ε."
     nothing = leaderboard_text.answer(board(table_of(ROWS[-1]), "sst2", "accuracy"), "SST-2")
     assert "no setting was measured on SST-2." in nothing[0] and nothing[1].startswith("Choose another")
 
@@ -448,8 +448,8 @@ def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
         (lambda x: [changed(y, stopwords="mine") for y in x], "stopwords of the results"),
         (lambda x: [changed(y, data_sha256="0") for y in x], "files of builtin differ"),
         (lambda x: [changed(y, finished="2999-01-01T00:00:00Z") for y in x], "in the future"),
-        (lambda x: [changed(y, finished="yesterday") for y in x], "must look like"),
-        (lambda x: [changed(y, machine=" ") for y in x], "no command or no machine"),
+        (lambda x: [changed(y, finished="yesterday") for y in x], "must have the form"),
+        (lambda x: [changed(y, machine=" ") for y in x], "its machine is missing"),
         (lambda x: [changed(x[0], scores={k: 0.0 for k in x[0].scores}), *x[1:]], "outside its interval"),
     ],
 )
