@@ -266,8 +266,8 @@ def _queries_contradict() -> str:
         if chance.get((r.options["k"], r.epsilon)) == 0.3
     )
     return (
-        "One sentence of Section 6.2 says both that N is “almost not sensitive to K” and that it “will be even bigger "
-        f"when K is smaller”. Table 7 at p₀ = 0.3: {line}."
+        "Section 6.2 says in one sentence that N is “almost not sensitive to K” and “will be even bigger when K is "
+        f"smaller”. Table 7 at p₀ = 0.3: {line}."
     )
 
 

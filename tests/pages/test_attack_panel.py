@@ -124,7 +124,7 @@ def test_all_attackers_are_asked_when_it_is_wanted_and_the_best_has_its_name(wor
     found = jobs(at)["best"].result
     assert metric(at, "Strongest attacker") == found.title and found.sentence() in said(at)
     (table,) = [d.value for d in at.dataframe if "attacker" in d.value]
-    assert list(table["right"]) == list(found.shares.values()) and list(table[""]).count("◀ best") == 1
+    assert list(table["success"]) == list(found.shares.values()) and list(table[""]).count("◀ best") == 1
     assert list(table["attacker"][table[""] != ""]) == [found.title]
 
 
