@@ -181,7 +181,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     limits(report, [headline, why, *scope] if report.holds else scope)
     checks(report)
     if report.skipped:
-        with st.expander(f"{len(report.skipped):,} inputs were left out"):
+        with st.expander(f"{len(report.skipped):,} inputs were skipped"):
             st.dataframe(
                 {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
             )
