@@ -441,7 +441,7 @@ def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
         (lambda x: [x[0], *(changed(y, options={"lists": ["L9"]}) for y in x[1:])], "options are invalid"),
         (lambda x: [x[0], *(changed(y, epsilon=-1.0) for y in x[1:])], "not above 0"),
         (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"cosine": 1.5}), *x[2:]], "cosine is 1.5"),
-        (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"mine": 1.5}), *x[2:]], "the metric mine is unknown"),
+        (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"mine": 1.5}), *x[2:]], "metric mine is unknown"),
         (lambda x: [x[0], changed(x[1], errors=dict(x[1].errors) | {"cosine": -1}), *x[2:]], "is negative"),
         (lambda x: [x[0], changed(x[1], counts={}), *x[2:]], "no number of texts"),
         (lambda x: [changed(y, version="9.9") for y in x], "version of the results"),
