@@ -45,7 +45,7 @@ def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None
     """Write the rounded scores of prepared texts, with the masks of the original texts, as an asset."""
     path = (folder or assets_folder() / "examples") / _FILE
     if (scores := mechanism.kept_scores) is None:
-        raise InputError(f"{mechanism.title} has no scores that could be kept.")
+        raise InputError(f"{mechanism.title} has no scores to store. Choose another mechanism.")
     arrays: dict[str, np.ndarray] = {}
     texts = []
     for k, one in enumerate(prepared):

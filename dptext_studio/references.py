@@ -52,7 +52,7 @@ def reference(key: str) -> Reference:
     try:
         return references()[key]
     except KeyError:
-        raise InputError(f"There is no reference {key!r}. There are: {', '.join(references())}.") from None
+        raise InputError(f"There is no reference {key!r}. Choose one of: {', '.join(references())}.") from None
 
 
 def bibtex(keys: tuple[str, ...]) -> str:

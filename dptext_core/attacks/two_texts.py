@@ -39,7 +39,7 @@ import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..privacy.numbers import at_least, bound, percent
+from ..privacy.numbers import at_least, bound, percent, with_minus
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.checks import check_whole_number, real, to_list
@@ -160,7 +160,10 @@ class DistinguishabilityFinding(Private):
     def rows(self) -> list[tuple[str, str]]:
         """Return each classifier with its advantage."""
         return [
-            (c.title, f"{c.advantage:+.2f} (answers “the first” for {percent(c.tpr)} and {percent(c.fpr)})")
+            (
+                c.title,
+                with_minus(f"{c.advantage:+.2f} (answers “the first” for {percent(c.tpr)} and {percent(c.fpr)})"),
+            )
             for c in self.classifiers
         ]
 
@@ -168,7 +171,7 @@ class DistinguishabilityFinding(Private):
         """Return the finding in plain words."""
         low, high = self.interval
         sure = f"{self.confidence:.0%}"
-        message = (
+        message = with_minus(
             f"An attacker trains on {self.draws - self.test_draws:,} rewrites of each text and names the source of a "
             f"fresh rewrite. The answer is right {percent(self.success)} of the time (guessing: 50%). The advantage is "
             f"{self.advantage:.2f} ({sure} interval {low:.2f} to {high:.2f}; {self.best.title}). "

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 #: Relative difference of two floats that represent the same number: 0.1 + 0.2 is 0.3.
 NOISE = 1e-12
+_SIGNED_ZERO = re.compile(r"(?<![\w-])[+-](?=0(?:\.0+)?(?![\d.]*\d))")
+_NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 
 
 def scientific(x: float) -> str:
     """Format δ, rounded up: 1e−5."""
     x = round_directed(x, 1 if x < 0.001 else 6, up=True)
     return f"{x:.0e}".replace("e-0", "e−").replace("e-", "e−") if 0 < x < 0.001 else f"{x:g}"
+
+
+def with_minus(text: str) -> str:
+    """Return a text for people with minus signs instead of hyphens before its numbers, and zero without a sign."""
+    return _NEGATIVE.sub("−", _SIGNED_ZERO.sub("", text))
 
 
 def number(x: float) -> str:

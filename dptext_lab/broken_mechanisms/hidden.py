@@ -175,9 +175,9 @@ class LongTextDiffractor(Diffractor):
     f"1-Diffractor that adds an item to those listed as not protected if the text contains “{WORD}”.",
 )
 class NamingDiffractor(Diffractor):
-    """1-Diffractor that reveals in its exposed parts whether a text contains one word."""
+    """1-Diffractor that reveals in its list of unprotected items whether a text contains one word."""
 
-    title = "1-Diffractor with exposed parts that reveal one word"
+    title = "1-Diffractor whose list of unprotected items reveals one word"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)

@@ -308,9 +308,9 @@ def _is_odd(text: str | Prepared) -> bool:
     "SanText with a list of unprotected items that depends on the protected words.",
 )
 class ExposingSanText(SanText):
-    """SanText that lists a protected fact about the last word among its exposed parts."""
+    """SanText that lists a protected fact about the last word among the items that are not protected."""
 
-    title = "SanText whose exposed parts reveal a protected word"
+    title = "SanText whose list of unprotected items reveals a protected word"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)

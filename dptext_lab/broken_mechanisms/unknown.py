@@ -130,13 +130,13 @@ class LetterSwap(TinySwap):
 
 @fault(
     "unknown-fixed",
-    "Unknown words with a fixed usual replacement",
+    "Unknown words with a frequent replacement",
     "A small mechanism with a separate distribution for each unknown word, at a stated ε of 0.",
 )
 class FixedSwap(TinySwap):
     """The small mechanism in which an unknown word usually becomes the same word."""
 
-    title = "A small mechanism with usual pseudonyms for unknown words"
+    title = "A small mechanism that often gives an unknown word the same replacement"
 
     def _unknown(self, word: str) -> np.ndarray:
         return 0.5 * (np.arange(len(self.words)) == zlib.crc32(word.encode()) % len(self.words))

@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
     takes.add_argument("--judge", metavar="METRIC", help="metric of utility (default: the first of the data set)")
     takes.add_argument(
-        "--privacy", metavar="METRIC", help="metric of privacy that is equal (default: the first of the data set)"
+        "--privacy", metavar="METRIC", help="privacy metric that is equal for all (default: the first of the data set)"
     )
     takes.add_argument("--at", type=float, metavar="X", help="value of the privacy metric (default: the middle level)")
     takes.add_argument("--every", action="store_true", help="show all settings of each mechanism")

@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         "--epsilon",
         action="append",
         metavar="E,E",
-        help=f"with --setting: its ε, once for all settings or once for each (default {LEVELS} on its axis)",
+        help=f"with --setting: its ε, once for all settings or once for each (default {LEVELS} values of its range)",
     )
     takes.add_argument(
         "--set",

@@ -266,8 +266,8 @@ def _queries_contradict() -> str:
         if chance.get((r.options["k"], r.epsilon)) == 0.3
     )
     return (
-        "One sentence of Section 6.2 says both that N is “almost not sensitive to K” and that it “will be even bigger "
-        f"when K is smaller”. Table 7 at p₀ = 0.3: {line}."
+        "Section 6.2 says in one sentence that N is “almost not sensitive to K” and “will be even bigger when K is "
+        f"smaller”. Table 7 at p₀ = 0.3: {line}."
     )
 
 
@@ -287,7 +287,7 @@ def queries_by_k(runs: Runs) -> ClaimOutcome | None:
     alike = sum(factor(numbers_by_k) < 2 for numbers_by_k in lines.values())
     worst = max(lines, key=lambda at: factor(lines[at]))
     word = queries.WORDS[0]
-    numbers = [f"Largest N below twice the smallest in {alike} of {len(lines)} combinations of word and p₀."]
+    numbers = [f"The largest N is below twice the smallest in {alike} of {len(lines)} combinations of word and p₀."]
     for p in (0.1, 0.3, 0.5):
         if (word, p) in lines:
             shown = ", ".join(f"K {k}: {'never' if n is None else f'{n:,}'}" for k, n in lines[word, p].items())

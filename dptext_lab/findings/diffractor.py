@@ -74,8 +74,8 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome | None:
                 each = [lists.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in SINGLE]
                 shown = ", ".join(f"{r.value:.2f}" for r in each if r is not None)
                 numbers.append(
-                    f"{metric.capitalize()} at ε {epsilon:g}, each space's single list: {shown}; their mean "
-                    f"{single:.3f} ± {wide:.3f}, together as L0 {together:.3f} ± {width:.3f}."
+                    f"{metric.capitalize()} at ε {epsilon:g} with the single list of each space: {shown}. Their mean: "
+                    f"{single:.3f} ± {wide:.3f}. All lists together (L0): {together:.3f} ± {width:.3f}."
                 )
     return ClaimOutcome(
         verdict=conjunction(utility.verdict, hidden.verdict),
@@ -255,5 +255,8 @@ def tight_range(runs: Runs) -> ClaimOutcome | None:
         conjunction(narrow, factor),
         f"width in ε {span[NAME]:.2g} (others at least {min(span[m] for m in others):.2g}), factor {ratio[NAME]:.1f} "
         f"(others at least {min(ratio[m] for m in others):.1f})",
-        (f"N_w rises from 0.1 to 0.8 between {listed}." + (f" Never there: {', '.join(outside)}." if outside else ""),),
+        (
+            f"N_w rises from 0.1 to 0.8 between {listed}."
+            + (f" Never in this range: {', '.join(outside)}." if outside else ""),
+        ),
     )

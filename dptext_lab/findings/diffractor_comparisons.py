@@ -86,7 +86,7 @@ def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
         tally.effect,
         (
             tally.sentence("Accuracy on SST-2 at the same N_w, 1-Diffractor minus TEM"),
-            cosine.sentence("Cosine there (by the encoder that is also the classifier's input and the word space)"),
+            cosine.sentence("Cosine at the same N_w (the encoder is also the classifier's input and the word space)"),
             f"Different words in 100 draws at the same N_w (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
         ),
         rows=tuple(tally.rows),
@@ -128,12 +128,12 @@ def drop_of_fifteen(runs: Runs) -> ClaimOutcome | None:
         tally.verdict,
         f"share lost, minus the paper's: {tally.effect}",
         (
-            f"L2, geometric, lost here / in the paper: {'; '.join(shown)}.",
+            f"Accuracy lost with L2 and geometric noise, ours / the paper's: {'; '.join(shown)}.",
             tally.sentence("Share lost, ours minus the paper's"),
             f"The paper's average over Table 1 at ε 0.1 is {np.mean(lost):.1f} points; SST-2 alone loses more.",
         ),
-        f"Our classifier can lose {100 * (base.value - guess):.0f} points above guessing, the paper's "
-        f"{100 * (whole - GUESS):.0f}, so equal points are not equal losses.",
+        f"On unprotected text, our classifier is {100 * (base.value - guess):.0f} points above guessing, and the "
+        f"paper's {100 * (whole - GUESS):.0f}. So the same number of points is not the same loss.",
         tuple(rows),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.support.statistics import NORMAL, holm
 
-from ..results.differences import LEVEL, POWER, Difference, difference_text, full_options
+from ..results.differences import LEVEL, POWER, Difference, difference_text, full_options, size_text
 from ..results.rows import Row
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ ONE_IN = 20
 _SUPPORT = ("supports the claim significantly", "support the claim significantly")
 _CONTRADICT = ("contradicts it significantly", "contradict it significantly")
 _SMALL = ("shows a difference too small to matter", "show a difference too small to matter")
-_LARGER = ("shows a larger one", "show a larger one")
+_LARGER = ("shows a difference that matters", "show a difference that matters")
 _OPEN = ("is not significant", "are not significant")
 
 
@@ -150,11 +150,10 @@ class ClaimEvidence:
         needed, i = open_[len(open_) // 2]
         c = self.comparisons[i]
         what = "words" if measure(c.metric).kind == "deniability" else "test texts"
-        least = difference_text(c.least, c.metric).removeprefix("+").replace("1.0 points", "1 point")
         return (
-            f" Detecting a difference of {least} with {POWER:.0%} power takes about {float(f'{needed:.2g}'):,.0f} "
-            f"{what} instead of {c.n:,}, and proportionally more seeds (median of the comparisons that are not "
-            "significant)."
+            f" Detecting a difference of {size_text(c.least, c.metric)} with {POWER:.0%} power takes about "
+            f"{float(f'{needed:.2g}'):,.0f} {what} instead of {c.n:,}, and proportionally more seeds. This is the "
+            "median over the comparisons that are not significant."
         )
 
     @property
@@ -195,7 +194,7 @@ class ClaimEvidence:
             return f"{what}: no comparison was measured."
         if self.n == 1:
             (one,) = self.comparisons
-            wide = difference_text(one.half, one.metric).removeprefix("+")
+            wide = size_text(one.half, one.metric)
             sure = "exact" if one.half <= 0 else "p < 0.001" if one.chance < 0.001 else f"p = {one.chance:.3f}"
             return f"{what}: {difference_text(one.difference, one.metric)} ± {wide}, {sure}.{self.power}"
         return f"{what}: {self._counts()}. {self._direction()}Median difference {self.effect}.{self.power}"

@@ -15,6 +15,7 @@ from dptext_core.support.statistics import NORMAL
 from ..results import belief, clipping, leaderboard, public_prior
 from ..results.conditions import POLICY
 from ..results.curves import title
+from ..results.data_titles import in_sentence
 from ..results.data_titles import title as title_of_data
 from ..results.differences import LEAST, Difference, labels, value_text
 from ..results.public_prior import PriorRow
@@ -56,8 +57,8 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
         same = float(np.interp(n_w, x, [r.cosine for r in line]))
         epsilon = math.exp(float(np.interp(n_w, x, np.log(epsilons))))
         numbers.append(
-            f"At equal N_w, {100 * n_w:.0f}%: to {paper:g}σ cosine {at[paper, last].cosine:.2f} at ε {last:g}, to "
-            f"{wide:g}σ {same:.2f} at ε {epsilon:.0f}, between the points."
+            f"At an equal N_w of {100 * n_w:.0f}%, the cosine is {at[paper, last].cosine:.2f} with the range to "
+            f"{paper:g}σ (ε {last:g}), and {same:.2f} with the range to {wide:g}σ (ε {epsilon:.0f}, interpolated)."
         )
     numbers.append(
         "Measured by: python -m dptext_core bench clipping --data DIR. The guarantee is the same in every row."
@@ -111,8 +112,8 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
             f"{name}, replaced words that the strongest attacker recovers: {named}.",
         ]
     numbers.append(
-        f"Significantly nearer in meaning in {len(nearer)} of {len(cells)} cells, more fluent in {len(fluent)}, and "
-        f"less fluent in {len(less)}."
+        f"Over {len(cells)} combinations of data set and ε: significantly nearer in meaning in {len(nearer)}, more "
+        f"fluent in {len(fluent)}, and less fluent in {len(less)}."
     )
     numbers.append("Measured by: python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out FILE.")
     farther = [c for c in cells if cells_of_system[(*c, "cosine")].significance < 0]
@@ -201,7 +202,7 @@ def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
         ranked = sorted({name: own, **others}.items(), key=lambda item: -item[1].score.value)
         listed = ", ".join(f"{title(m)} {p.score.value:.2f} ± {p.half or 0.0:.2f}" for m, p in ranked)
         outside = belief.outside(belief.bundled(), data)
-        numbers.append(f"Cosine on {title_of_data(data)} at a certainty of 50%: {listed}. {outside}".strip())
+        numbers.append(f"Cosine on {in_sentence(data)} at a certainty of 50%: {listed}. {outside}".strip())
         of_texts = rows.of(data, metric)
         used += [row for row in of_texts.values() if row.mechanism in (name, *others)]
     return ClaimOutcome(
@@ -242,7 +243,7 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
                 if (against := tally.significant(-1))
                 else []
             ),
-            cosine.sentence("Cosine (by the encoder that is also the classifier's input and a word space)"),
+            cosine.sentence("Cosine (the encoder is also the classifier's input and a word space)"),
             *numbers,
         ),
         rows=tuple(rows),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from dptext_core.privacy.numbers import with_minus
 from dptext_core.support.assets import assets_folder, sha256_of
 
 from ..results import summary as results
@@ -86,8 +87,8 @@ def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
     return ClaimFinding(
         name=claim.name,
         verdict=outcome.verdict,
-        effect=outcome.effect,
-        numbers=outcome.numbers,
+        effect=with_minus(outcome.effect),
+        numbers=tuple(map(with_minus, outcome.numbers)),
         reason=outcome.reason,
         itself=claim.against_itself(),
         missing=outcome.missing,

@@ -103,7 +103,7 @@ def main(argv: Sequence[str] = ()) -> int:
         help="audit every broken mechanism and its sound twin instead of the shipped mechanisms",
     )
     takes.add_argument("--fault", action="append", metavar="NAME", help="with --broken: only this broken mechanism")
-    takes.add_argument("--rerun", action="store_true", help="measure rows in --out again")
+    takes.add_argument("--rerun", action="store_true", help="repeat the measurement of rows in --out")
     args = takes.parse_args(argv)
     if args.broken:
         return _audit_faults(args.fault)

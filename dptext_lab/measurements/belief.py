@@ -257,7 +257,7 @@ def boards() -> str:
     for data in rows.data_sets():
         for judge in sorted(rows.judges(data), reverse=True):
             ranking = leaderboard.board(rows, data, judge, METRIC, LEVEL, None)
-            sentences = leaderboard_text.answer(ranking, data_titles.title(data))
+            sentences = leaderboard_text.answer(ranking, data_titles.in_sentence(data))
             parts += [" ".join(sentences), leaderboard_text.to_markdown(ranking)]
         parts.append(outside(bundled(), data))
     return "\n\n".join(filter(None, parts))

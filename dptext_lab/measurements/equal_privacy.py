@@ -182,7 +182,9 @@ def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
         raise ConfigError("--words measures the bundled points. Omit --into and --max-texts.")
     summary = bundled(args.what)
     if summary is None:
-        raise ConfigError(f"--words needs the missing file assets/benchmarks/{args.what}.json.")
+        raise ConfigError(
+            f"--words needs assets/benchmarks/{args.what}.json, which is missing. Restore it from the repository."
+        )
     points = [
         p
         for p in bundled_points(args.what, summary, summary.about["seeds"])

@@ -114,8 +114,8 @@ def _orders(space: Vectors, ours: Process, theirs: Process) -> list[np.ndarray]:
 def _lists(space: Vectors, mine: np.ndarray, other: np.ndarray) -> str:
     return (
         f"its list of {len(other):,} words has length {length(space, other):,.0f}, ours {length(space, mine):,.0f} "
-        f"(sum of distances between neighbours); {jumps(space, other)} of its steps do not go to the nearest remaining "
-        f"word, of ours {jumps(space, mine)}"
+        f"(sum of distances between neighbours). {jumps(space, other)} of its steps and {jumps(space, mine)} of ours "
+        "do not go to the nearest remaining word"
     )
 
 

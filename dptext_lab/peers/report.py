@@ -22,7 +22,7 @@ def report(rows: Sequence[PeerComparison]) -> Iterator[str]:
     yield markdown(heading, map(_match, rows))
     yield ""
     if explanations := list(_differences(rows)):
-        yield from ("Differences of theirs:", "", *explanations)
+        yield from ("How the other packages differ:", "", *explanations)
 
 
 def _speed(c: PeerComparison) -> list[str]:

@@ -65,8 +65,8 @@ PEERS = (
         epsilon=3,
         options={"lam": LAM},
         scale="noise",
-        reason="divides the covariance by the variance of all numbers of all vectors together, including the spread "
-        "of the columns' means, so Σ and the noise are smaller",
+        reason="divides the covariance by one variance of all numbers, which includes the spread of the columns' "
+        "means. This makes Σ and the noise smaller",
         reference="mahalanobis-pooled",
     ),
     Peer(
@@ -77,7 +77,7 @@ PEERS = (
         epsilon=3,
         options={"t": VICKREY_T, "noise": "mvc"},
         scale="noise",
-        reason="excludes the word itself if it is the nearest, and selects the first of the next two with "
+        reason="excludes the word itself if it is the nearest. It selects the first of the next two with "
         "probability 1/(1+exp(d₁)), less than 0.5",
         reference="vickrey-others",
     ),
@@ -91,8 +91,8 @@ PEERS = (
         epsilon=15,
         options={"beta": FIXED_BETA},
         scale="gap",
-        reason="γ is rounded to one decimal and uses |V| instead of |V|−1; the outcome for all far words is "
-        "weighted by |V|/|L| instead of the number of far words",
+        reason="rounds γ to one decimal and uses |V| instead of |V|−1. It weights the outcome for all far words "
+        "by |V|/|L| instead of by their number",
         reference="tem-ratio",
     ),
     Peer("pypantera", "CMP (MVC)", "pypantera-cmp", "mvc", 3, scale="noise"),

@@ -79,8 +79,8 @@ def notes(study: Mapping[str, Any]) -> list[str]:
     n, seeds = study["about"]["n"], study["about"]["seeds"]
     low = [f"{r['macro_f1']['mean']:.2f}" for r in study["rows"] if r["data"] == "atis" and r["epsilon"] in (10.0, 1.0)]
     hundred = [r for r in study["rows"] if (r["pretrained"], r["data"], r["epsilon"]) == ("snips", "snips", 100.0)]
-    lost = f" Ours is at {hundred[0]['macro_f1']['mean']:.2f} there." if hundred else ""
-    ours = f"; ours are at {' to '.join(dict.fromkeys((min(low), max(low))))}" if low else ""
+    lost = f" We measured {hundred[0]['macro_f1']['mean']:.2f} there." if hundred else ""
+    ours = f". We measured {' to '.join(dict.fromkeys((min(low), max(low))))}" if low else ""
     parts = {
         same: max(r["verbatim"] for r in study["rows"] if r["pretrained"] and (r["pretrained"] == r["data"]) is same)
         for same in (True, False)
@@ -89,18 +89,19 @@ def notes(study: Mapping[str, Any]) -> list[str]:
         f"The text-independent baseline has a macro F1 of {levels}.",
         "The paper fine-tunes BERT. Our logistic regression reads frozen MiniLM embeddings, so only the pattern is "
         "comparable.",
-        "The paper's Table 1 and Section 4.3 have the two crossed settings in opposite order. This table follows the "
-        "section.",
+        "The paper's Table 1 and its Section 4.3 list the two crossed settings in opposite order. This table follows "
+        "the section.",
         "The paper's rows of rewritten ATIS are still 0.50 at ε = 10 and 1, far above its majority class "
         f"(0.13){ours}.",
-        "At ε = 100, each number of the vector has noise of 2C/ε = 0.1 on average, and their absolute sum is at most "
-        f"C = 5. The paper still reports 0.91 for Snips, rewritten by the model pre-trained on it.{lost}",
+        "At ε = 100, the noise on each number of the vector is 2C/ε = 0.1 on average. The absolute sum of all numbers "
+        f"is at most C = 5. The paper still reports 0.91 for Snips, rewritten by the model pre-trained on it.{lost}",
         "A model that rewrites its own pre-training set repeats sentences word for word in up to "
         f"{percent(parts[True])} of the rewrites. In the crossed settings, at most {percent(parts[False])} are such "
-        "sentences; the paper gives no share. There, the output reveals the style and words of the pre-training set "
-        "without noise or at a large ε.",
+        "sentences. The paper gives no share. Without noise or at a large ε, the output of a crossed setting reveals "
+        "the style and words of the pre-training set.",
         f"{'All' if n is None else f'At most {n:,}'} training sentences of each set were rewritten, with "
-        f"{seeds} seed{'s' * (seeds > 1)}. “Word for word” is the share of rewrites that are a sentence of the "
-        "pre-training set; “nearest training text” and “own original” are the share of words in common "
-        "with the nearest such sentence and with the rewritten sentence.",
+        f"{seeds} seed{'s' * (seeds > 1)}.",
+        "“Word for word” is the share of rewrites that are a sentence of the pre-training set. “Nearest training "
+        "text” is the share of words that a rewrite has in common with the nearest such sentence. “Own original” is "
+        "the same share for the sentence that was rewritten.",
     ]

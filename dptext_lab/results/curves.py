@@ -17,7 +17,7 @@ from dptext_core.measure.metrics.registry import JUDGES, REGISTRY, measure, spli
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.registry import accounting_unit, mechanisms, title
 from dptext_core.mechanisms.setting import Setting, SettingFields
-from dptext_core.privacy.numbers import number
+from dptext_core.privacy.numbers import number, with_minus
 from dptext_core.words.lists import CONFIGURATIONS
 
 from .papers import PaperRow, paper_rows
@@ -403,7 +403,7 @@ def score_text(value: float | None, low: float | None = None, high: float | None
     if value is None:
         return "none"
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return text if low is None or high is None else f"{text} (95%: {low:.3g} to {high:.3g})"
+    return with_minus(text if low is None or high is None else f"{text} (95% CI {low:.3g} to {high:.3g})")
 
 
 def points_at(results: Results, row: Row | PaperRow) -> dict[str, str]:

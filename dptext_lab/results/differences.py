@@ -8,6 +8,7 @@ from typing import Any
 
 from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import measure
+from dptext_core.privacy.numbers import with_minus
 from dptext_core.support.statistics import NORMAL, two_sided
 
 from .curves import describe, title
@@ -75,8 +76,14 @@ def difference_text(difference: float, metric: str = "") -> str:
     """Return a difference in the unit of its metric."""
     unit = measure(metric).unit
     if unit == "share":
-        return f"{100 * difference:+.1f} points"
-    return f"{difference:+.1f} words" if unit == "words" else f"{difference:+.3f}"
+        return with_minus(f"{100 * difference:+.1f} points")
+    return with_minus(f"{difference:+.1f} words" if unit == "words" else f"{difference:+.3f}")
+
+
+def size_text(difference: float, metric: str = "") -> str:
+    """Return the size of a difference in the unit of its metric."""
+    text = difference_text(abs(difference), metric).removeprefix("+")
+    return "1 point" if text == "1.0 points" else text
 
 
 def half(row: Row) -> float:
@@ -95,7 +102,7 @@ def full_options(row: Row) -> dict[str, Any]:
 def value_text(row: Row) -> str:
     """Return a value with its interval, in the metric's usual unit."""
     digits = measure(row.metric).digits
-    shown = f"{row.value:{digits}}"
+    shown = with_minus(f"{row.value:{digits}}")
     return shown if row.low is None else f"{shown} ± {half(row):{digits}}"
 
 

@@ -8,22 +8,17 @@ from typing import Any
 
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
+from dptext_core.privacy.numbers import with_minus
 
 from .conditions import UNKNOWN_WORDS
-from .differences import POWER, difference_text
+from .differences import POWER, size_text
 from .latex import tabular
 from .leaderboard import Board, BoardEntry, Rows, board
 from .measurement import markdown
 
 
 def score_text(value: float, metric: str) -> str:
-    return f"{value:{measure(metric).digits}}"
-
-
-def points_text(difference: float, metric: str) -> str:
-    """Return the size of a difference in the unit of its metric."""
-    text = difference_text(difference, metric).removeprefix("+")
-    return text.replace("1.0 points", "1 point")
+    return with_minus(f"{value:{measure(metric).digits}}")
 
 
 def with_interval(entry: BoardEntry, metric: str) -> str:
@@ -71,8 +66,8 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     first = ranking.first
     where = f"When {level_text(ranking.privacy, ranking.at)}"
     if first is None and ranking.omitted_names:
-        off = "The measured points are too far away. Choose another level or judge, or measure more ε."
-        return f"{where}, no setting has points near on {title_of_data}.", off
+        off = "Choose another level or judge, or measure more ε."
+        return f"{where}, no setting has a measured point near this level on {title_of_data}.", off
     if first is None:
         return f"{where}, no setting was measured on {title_of_data}.", "Choose another level or judge."
     if not ranking.entries[1:]:
@@ -88,7 +83,7 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     sentence = f"{where}, {first.label}{bare} {does} on {title_of_data}{lead}: {score}{margin}."
     if ranking.detectable is None:
         one_seed = all(e.seeds == 1 for e in ranking.entries)
-        unknown = "spread over seeds" if one_seed else "error of equal privacy"
+        unknown = "spread over seeds" if one_seed else "error of the privacy level"
         doubt = f"The {unknown} is unknown here, so no difference is called significant."
     elif not near:
         doubt = f"{_beaten_text(len(beaten))}."
@@ -99,7 +94,7 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
         doubt += f" {_beaten_text(len(beaten))}." if beaten else ""
     if ranking.detectable is not None:
         doubt += (
-            f" A difference of {points_text(ranking.detectable, ranking.judge)} is detected with {POWER:.0%} power."
+            f" A difference of {size_text(ranking.detectable, ranking.judge)} is detected with {POWER:.0%} power."
         )
     between = [e for e in ranking.entries if e.between]
     if between:
@@ -109,8 +104,8 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     ):
         second = others[0]
         doubt += (
-            f" An unchanged word is not the whole of privacy: 100 samples of a word give {first.different_words:.0f} "
-            f"different words with {first.label}, {second.different_words:.0f} with {second.label}."
+            f" Another aspect of privacy: 100 samples of a word give {first.different_words:.0f} different words with "
+            f"{first.label}, and {second.different_words:.0f} with {second.label}."
         )
     return sentence, doubt
 
@@ -202,8 +197,11 @@ def correlation_text(ranking: Board, alike: Mapping[str, float]) -> str:
     """Return a sentence on the rank correlations, or ""."""
     if not alike:
         return ""
-    others = join_names([f"{name} {tau:+.2f}" for name, tau in alike.items()])
-    return f"Rank correlation (Kendall's τ) with {measure(ranking.judge).title}: {others}. 1 is the same order, 0 none."
+    others = join_names([with_minus(f"{name} {tau:+.2f}") for name, tau in alike.items()])
+    return (
+        f"Rank correlation (Kendall's τ) with {measure(ranking.judge).title}: {others}. 1 is the same order, 0 no "
+        "common order."
+    )
 
 
 def elsewhere(rows: Rows, ranking: Board) -> tuple[tuple[str, Board], ...]:
@@ -264,7 +262,7 @@ def display_rows(ranking: Board) -> list[dict[str, Any]]:
             "ε": " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
             measure(ranking.privacy).title: e.privacy,
             "different words in 100 draws": e.different_words,
-            "p to the first": e.p,
+            "p against the first": e.p,
             "significantly less": e.is_significant,
             "unknown words": UNKNOWN_WORDS.get(e.unknown_words, e.unknown_words),
             "texts": e.n,
@@ -291,7 +289,7 @@ def to_markdown(ranking: Board) -> str:
         )
         for e in ranking.entries
     ]
-    return markdown(("", "mechanism", name, "ε", "p to the first", "texts"), rows)
+    return markdown(("", "mechanism", name, "ε", "p against the first", "texts"), rows)
 
 
 def to_latex(ranking: Board, title_of_data: str) -> str:
@@ -310,7 +308,7 @@ def to_latex(ranking: Board, title_of_data: str) -> str:
         for e in ranking.entries
     ]
     caption = (
-        f"{name} on {title_of_data} when {level_text(ranking.privacy, ranking.at)}, with 95% intervals; p of no "
-        "difference to the first by Tukey's method."
+        f"{name} on {title_of_data} when {level_text(ranking.privacy, ranking.at)}, with 95% intervals. p tests the "
+        "difference from the first (Tukey)."
     )
     return tabular(columns, rows, caption, f"tab:{ranking.data}-{ranking.judge}".replace("_", "-"))

@@ -45,7 +45,7 @@ def pack(values: ArrayLike, low: float = 0.0, high: float = 1.0, steps: int = ST
     """
     x = np.clip((np.asarray(values, float) - low) / (high - low), 0.0, 1.0)
     if not 1 <= steps <= STEPS or not np.isfinite(x).all():
-        raise InputError(f"The score of a text must be a finite number, in 1 to {STEPS} steps.")
+        raise InputError(f"Scores of texts must be finite numbers, and steps a number from 1 to {STEPS}.")
     levels = np.rint(x * steps).astype(np.uint8)
     if short:
         signs = "." + base64.b64encode(zlib.compress(levels.tobytes(), 9)).decode("ascii")

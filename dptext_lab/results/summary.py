@@ -65,7 +65,7 @@ def read_lines(path: Path) -> list[RunLine]:
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        raise InputError(f"{path} cannot be read: {error.strerror}. Name another file.") from error
     out = []
     for number, part in enumerate(text.split("\n")[:-1], 1):
         try:
@@ -130,7 +130,7 @@ def added_summaries() -> list[Results]:
             out.append(_read_cached(path, path.stat().st_mtime_ns))
         except OSError as error:
             raise InputError(
-                f"DPTEXT_RESULTS names {path}, which cannot be read: {error.strerror or error}."
+                f"DPTEXT_RESULTS names {path}, which cannot be read: {error.strerror or error}. Name another file."
             ) from error
     return out
 
@@ -162,11 +162,13 @@ def combine(old: Results, new: Results) -> Results:
     for what in ("version", "stopwords"):
         if shared and old.about[what] != new.about[what]:
             raise InputError(
-                f"These results of {', '.join(shared)} differ in {what}: {old.about[what]} and {new.about[what]}. Run "
-                "yours with the same."
+                f"These results of {', '.join(shared)} differ in {what}: {old.about[what]} and {new.about[what]}. "
+                "Repeat your run with the first."
             )
     if changed := [name for name in shared if old.about["data"][name] != new.about["data"][name]]:
-        raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
+        raise InputError(
+            f"The two summaries were made from different files of {', '.join(changed)}. Use the same files for both."
+        )
     there = {(r.setting, r.data) for r in old.rows}
     return Results(
         old.about | {"data": new.about["data"] | old.about["data"]},

@@ -89,7 +89,7 @@ def _line(line: RunLine, known: set[str]) -> list[str]:
     for metric, value in line.scores.items():
         m = measure(metric)
         if m.kind == "other":
-            faults.append(f"{metric} is an unknown metric.")
+            faults.append(f"the metric {metric} is unknown.")
         elif not m.low - 1e-9 <= value <= m.high + 1e-9:
             faults.append(f"{metric} is {value:g}, which is not between {m.low:g} and {m.high:g}.")
         off, n = line.errors.get(metric), line.counts.get(metric)
@@ -110,8 +110,8 @@ def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
         other = sorted({getattr(line.provenance, name) for line in lines} - set(str(wanted).split("; ")))
         if other:
             faults.append(
-                f"The {name} of the results is {wanted}, and some points have {', '.join(other)}. Run them "
-                "again with the same."
+                f"The {name} of the results is {wanted}, but some points have {', '.join(other)}. Repeat these points "
+                "with that of the results."
             )
     data = about.get("data", {})
     for name in sorted({line.data for line in lines}):
@@ -126,12 +126,12 @@ def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
         try:
             finished = datetime.strptime(line.provenance.finished, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         except ValueError:
-            faults.append(f"Point {line.id}: its finishing time must look like 2026-01-31T12:00:00Z.")
+            faults.append(f"Point {line.id}: its finishing time must have the form 2026-01-31T12:00:00Z.")
             continue
         if finished > now:
             faults.append(f"Point {line.id}: its finishing time is in the future.")
         if not line.provenance.command.strip() or not line.provenance.machine.strip():
-            faults.append(f"Point {line.id}: it has no command or no machine.")
+            faults.append(f"Point {line.id}: its command or its machine is missing.")
     return faults
 
 

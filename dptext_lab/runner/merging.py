@@ -111,9 +111,14 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
     """
     for what in ("version", "stopwords"):
         if old.about[what] != new.about[what]:
-            raise InputError(f"The two summaries differ in {what}: {old.about[what]} and {new.about[what]}.")
+            raise InputError(
+                f"The two summaries differ in {what}: {old.about[what]} and {new.about[what]}. Repeat one run with the "
+                "value of the other."
+            )
     if changed := [name for name, one in new.about["data"].items() if old.about["data"].get(name, one) != one]:
-        raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
+        raise InputError(
+            f"The two summaries were made from different files of {', '.join(changed)}. Use the same files for both."
+        )
 
     known = set(old.about["data"])
     added = [r for r in new.rows if r.mechanism != BASELINE or r.data not in known]
@@ -152,13 +157,21 @@ def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[
     provenance = lines[0].provenance
     for what in ("version", "stopwords"):
         if old.about[what] != getattr(provenance, what):
-            raise InputError(f"The two differ in {what}: {old.about[what]} and {getattr(provenance, what)}.")
+            raise InputError(
+                f"Summary and lines differ in {what}: {old.about[what]} and {getattr(provenance, what)}. Repeat the "
+                "run with the value of the summary."
+            )
     there = {(r.setting, r.data) for r in old.rows}
     for line in lines:
         if (line.setting, line.data) not in there:
-            raise InputError(f"The summary has no rows of {line.mechanism} on {line.data} at ε = {line.epsilon:g}.")
+            raise InputError(
+                f"The summary has no rows of {line.mechanism} on {line.data} at ε = {line.epsilon:g}. Remove this "
+                "point from the lines."
+            )
         if old.about["data"][line.data]["sha256"] != line.provenance.data_sha256:
-            raise InputError(f"The two were made from different files of {line.data}.")
+            raise InputError(
+                f"Summary and lines were made from different files of {line.data}. Use the files of the summary."
+            )
     told_of = [r for r in _rows(lines) if measure(r.metric).kind == "deniability"]
     new = {(r.setting, r.data, r.metric): r for r in told_of if not metrics or r.metric in metrics}
     rows = [new.pop((r.setting, r.data, r.metric), r) for r in old.rows]
@@ -222,10 +235,10 @@ def _enters(row: Row, gates: Sequence[Gate]) -> bool:
 def _check_alike(lines: Sequence[RunLine]) -> None:
     for what, key in (("version", "versions of the program"), ("stopwords", "lists of stop words")):
         if len(values := sorted({getattr(line.provenance, what) for line in lines})) > 1:
-            raise InputError(f"These lines come from several {key}: {', '.join(values)}. Run the older ones again.")
+            raise InputError(f"These lines come from several {key}: {', '.join(values)}. Repeat the older ones.")
     for name in {line.data for line in lines}:
         if len({line.provenance.data_sha256 for line in lines if line.data == name}) > 1:
-            raise InputError(f"These lines come from different files of {name}. Run the older ones again.")
+            raise InputError(f"These lines come from different files of {name}. Repeat the older ones.")
 
 
 def _about(lines: Sequence[RunLine], bases: Mapping[str, RunLine], command: str, cut: str) -> dict[str, Any]:

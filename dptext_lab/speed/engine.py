@@ -130,7 +130,7 @@ class Ratio(NamedTuple):
     fast_cpu: float
 
     def __str__(self) -> str:
-        return f"{self.slow / self.fast:.1f}x; of CPU time {self.slow_cpu / self.fast_cpu:.1f}x"
+        return f"{self.slow / self.fast:.1f}x; CPU time {self.slow_cpu / self.fast_cpu:.1f}x"
 
 
 def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> Ratio:
@@ -171,7 +171,7 @@ def _compare_rows(args: argparse.Namespace, engine: Any, by_pairs: Any, lm: Any)
         f"{len(rows) / cpu:.0f} {how}"
         for cpu, how in ((comparison.slow_cpu, "by pairs"), (comparison.fast_cpu, "ours"))
     )
-    print(f"{len(rows)} rows of 10 tokens, a data set: {comparison}  (rows per CPU second: {rates})")
+    print(f"data set of {len(rows)} rows of 10 tokens: {comparison}  (rows per CPU second: {rates})")
 
 
 def _compare_sweep(args: argparse.Namespace, lm: Any, plain: Any, tokenizer: Any, text: str) -> None:
@@ -197,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     takes.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
     takes.add_argument("--device", help="cpu, cuda or mps (default: a GPU if there is one)")
     takes.add_argument(
-        "--repeats", type=int, default=5, help="number of timings for one text; a third for twenty texts"
+        "--repeats", type=int, default=5, help="number of timings for one text; a third of it for longer inputs"
     )
     args = takes.parse_args(argv)
     if args.repeats < 1:
@@ -229,7 +229,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: {comparison}  (plain {comparison.slow:.3f} s, engine {comparison.fast:.3f} s)")
         if by_pairs is not None:
             comparison = compare(partial(engine_scores, by_pairs, by_pairs._lm, count), ours, repeats)
-            print(f"  this engine in pairs: {comparison}  (in pairs {comparison.slow:.3f} s)")
+            print(f"  against this engine in pairs: {comparison}  (in pairs {comparison.slow:.3f} s)")
     if by_pairs is not None:
         _compare_rows(args, engine, by_pairs, lm)
         by_pairs.stop()

@@ -363,8 +363,8 @@ def _time_custext(space: WordSpace, data: Path | None, rng: np.random.Generator)
     custext._draw(draws)  # the tables of a space are cached
     _print_line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
     print(
-        "CusText's plain table is timed on its 2,000 most frequent words; its cost per word grows with the number of "
-        "words, and is scaled accordingly. The plain draws read ready probabilities."
+        "CusText's plain table is timed on its 2,000 most frequent words. Its cost per word grows with the number of "
+        "words, so it is scaled to all words. The plain draws read precomputed probabilities."
     )
 
 

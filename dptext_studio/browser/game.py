@@ -51,14 +51,16 @@ def _line_up(
                 words.append(None)
                 continue
             if row is None:
-                raise ConfigError(f"The line-up {line_up.name} has a word that is unknown to {mechanism.title}.")
+                raise ConfigError(
+                    f"The line-up {line_up.name} has a word that {mechanism.title} does not know. Replace it."
+                )
             word = mechanism.vocabulary.words[row]
             channel = mechanism.channel(row)
             tables[word] = {"candidates": list(channel.candidates), "scores": channel.scores.tolist()}
             words.append(word)
         rows.append(words)
     if any([w is None for w in words] != [w is None for w in rows[0]] for words in rows):
-        raise ConfigError(f"The texts of the line-up {line_up.name} keep different words.")
+        raise ConfigError(f"The texts of the line-up {line_up.name} keep different words. Change its words.")
     before, after = line_up.template.split(reader_game.GAP)
     return {
         "name": line_up.name,

@@ -65,7 +65,7 @@ class _Writer:
             return "$"
         if name == op.AT and value == op.AT_END:
             return r"(?=\n?$)"
-        raise ValueError(f"No translation into JavaScript for {name} {value}.")
+        raise ValueError(f"{name} {value} cannot be translated into JavaScript. Write the pattern without it.")
 
     def repeat(self, name: Any, least: int, most: Any, inside: Any) -> str:
         body = self.sequence(inside)
@@ -88,7 +88,7 @@ class _Writer:
             return ""
         if name == op.CATEGORY:
             if value in _NEGATED:
-                raise ValueError(f"No translation into JavaScript for {value} in a class.")
+                raise ValueError(f"{value} in a class cannot be translated into JavaScript. Write it without.")
             return _CLASSES[value]
         low, high = value if name == op.RANGE else (value, value)
         folded = ""

@@ -63,7 +63,7 @@ POLICY = (
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
 #: Replaces an example's problem if the text is the visitor's own.
-OWN_TEXT = "Choose a word that should stay private."
+OWN_TEXT = "Choose a word to protect."
 NOTES = (
     "The randomness comes from your browser's cryptographic generator. Every word is sampled in float64 over its "
     "full range, so improbable words remain possible.",

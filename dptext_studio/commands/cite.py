@@ -9,7 +9,7 @@ from dptext_core.cli.console import emit
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("mechanism", nargs="*", metavar="NAME", help="of a mechanism (default: all)")
+    parser.add_argument("mechanism", nargs="*", metavar="NAME", help="name of a mechanism (default: all)")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -55,7 +55,7 @@ def cite() -> None:
             continue
         first = references.reference(keys[0])
         is_own = keys[0] == references.OWN
-        said = "is new: this program is its first description." if is_own else literal(first.line())
+        said = "is new and has no paper yet: cite this program." if is_own else literal(first.line())
         others = [references.reference(k).line() for k in keys[1:]]
         more = f" It builds on: {literal(' '.join(others))}" if others else ""
         lines.append(f"**{literal(spec.title)}** {said}{more}")

@@ -41,7 +41,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     if ledger.entries:
         rows = budget_table(ledger)
         st.dataframe(rows, hide_index=True, height=_height(rows))
-        st.caption("Each row is one draw, viewed or released, or one released version of it.")
+        st.caption("Each row is one draw, or one released version of a draw.")
     if ledger.exports:
         files = copies_table(ledger)
         st.dataframe(files, hide_index=True, height=_height(files))

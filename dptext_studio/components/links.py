@@ -115,7 +115,7 @@ def from_query(
     if epsilon < low / 1000:
         return (
             None,
-            f"{refused}: at ε {epsilon:g} {name} preserves nothing of a text. Use {low:g} or more.",
+            f"{refused}: at ε = {epsilon:g}, {name} preserves nothing of a text. Use {low:g} or more.",
         )
     return Setting(name, options, epsilon), None
 

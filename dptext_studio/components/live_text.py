@@ -33,9 +33,9 @@ def pause_reason(text: str, seconds: float | None) -> str:
     last answer, None if unknown.
     """
     if seconds is not None and seconds > SECONDS:
-        return f"The last rewrite took {seconds:.1f} seconds. {pause_note('The next one follows')}"
+        return f"The last rewrite took {seconds:.1f} seconds. {pause_note('The next one starts')}"
     if len(text.split()) > WORDS:
-        return f"This text has more than {WORDS} words. {pause_note('Its rewrite follows')}"
+        return f"This text has more than {WORDS} words. {pause_note('Its rewrite starts')}"
     return ""
 
 

@@ -22,7 +22,7 @@ def text_box(key: str, height: int) -> str:
         key=key,
         height=height,
         placeholder="Type or paste a text.",
-        help="The same text as on Explore. It stays in this session.",
+        help="The same text as on Explore. Only this session uses it.",
     )
     session().text = state[key]
     return state[key]

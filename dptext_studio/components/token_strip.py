@@ -31,7 +31,7 @@ _mount = st.components.v2.component(
 _tell = st.components.v2.component(
     "dptext_here",
     js="""
-// Where the page has not heard of ε yet, its buttons take no press: by mouse they cannot be reached then.
+// While the server does not know the current ε, ignore the keys and clicks that start something with it.
 function wait(event) {
   const presses = event.type === "click" || event.key === "Enter" || event.key === " ";
   const behind = document.documentElement.hasAttribute("data-behind");

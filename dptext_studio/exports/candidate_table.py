@@ -1,6 +1,6 @@
 """The distribution of every word of a rewrite as one file, to repeat calculations.
 
-The most likely candidates reveal the original word, whatever was sampled, so these files are as private as an
+The most likely candidates reveal the original word after any draw, so these files are as private as an
 inspection.
 """
 

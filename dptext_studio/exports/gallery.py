@@ -220,11 +220,12 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
 <p class="p-lede">A text can reveal who wrote it and whom it is about, even without a name. These pages show short \
 texts, rewritten by different mechanisms. Most of them replace words with randomly sampled ones. Open a page and drag \
 the slider.</p>
-<p class="p-mark">The texts are fictitious, and seed {seed} fixed the noise: a demonstration, not private.</p>
+<p class="p-mark">The texts are fictitious. Their noise comes from seed {seed}, so this is a demonstration and not \
+private.</p>
 <div class="p-prose">
 <h2>What ε is</h2>
 <p>ε, “epsilon”, is the privacy budget. When it is small, noise dominates and few of the author’s words \
-remain. When it is large, the words return, and so do the secrets. Each guarantee is for one ε. You find it below each \
+remain. When it is large, the words return, and so do the secrets. Each guarantee is for one ε. It is below each \
 text, with a list of what it does not protect.</p>
 <p>Equal numbers do not mean equal privacy: mechanisms have different units of ε.</p>
 {lessons}
@@ -243,7 +244,11 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
         for p in pages
         if p.example in titles
     )
-    still = "" if any(p.draggable for p in pages) else " It shows one ε: others need a new pass of the model."
+    still = (
+        ""
+        if any(p.draggable for p in pages)
+        else " The page shows one ε, because another ε needs a new pass of the model."
+    )
     return (
         f'<section class="p-card" id="{html.escape(spec.name)}"><h3>{html.escape(spec.title)}</h3>'
         f'<p>{html.escape(spec.summary)}</p><p class="p-small">{html.escape(NOTIONS[spec.notion].capitalize())}. '

@@ -11,7 +11,7 @@ from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.guarantee import Notion
-from dptext_core.privacy.numbers import number
+from dptext_core.privacy.numbers import number, with_minus
 from dptext_core.support.checks import public_value
 from dptext_core.support.version import __version__
 
@@ -105,7 +105,7 @@ def _settings(m: Mechanism) -> Iterable[str]:
     if clip is not None:
         name, low, high = (codec.format_value(getattr(m.config, n)) for n in (clip.name, clip.low, clip.high))
         own_ends = {clip.low, clip.high} & m.setting.options.keys()
-        yield f"scores clipped to [{low}, {high}]" + ("" if own_ends else f" ({name})")
+        yield with_minus(f"scores clipped to [{low}, {high}]") + ("" if own_ends else f" ({name})")
     for field in dataclasses.fields(m.config):
         value, meta = getattr(m.config, field.name), option_meta(field)
         if field.name == "epsilon" or field.name in named:

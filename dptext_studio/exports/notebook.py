@@ -35,7 +35,7 @@ def as_notebook(mechanism: Mechanism, seed: int | None = None) -> str:
     can = mechanism.can
     cells = [
         (
-            f"# {mechanism.title}\n\nWrite your text into a file `{FILE}` next to this notebook. It runs offline, and "
+            f"# {mechanism.title}\n\nSave your text as `{FILE}` next to this notebook. The notebook runs offline, and "
             "your text does not leave this machine. Except for the first rewrite, do not publish the output of the "
             "cells."
         ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dptext_core.errors import InputError
 from dptext_core.mechanisms.registry import mechanism_class
-from dptext_core.privacy.numbers import number, percent
+from dptext_core.privacy.numbers import number, percent, with_minus
 from dptext_core.privacy.sentences import NOTIONS
 from dptext_core.support.checks import pluralize
 from dptext_lab.results.anonymisers import ALTERNATIVES, IDENTIFYING, AnonymiserRow
@@ -174,7 +174,7 @@ def _hover_text(row: AnonymiserRow, fact: str) -> str:
         (
             f"<b>{escape(row.title)}</b>{epsilon}",
             f"certainty {percent(row.value(fact))} (95% CI {percent(low)} to {percent(high)})",
-            f"meaning {row.cosine:.2f} ({ends[0]:.2f} to {ends[1]:.2f})",
+            with_minus(f"meaning {row.cosine:.2f} ({ends[0]:.2f} to {ends[1]:.2f})"),
             *attacked,
             f"{pluralize(row.texts, 'text')}, {pluralize(row.seeds, 'rewrite')} of each",
             f"guarantee: {NOTIONS[mechanism_class(row.mechanism).notion]}",

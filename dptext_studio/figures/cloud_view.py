@@ -156,7 +156,7 @@ def _labels(
         special = i in (0, released)
         text, size = shorten(view.words[i], 18), 14 if special else 12
         place = _place(at[i], width_of(text, size), size + 3, 8 if special else 5, taken, frame.inner, skip=i)
-        if place is None and special:  # these two are named whatever they cover
+        if place is None and special:  # these two need a name even if it covers others
             place = _place(at[i], width_of(text, size), size + 3, 8, [], frame.inner, skip=-1)
         if place is None:
             continue

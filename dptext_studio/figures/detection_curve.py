@@ -39,13 +39,13 @@ def detection_curve(curve: TradeOffCurve, *, dark: bool = False, height: int = 3
     colours = DARK if dark else LIGHT
     figure, x = Plot(), curve.false_alarms
     figure.add_scatter(
-        x=[0, 1], y=[0, 1], mode="lines", name="Chance", line={"color": colours["soft"], "width": 1.5, "dash": "dot"}
+        x=[0, 1], y=[0, 1], mode="lines", name="Guessing", line={"color": colours["soft"], "width": 1.5, "dash": "dot"}
     )
     figure.add_scatter(
         x=np.concatenate([[0.0], x]),
         y=np.concatenate([[0.0], curve.ceiling]),
         mode="lines",
-        name="Guarantee allows",
+        name="Limit of the guarantee",
         line={"color": colours["new"], "width": 2, "dash": "dash"},
         hovertemplate=HOVER,
     )

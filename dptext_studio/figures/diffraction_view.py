@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dptext_core.explain import DiffractionView, ListNeighbourhood
-from dptext_core.privacy.numbers import percent
+from dptext_core.privacy.numbers import percent, with_minus
 
 from .theme import DARK, LIGHT, PAD, Plot, add_labels, escape, layout, shorten, width_of, with_hover
 from .view_captions import shift_text
@@ -203,7 +203,7 @@ def _add_words(
         candidate, free = offset == k, inside or offset != k
         word = hood.candidate if candidate else hood.words[int(np.searchsorted(hood.offsets, offset))]
         text, size = shorten(word, 14), 13 if candidate else 12
-        away = "" if free else f"  {k:+,}".replace("-", "−")
+        away = "" if free else with_minus(f"  {k:+,}")
         wide = width_of(text + away, size)
         middle_x = g.x(offset)
         if candidate:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 _SAID = {
-    "ε": "The privacy budget: it limits how much one draw can reveal. Smaller values are more private. Mechanisms "
-         "have different units of ε, so their values are not comparable.",
+    "ε": "The privacy budget, which limits how much one draw can reveal: smaller is more private. Mechanisms have "
+         "different units of ε, so their values are not comparable.",
     "Total ε": "The budget of the whole rewrite: the sum over all its draws.",
     "N_w": "The probability that a word is unchanged, a statistic from the papers. Smaller values are more private.",
     "S_w": "The expected number of different words in 100 draws. Larger values are more private.",
-    "95% set": "The smallest number of words with a total probability of 95%. Larger values are more private. It is "
-               "an alternative definition of S_w.",
-    "clipping": "The model's scores are clipped to this range, which does not depend on the text. A narrow range "
-                "makes good words more likely but gives the best ones equal scores.",
+    "95% set": "The smallest number of words with a total probability of 95%: larger is more private. It is an "
+               "alternative definition of S_w.",
+    "clipping": "The model's scores are clipped to this range: a narrow one makes good words more likely but gives "
+                "the best ones equal scores.",
     "advantage": "How much more often a classifier answers “the first text” for its rewrites than for the others. 0 "
                  "is guessing, 1 is always right.",
     "ε at least": "A lower bound of ε between these two texts, with 95% confidence. This is a measurement, not a "

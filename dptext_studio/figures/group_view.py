@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dptext_core.explain import GroupView, same_word
-from dptext_core.privacy.numbers import percent
+from dptext_core.privacy.numbers import percent, with_minus
 
 from .labelled_rows import add_heading, labelled_rows, row_bars
 from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of
@@ -26,7 +26,7 @@ def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: 
     common = row_bars(len(shown), paint, hover)
     figure.add_bar(
         x=similar,
-        text=[f"{v:.2f}".replace("-", "−") for v in similar],
+        text=[with_minus(f"{v:.2f}") for v in similar],
         name="similarity",
         xaxis="x",
         **common,

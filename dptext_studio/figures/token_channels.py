@@ -39,7 +39,7 @@ def drawn_at_one_epsilon(
     if not len(at):
         raise InputError(
             f"Token {k} of this rewrite is not a candidate of its stated distribution, so its probabilities cannot be "
-            "shown."
+            "shown. Report this to the authors of the mechanism."
         )
     exact = [i for i in at if d.candidates[i] == word]
     if known is not None:

@@ -69,8 +69,8 @@ def _cloud_caption(view: CloudView) -> str:
     many = "many" if view.dims is None else f"{view.dims:,}"
     share = "" if view.share is None else f" (this plane preserves {percent(view.share)} of the squared distances)"
     return (
-        f"A projection of {many} dimensions to 2, so distances are approximate{share}. The noise moved “{view.source}” "
-        f"to the ×; in all dimensions, the nearest word is “{view.released_word}”."
+        f"This is a projection from {many} dimensions to 2, so distances are approximate{share}. The noise moved "
+        f"“{view.source}” to the ×. In all dimensions, the nearest word is “{view.released_word}”."
     )
 
 

@@ -99,5 +99,5 @@ def lesson(name: str) -> Lesson:
     """Return the lesson with this name. Raise InputError if there is none."""
     match = next((one for one in LESSONS if one.name == name), None)
     if match is None:
-        raise InputError(f"There is no such lesson. There are: {', '.join(one.name for one in LESSONS)}.")
+        raise InputError(f"There is no such lesson. Choose one of: {', '.join(one.name for one in LESSONS)}.")
     return match

@@ -169,7 +169,7 @@ def end_sentences(played: Sequence[tuple[float, Score]], who: str) -> tuple[str,
 class BeatReader(Lesson):
     name = "reader"
     title = "Beat the optimal reader"
-    goal = "Guess the original, and see why nobody can at a small ε."
+    goal = "Guess the original, and see why nobody can be sure of it at a small ε."
     minutes = 4
     sentences = (
         "One of four texts is rewritten. You know all four: they differ in one word. Which one was it?",
@@ -177,7 +177,7 @@ class BeatReader(Lesson):
         "ε falls from round to round, so the rounds get harder.",
     )
     task = "Read the release and choose the text that it came from."
-    take_home = "However clever a reader is, the guarantee limits how sure they can be. ε sets that limit."
+    take_home = "However clever a reader is, ε limits how sure they can be."
     control = Control("Privacy budget for each word", reader_game.rules().epsilons, 4.0, epsilon_text)
     door: ClassVar[Setting] = Setting("custext", {}, 4.0)
 

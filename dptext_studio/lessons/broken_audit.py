@@ -44,7 +44,7 @@ class BrokenAudit(Lesson):
         "Here are three deliberately broken mechanisms.",
     )
     task = "Choose a mechanism. Read what it releases and what it publishes, and look for the fault."
-    take_home = "An audit can find a violation. It can never prove a guarantee."
+    take_home = "An audit can find a violation, but it can never prove a guarantee."
     control = Control(
         "Mechanism", BROKEN, BROKEN[1], lambda name: f"Mechanism {BROKEN.index(name) + 1}" if name in BROKEN else name
     )

@@ -98,9 +98,9 @@ class Coin(Lesson):
             ),
             (Facts(("faces that mean the truth", "ratio", "ε = ln(ratio)"), rows),),
             (
-                "Divide the longer bar by the shorter one.",
-                "Divide the longer bar by the shorter one.",
-                "Divide the longer bar by the shorter one.",
+                f"Too low: {percent(yes)} of those who copied say “yes”, but only {percent(no)} of the others.",
+                f"Divide the longer bar by the shorter one: the ratio is {number(yes / no)}.",
+                f"Too high: the coin also makes {percent(no)} of the others say “yes”.",
                 "People who never copied also say “yes” if the coin says so.",
             ),
         )

@@ -117,7 +117,7 @@ class EqualEpsilon(Lesson):
             ),
             (
                 "The number is the same, but each mechanism has its own unit of ε.",
-                f"Here the largest is {number(ratio)} times the smallest.",
-                f"Here the largest is {number(ratio)} times the smallest.",
+                f"Divide the largest probability by the smallest: the ratio is {number(ratio)}.",
+                f"They are closer: the largest is {number(ratio)} times the smallest.",
             ),
         )

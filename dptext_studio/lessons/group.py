@@ -104,6 +104,6 @@ class Group(Lesson):
             (
                 "Some words do have the same nearest words: see the table.",
                 "Nearest neighbours are not symmetric: your neighbour usually has other nearest words.",
-                "Nearest neighbours are not symmetric: your neighbour usually has other nearest words.",
+                f"Few words agree on all of their {value} nearest words: see the table.",
             ),
         )

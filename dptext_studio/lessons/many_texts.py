@@ -131,8 +131,8 @@ class ManyTexts(Lesson):
                 Facts(("ε of each text", "ε together", "largest certainty allowed"), rows),
             ),
             (
-                f"Together they spend {bound(total(offered[0], value))}: see the table.",
-                f"Together they spend {bound(total(offered[1], value))}: see the table.",
-                "A larger ε of each text keeps the limit: see the table.",
+                f"Each text is protected, but together they spend {bound(total(offered[0], value))}.",
+                f"Budgets add up without a square root: together they spend {bound(total(offered[1], value))}.",
+                "A larger ε for each text still respects the limit: see the table.",
             ),
         )

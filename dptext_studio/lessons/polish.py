@@ -131,8 +131,8 @@ class Polish(Lesson):
             (Facts(("", "no clean-up", "clean-up 1", "clean-up 2"), rows),),
             (
                 "Compare the last row of the table: one of the ratios grows.",
-                "It reads the release alone, and treats both words alike.",
-                "Compare the last row of the table.",
-                "One of them reads the release alone, and cannot reveal more than the release does.",
+                "Clean-up 1 reads the release alone, and treats both words alike.",
+                f"The largest ratio: {odds_name(plain[2])} without a clean-up, {odds_name(banned[2])} with clean-up 2.",
+                "Clean-up 1 reads the release alone, so it cannot reveal more than the release does.",
             ),
         )

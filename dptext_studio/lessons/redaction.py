@@ -64,7 +64,7 @@ class Redaction(Lesson):
         "Everything else is copied as it was written.",
     )
     task = "Choose what to cross out in a doctor's note. Then read what is left."
-    take_home = "Redaction hides what you think of. A reader is certain of everything else."
+    take_home = "Redaction hides only what you think of, and a reader is certain of everything else."
     control = Control("Cross out", (NOTHING, NAMES, EVERYTHING), EVERYTHING)
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILONS[0])
 

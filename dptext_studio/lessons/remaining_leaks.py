@@ -96,7 +96,7 @@ class RemainingLeaks(Lesson):
             (
                 "Kept words count too: stop words are never sampled.",
                 "Count the kept words and the sampled originals.",
-                "Count the kept words and the sampled originals.",
+                f"Of {every} words, {counts['kept']} were never sampled, and {counts['same']} came back unchanged.",
                 "Many words were replaced: see the marked note.",
             ),
         )

@@ -72,7 +72,7 @@ class RepeatedAnswers(Lesson):
         f"“{WORD}” was rewritten many times with ε = {EPSILON:g}. Choose how many answers the attacker has seen."
     )
     take_home = "Budgets add up: rewrite a text once, and give that one answer to everybody."
-    control = Control("Answers seen", COUNTS, 1, lambda n: f"{n} answer{'s' * (n != 1)}")
+    control = Control("Number of answers", COUNTS, 1, lambda n: f"{n} answer{'s' * (n != 1)}")
     door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:

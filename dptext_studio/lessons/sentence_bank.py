@@ -11,6 +11,7 @@ from dptext_core.measure.metrics import score
 from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.numbers import with_minus
 
 from . import example_text
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
@@ -101,7 +102,7 @@ class SentenceBank(Lesson):
         apart = float(whole.mean() - words.mean())
         right = 2 if abs(apart) <= SAME else 0 if apart > 0 else 1
         means = (("sampled whole", whole), ("word by word", words))
-        rows = tuple(Row(name, max(0.0, float(x.mean())), f"{x.mean():.2f}") for name, x in means)
+        rows = tuple(Row(name, max(0.0, float(x.mean())), with_minus(f"{x.mean():.2f}")) for name, x in means)
         return Reveal(
             right,
             (

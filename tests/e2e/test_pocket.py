@@ -175,14 +175,14 @@ def test_only_an_epsilon_for_which_the_core_promises_something_is_taken(page: Pa
 def test_what_is_not_there_is_refused_by_the_page_as_well(page: Page) -> None:
     how = "{mechanism: 'custext', epsilon: 8}"
     for call, said in (
-        (f"distribution('doctor', 1, {how})", "no word is drawn for token 1"),
-        (f"distribution('doctor', -1, {how})", "no word is drawn for token -1"),
-        (f"distribution('doctor', 'length', {how})", "no word is drawn for token length"),
-        ("rewrite('doctor', {mechanism: 'nobody', epsilon: 8})", "there is no mechanism nobody here"),
-        ("rewrite('doctor')", "there is no mechanism undefined here"),
+        (f"distribution('doctor', 1, {how})", "No word was sampled for token 1"),
+        (f"distribution('doctor', -1, {how})", "No word was sampled for token -1"),
+        (f"distribution('doctor', 'length', {how})", "No word was sampled for token length"),
+        ("rewrite('doctor', {mechanism: 'nobody', epsilon: 8})", "This site has no mechanism nobody"),
+        ("rewrite('doctor')", "This site has no mechanism undefined"),
         (f"rewrite(undefined, {how})", "The text must be a string."),
     ):
-        assert page.evaluate(f"window.dptext.{call}.then(() => '', (e) => e.message)") == said
+        assert page.evaluate(f"window.dptext.{call}.then(() => '', (e) => e.message)").startswith(said)
 
 
 def test_nobody_else_is_asked_it_goes_on_without_a_network_and_a_damaged_file_is_fetched_anew(

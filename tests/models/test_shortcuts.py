@@ -136,4 +136,4 @@ def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypat
     assert engine.main(["--model", bert, "--device", "cpu", "--repeats", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert slow.description in lines[0]
-    assert "one text of 20 tokens" in lines[1] and "1 texts of 20 tokens" in lines[2] and "x; of CPU time" in lines[1]
+    assert "one text of 20 tokens" in lines[1] and "1 texts of 20 tokens" in lines[2] and "x; CPU time" in lines[1]

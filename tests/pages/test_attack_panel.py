@@ -124,7 +124,7 @@ def test_all_attackers_are_asked_when_it_is_wanted_and_the_best_has_its_name(wor
     found = jobs(at)["best"].result
     assert metric(at, "Strongest attacker") == found.title and found.sentence() in said(at)
     (table,) = [d.value for d in at.dataframe if "attacker" in d.value]
-    assert list(table["right"]) == list(found.shares.values()) and list(table[""]).count("◀ best") == 1
+    assert list(table["success"]) == list(found.shares.values()) and list(table[""]).count("◀ best") == 1
     assert list(table["attacker"][table[""] != ""]) == [found.title]
 
 
@@ -152,7 +152,7 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     at.button(key="attack_start_language-model").click()
     settle(at)
     found = jobs(at)["language-model"].result
-    assert found.sentence() in said(at) and metric(at, "First guess right")
+    assert found.sentence() in said(at) and metric(at, "First guess correct")
 
 
 def test_an_attacker_whose_model_is_not_here_says_which_command_gets_it(words, monkeypatch, tmp_path):
@@ -209,8 +209,8 @@ def test_several_releases_have_their_rows_and_ceilings(words):
     belief, several = jobs(at)["which text"].result
     assert several.releases == (1, 2, 4) and belief.alternatives == ("movie", "film", "music")
     assert belief.sentence() in said(at) and several.sentence() in said(at)
-    (table,) = [d.value for d in at.dataframe if "right on average" in d.value]
-    assert list(table["releases"]) == ["1", "2", "4"] and table["right on average"][0].endswith("exact")
+    (table,) = [d.value for d in at.dataframe if "success on average" in d.value]
+    assert list(table["releases"]) == ["1", "2", "4"] and table["success on average"][0].endswith("exact")
     assert list(table["limit for any fact"]) == [percent(c) for c in several.success_bounds]
     (rows,) = [d.value for d in at.dataframe if "alternative" in d.value]
     order = [several.alternatives.index(w) for w in rows["alternative"]]

@@ -244,8 +244,8 @@ def test_two_named_texts_have_their_curve_its_numbers_files_and_calls(monkeypatc
     setting = at.session_state["session"].at("trade-off curve").request[2]  # with the program's blocklist
     own = dpt.trade_off_curve(setting.make(), one, other, false_alarms=rates)
     assert found.to_dict() == own.to_dict()
-    assert metric(at, "Detected") == percent(float(own.upper[10])) == "40%"
-    assert metric(at, "Reader right") == percent(float(own.success[0]))
+    assert metric(at, "Detection rate") == percent(float(own.upper[10])) == "40%"
+    assert metric(at, "Reader’s success") == percent(float(own.success[0]))
     assert files["detections.csv"]() == own.to_csv()
     data = json.loads(files["detections.json"]())
     assert data["upper"] == own.upper.tolist() and data["setting"]["mechanism"] == "santext"
@@ -304,10 +304,10 @@ def test_the_curve_has_chance_the_guarantee_and_the_optimal_reader(dark):
     curve = dpt.trade_off_curve(m, "My sister slept.", "My brother slept.", false_alarms=RATES)
     figure = go.Figure(detection_curve(curve, dark=dark))
     by_name = {t.name: t for t in figure.data if t.name}
-    assert set(by_name) == {"Chance", "Guarantee allows", "Optimal reader"}
+    assert set(by_name) == {"Guessing", "Limit of the guarantee", "Optimal reader"}
     assert list(by_name["Optimal reader"].y) == pytest.approx(curve.upper.tolist())
-    assert list(by_name["Guarantee allows"].y[1:]) == pytest.approx(curve.ceiling.tolist())
-    assert list(by_name["Chance"].x) == list(by_name["Chance"].y) == [0, 1]
+    assert list(by_name["Limit of the guarantee"].y[1:]) == pytest.approx(curve.ceiling.tolist())
+    assert list(by_name["Guessing"].x) == list(by_name["Guessing"].y) == [0, 1]
     assert figure.layout.xaxis.title.text.startswith("False alarms") and figure.layout.yaxis.title.text
     assert "5% false alarms" in figure.layout.annotations[0].text
     assert percent(float(curve.upper[10])) in figure.layout.annotations[0].text

@@ -18,7 +18,6 @@ from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row
 from dptext_studio.components import links
 from dptext_studio.exports.methods import FRESH
-from dptext_studio.figures.glossary import definition
 from dptext_studio.figures.metric_titles import metric_title
 from dptext_studio.server.session import Session
 from dptext_studio.views.benchmarks import page as bench_page
@@ -97,7 +96,7 @@ def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found
     kept, hidden = charts(at)
     assert "N_w" in axis(kept) and "N_w" in axis(hidden)
     bubble = at.button_group(key="bench_x_sst2_True").help
-    assert definition("N_w") in bubble and definition("ε") in bubble
+    assert "N_w" in bubble and "ε" in bubble
     assert panels(kept) == ["DP-MLM", "1-Diffractor", "CusText", "SanText", "MVC"]
     assert not kept["layout"]["showlegend"] and kept["layout"]["yaxis3"]["matches"] == "y"
     of_third = [t for t in kept["data"] if t.get("xaxis") == "x3" and t["x"]]

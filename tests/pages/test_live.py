@@ -235,4 +235,4 @@ def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
     typed(at, "My doctor paid again.")
     at.run()
     assert asked() == told("My doctor paid again.") | {"pause": 1500.0, "along": False}
-    assert any("The next one follows when you stop typing" in c.value for c in at.caption)
+    assert any("The next one starts when you stop typing" in c.value for c in at.caption)

@@ -31,9 +31,9 @@ def test_the_caption_of_a_group_names_the_crowd_or_warns():
 
 
 def test_the_caption_of_a_cloud_says_that_it_is_a_projection():
-    assert "A projection of many dimensions to 2, so distances are approximate." in caption(cloud())
+    assert "This is a projection from many dimensions to 2, so distances are approximate." in caption(cloud())
     caption_text = caption(cloud(dims=384, share=0.28))
-    assert "A projection of 384 dimensions to 2" in caption_text and "28%" in caption_text
+    assert "This is a projection from 384 dimensions to 2" in caption_text and "28%" in caption_text
 
 
 def test_every_view_has_a_title():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -66,6 +67,8 @@ def test_a_lesson_is_whole(name):
     assert 0 <= found.right < len(question.answers) and found.measurements and found.explanation and found.parts
     assert len(found.replies) == len(question.answers), "each wrong answer gets a reply of its own"
     assert all(found.replies[i] for i in range(len(question.answers)) if i != found.right)
+    assert len(set(found.replies)) == len(found.replies)
+    assert one.take_home.endswith(".") and not re.search(r"[.!?] ", one.take_home), "one sentence to take home"
     assert len(one.title) <= 42, "the button that leads to it shows all of it on a phone"
     assert one.goal.endswith(".") and one.task.endswith((".", "?")) and one.take_home.endswith(".")
     shown = one.show(one.control.start)

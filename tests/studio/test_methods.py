@@ -44,7 +44,7 @@ def test_every_mechanism_states_its_setting_and_cites_entries_that_exist(name, o
 
 def test_clipping_k_and_stop_words_are_named_and_what_has_no_effect_is_not():
     clipped = methods([(dpt.get_mechanism("dp-mlm", clip_min=-3.0, clip_max=4.5, keep_stopwords=False), ())]).text
-    assert "[-3, 4.5]" in clipped and "(tuned)" not in clipped
+    assert "[−3, 4.5]" in clipped and "(tuned)" not in clipped
     assert "stop words replaced" in clipped and "α" not in clipped and "detector" not in clipped
     assert "(tuned)" in methods([(dpt.get_mechanism("dp-mlm"), ())]).text
     scored = methods([(dpt.get_mechanism("dp-mlm", score="similarity", alpha=0.25), ())]).text

@@ -39,7 +39,7 @@ export function expose(ready, engine) {
         const prepared = await prepare(text, how);
         check(prepared.spec, how.epsilon);
         const distribution = Number.isInteger(index) ? prepared.distributions[index] : null;
-        if (!distribution) throw new Error(`no word is drawn for token ${index}`);
+        if (!distribution) throw new Error(`No word was sampled for token ${index}. Choose another token.`);
         const logProbs = [...distribution.logProbs(how.epsilon)];
         return { candidates: [...distribution.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
       },

@@ -120,7 +120,7 @@ async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job,
   } catch (problem) {
     if (!signal.aborted) {
       hold();
-      say(`This did not work: ${/** @type {any} */ (problem)?.message ?? problem}`, true);
+      say(`The rewrite failed. ${sentence(problem)}`, true);
     }
   }
   clearTimeout(waits);
@@ -379,7 +379,7 @@ async function take(/** @type {DragEvent} */ event) {
     if (file.size > LARGEST) throw new Error("too large");
     ui.text.value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch {
-    say(`“${file.name}” is not a UTF-8 text file of at most ${LARGEST / 1000} kB.`, true);
+    say(`“${file.name}” is not a UTF-8 text file of at most ${LARGEST / 1000} kB. Choose another file.`, true);
     return false;
   }
   edit(true);
@@ -394,7 +394,7 @@ if (window.top !== window) document.documentElement.dataset.embedded = "";
 function askedFor(/** @type {string} */ what, /** @type {any[]} */ among, /** @type {(one: any) => string} */ name) {
   const wanted = address.get(what);
   const found = among.find((one) => name(one) === wanted);
-  if (wanted && !found) ui.asked.textContent += `This site has no ${what.replace("text-", "")} “${wanted}”. `;
+  if (wanted && !found) ui.asked.textContent += `This site has no ${what.replace("text-", "")} “${wanted}”, so it shows the default. `;
   return found ?? among[0];
 }
 

@@ -50,7 +50,7 @@ export function standInsFor(document, spec, language, lists, { blocklist, allowl
     if (!words.length) throw new Error("The blocklist contains every stand-in of a type. Shorten it.");
     allowed.set(form, words);
     const j = named ? words.indexOf(named[token]) : drawn.get(same) ?? Math.min(Math.floor(uniforms(1)[0] * words.length), words.length - 1);
-    if (j < 0) throw new Error(`“${named?.[token]}” is not a stand-in for token ${token}.`);
+    if (j < 0) throw new Error(`“${named?.[token]}” is not a stand-in for token ${token}. Rewrite the text again.`);
     drawn.set(token, j);
     out.words.set(token, words[j]);
     out.fixed.set(token, words[0]);

@@ -247,8 +247,8 @@ export class Engine {
     if (typeof text !== "string") throw new Error("The text must be a string.");
     const { options, blocklist = NOTHING, allowlist = NOTHING, like, standIns } = choice;
     const spec = this.spec(mechanism, options);
-    if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} does not support a blocklist here`);
-    if (allowlist.size && !spec.takes_allowlist) throw new Error(`${spec.title} does not support an allowlist with these options`);
+    if (blocklist.size && !spec.takes_never) throw new Error(`${spec.title} does not support a blocklist here. Clear it.`);
+    if (allowlist.size && !spec.takes_allowlist) throw new Error(`${spec.title} does not support an allowlist with these options. Clear it.`);
     const both = [...allowlist.words].find((word) => blocklist.bans(word));
     if (both) throw new Error(`“${both}” is on both the allowlist and the blocklist. Remove it from one of them.`);
     await this.load(spec);
@@ -313,7 +313,7 @@ export class Engine {
   ) {
     const { bank, pieces } = this;
     const { text, removed } = this.language.parse(given);
-    if (!bank || !pieces) throw new Error("the sentence bank is missing");
+    if (!bank || !pieces) throw new Error("The sentence bank is missing. Reload this page.");
     const { slots } = spec.options;
     const found = this.language.sentenceSpans(text);
     /** @type {[number, number][]} */
@@ -368,7 +368,7 @@ export class Engine {
     /** @type {Choice} */ { blocklist = NOTHING, signal, slice, like },
   ) {
     const { model, pieces, candidates } = this;
-    if (!model || !pieces) throw new Error("the model is missing");
+    if (!model || !pieces) throw new Error("The model is missing. Reload this page.");
     const { clip_min: low, clip_max: high } = spec.options;
     const left = blocklist.size ? leftOf(candidates, blocklist) : null;
     const few = left ? left.map((j) => candidates[j]) : candidates;

@@ -32,7 +32,7 @@ export class WordPieces {
 
   id(/** @type {string} */ piece) {
     const id = this.ids.get(piece);
-    if (id === undefined) throw new Error(`the vocabulary has no ${piece}`);
+    if (id === undefined) throw new Error(`The vocabulary has no ${piece}. Reload this page.`);
     return id;
   }
 

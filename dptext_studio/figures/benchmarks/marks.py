@@ -111,7 +111,7 @@ def hover_text(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_
     else:
         said.append(f"n = {row.n:,}, {row.measured}" if row.n else row.measured)
         again = c.command(row).replace(" --grid", "<br>  --grid")
-        said += [f"point {row.point}. To measure it again:", again]
+        said += [f"point {row.point}. To repeat the measurement:", again]
     return "<br>".join(said)
 
 

@@ -20,7 +20,7 @@ class StripCopy {
       done = this.copyOldWay(text);
     }
     if (!done) {
-      this.say("The browser did not allow copying.", true);
+      this.say("The browser did not allow copying. Select the text instead.", true);
       return;
     }
     this.left(draw, run, eps);

@@ -293,7 +293,7 @@ function ceilingWords({ draws }, eps, prior, ceiling) {
     const total = draws > 1 ? ` The budgets of all ${draws} draws add up.` : "";
     return `At ε = ${plain(eps)}, the guarantee sets no practical limit on a reader.${total}`;
   }
-  return `No reader who starts at ${Math.round(100 * prior)}% can become more than ${most}% certain of this word, whatever other words they know.`;
+  return `No reader who starts at ${Math.round(100 * prior)}% can become more than ${most}% certain of this word, even if they know all other words.`;
 }
 
 // The step at which the tour continues after a reload; 0 if the page was opened in another way, or there was no tour.

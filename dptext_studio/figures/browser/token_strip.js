@@ -145,7 +145,7 @@ class Strip {
   }
 
   load(data) {
-    if (!data || typeof data !== "object" || !Array.isArray(data.tokens)) throw new Error("no words came");
+    if (!data || typeof data !== "object" || !Array.isArray(data.tokens)) throw new Error("the words are missing");
     const { lo, hi, n_grid: nGrid } = data;
     if (!(lo > 0 && hi > lo && nGrid >= 3)) throw new Error("the range of ε is not usable");
     const tokens = data.tokens.map((raw, i) => prepare(raw, data, i));

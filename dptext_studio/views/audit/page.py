@@ -102,7 +102,7 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     title, setting, is_broken, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
-        "Words or texts, one on each line",
+        "Words or texts, one per line",
         key=stay("audit_lines"),
         height=120,
         placeholder="If empty: words of the public vocabulary, or short texts for language models.",
@@ -181,7 +181,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     limits(report, [headline, why, *scope] if report.holds else scope)
     checks(report)
     if report.skipped:
-        with st.expander(f"{len(report.skipped):,} inputs were left out"):
+        with st.expander(f"{len(report.skipped):,} inputs were skipped"):
             st.dataframe(
                 {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
             )

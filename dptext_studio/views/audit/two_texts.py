@@ -97,16 +97,16 @@ def show(curve: dpt.TradeOffCurve, guarantee: dpt.Guarantee, subject: Subject, s
     least, best = (percent(float(x)) for x in curve.success)
     rate, ceiling = detected_at(curve)
     values = {
-        "Reader right": (
+        "Reader’s success": (
             best if least == best else f"{least} to {best}",
             "How often the optimal reader names the right text when both are equally likely. Guessing: 50%.",
         ),
-        "Guarantee allows": (
+        "Limit of the guarantee": (
             _ceiling_text(float(curve.success_ceiling)) if math.isfinite(curve.loss) else "no limit",
             "The highest success that the guarantee allows any reader for these two texts.",
         ),
-        "Detected": (rate, "Share of releases of the first text that are detected, at 5% false alarms."),
-        "Allowed": (ceiling, "The highest detection rate that the guarantee alone allows at 5% false alarms."),
+        "Detection rate": (rate, "Share of releases of the first text that are detected, at 5% false alarms."),
+        "Limit of the rate": (ceiling, "The highest rate that the guarantee alone allows at 5% false alarms."),
     }
     with st.container(horizontal=True, gap="large"):
         for label, (value, help_text) in values.items():

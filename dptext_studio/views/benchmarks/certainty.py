@@ -37,7 +37,7 @@ def certainty_note() -> None:
         data = st.segmented_control("Texts", sets, required=True, format_func=title_of_data, key=key) or sets[0]
         key = stay("bench_certainty_metric", METRICS[0])
         metric = (
-            st.segmented_control("Preserved", METRICS, required=True, format_func=metric_title, key=key)
+            st.segmented_control("Utility", METRICS, required=True, format_func=metric_title, key=key)
             or METRICS[0]
         )
     shown = [r for r in rows if r.data == data]

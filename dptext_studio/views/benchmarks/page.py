@@ -23,7 +23,6 @@ from ...components.sticky_widgets import stay
 from ...components.style import add_style
 from ...components.text import literal
 from ...figures import benchmarks as figures
-from ...figures.glossary import definition
 from ...figures.metric_titles import metric_title
 from .authors import authors_note
 from .certainty import anonymisers_note, certainty_note
@@ -102,9 +101,10 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     there = [m for m in there if not key.endswith(f"_{m}")]  # N_w over N_w says nothing
     if not there:
         return ""
-    symbols = {"n_w": "N_w", "s_w": "S_w"}
-    help = " ".join(f"{symbols[m]}: {definition(symbols[m])}" for m in there if m in symbols)
-    return place.selectbox(label, there, format_func=metric_title, key=stay(key), help=help or None)
+    symbols = {"n_w": "N_w is the probability that a word is unchanged.",
+               "s_w": "S_w is the expected number of different words in 100 draws."}
+    help_text = " ".join(symbols[m] for m in there if m in symbols)
+    return place.selectbox(label, there, format_func=metric_title, key=stay(key), help=help_text or None)
 
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
@@ -120,15 +120,18 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         default=first,
         required=True,
         key=stay(f"bench_x_{data}_{mixed}"),
-        help="Same attacker: the axis shows how often the chosen attacker succeeds. The default is the strongest "
-             f"one measured at every point; the contextual reader is excluded. N_w: {definition('N_w')} ε: "
-             f"{definition('ε')}",
+        help="What the axis shows: how often the chosen attacker succeeds, the probability that a word is unchanged "
+             "(N_w), or ε. The same ε is not the same privacy, because mechanisms have different units.",
     )
     if picked != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
-    about = " ".join(f"{metric_title(m)}: {measure(m).about}" for m in attackers)
     return st.selectbox(
-        "Attacker", attackers, format_func=metric_title, key=stay(f"bench_attacker_{data}"), help=about
+        "Attacker",
+        attackers,
+        format_func=metric_title,
+        key=stay(f"bench_attacker_{data}"),
+        help="The default is the strongest attacker that was measured at every point. The contextual Bayes attacker is "
+             "excluded; “What is measured” describes the others.",
     )
 
 
@@ -260,7 +263,7 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
             key="bench_open",
             on_click=lambda: state.update(bench_opened=point),
         )
-    st.caption("To measure it again:")
+    st.caption("To repeat the measurement:")
     st.code(curves.command(row), language="sh", wrap_lines=True)
 
 

@@ -15,7 +15,6 @@ from ...components import address, hidden_controls, ledger, links, live_text
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...figures import side_by_side
-from ...figures.glossary import definition
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest, rewrites
 from ...server.runs import is_edit
 from ...server.session import COLUMNS, session
@@ -33,9 +32,8 @@ from .rewrite_column import show_rewrite, show_word
 #: The prefix of the keys of containers with rewrites, including previous ones while new ones arrive.
 BEFORE = "compare_before"
 MODES_HELP = (
-    "Equal ε and equal total ε fix the guarantee. Equal strongest attacker fixes how often that attacker recovers a "
-    f"replaced word; equal N_w fixes how often a word is unchanged. ε: {definition('ε')} Total ε: "
-    f"{definition('Total ε')} N_w: {definition('N_w')}"
+    "What all settings share: ε, the total ε, how often the strongest attacker recovers a replaced word, or how often "
+    "a word is unchanged (N_w). Equal ε is not equal privacy, because mechanisms have different units."
 )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.attacks import two_texts
 from dptext_core.attacks.two_texts import PAIRS, DistinguishabilityFinding
-from dptext_core.privacy.numbers import at_least, bound, percent
+from dptext_core.privacy.numbers import at_least, bound, percent, with_minus
 
 from ...components.sticky_widgets import stay
 from ...components.text import literal
@@ -26,16 +26,16 @@ _BOUND = "A measured lower bound of ε for these two texts. It is no guarantee: 
 def show(found: DistinguishabilityFinding) -> None:
     """Show one result."""
     right, advantage, least, most = st.columns(4)
-    right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
-    advantage.metric("Advantage", f"{found.advantage:.2f}", help=definition("advantage"))
+    right.metric("Success", percent(found.success), help="Guessing is right 50% of the time.")
+    advantage.metric("Advantage", with_minus(f"{found.advantage:.2f}"), help=definition("advantage"))
     least.metric("ε at least", at_least(found.epsilon), help=definition("ε at least"))
     most.metric("Detectable from draws", at_least(found.largest_bound), help=definition("detectable ε"))
     st.dataframe(
         {
             "classifier": [c.title for c in found.classifiers],
-            "advantage": [f"{c.advantage:.2f}" for c in found.classifiers],
-            "first text named first": [percent(c.tpr) for c in found.classifiers],
-            "other text named first": [percent(c.fpr) for c in found.classifiers],
+            "advantage": [with_minus(f"{c.advantage:.2f}") for c in found.classifiers],
+            "first text recognised": [percent(c.tpr) for c in found.classifiers],
+            "other text mistaken for it": [percent(c.fpr) for c in found.classifiers],
         },
         hide_index=True,
     )
@@ -102,8 +102,8 @@ def _table(subjects: Sequence[Subject], found: Sequence[DistinguishabilityFindin
         st.dataframe(
             {
                 "setting": [s.title for s, _ in rows],
-                "advantage": [f"{f.advantage:.2f}" for _, f in rows],
-                "95% interval": ["{:.2f} to {:.2f}".format(*f.interval) for _, f in rows],
+                "advantage": [with_minus(f"{f.advantage:.2f}") for _, f in rows],
+                "95% interval": [with_minus("{:.2f} to {:.2f}".format(*f.interval)) for _, f in rows],
                 "best classifier": [f.best.title for _, f in rows],
                 "ε at least": [at_least(f.epsilon) for _, f in rows],
                 "detectable ε": [at_least(f.largest_bound) for _, f in rows],

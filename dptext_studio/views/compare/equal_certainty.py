@@ -11,7 +11,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure.equal_certainty import LEVEL, EqualCertainty, equal_certainty
 from dptext_core.mechanisms.recommended import label
-from dptext_core.privacy.numbers import number, percent
+from dptext_core.privacy.numbers import number, percent, with_minus
 
 from ...components.sticky_widgets import stay
 from ...components.text import literal
@@ -107,7 +107,9 @@ def table(found: EqualCertainty) -> dict[str, list[str]]:
     """Return a row for each setting: the ε, the certainty there, and the meaning preserved."""
     rows = found.rows
     meaning = [
-        "" if row.meaning is None else "{:.2f} ({:.2f} to {:.2f})".format(row.meaning.value, *row.meaning.interval)
+        ""
+        if row.meaning is None
+        else with_minus("{:.2f} ({:.2f} to {:.2f})".format(row.meaning.value, *row.meaning.interval))
         for row in rows
     ]
     certainty = ["not reached" if row.reason else percent(row.certainty) for row in rows]

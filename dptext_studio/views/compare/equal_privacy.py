@@ -22,9 +22,8 @@ from ...server.session import COLUMNS, session
 
 _KINDS = {"Strongest attacker": "best", "N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
 _HELP = (
-    "Strongest attacker: how often the strongest attacker recovers your words; each ε takes some seconds. N_w: "
-    "the probability that a word is unchanged. Bayes success: how often the optimal attacker guesses a word from its "
-    "replacement. Total ε: the whole budget, which does not measure privacy."
+    "What is equal for all mechanisms: how often attackers guess your words, the probability that a word is unchanged "
+    "(N_w), or the total ε. A total ε is the whole budget, which does not measure privacy."
 )
 
 
@@ -43,7 +42,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     offered = [label for label, kind in _KINDS.items() if not why[kind]]
     # A key for each set of options, so that its choice returns with it.
     key = f"equal_kind_{'_'.join(_KINDS[o] for o in offered)}"
-    label = left.segmented_control("Same", offered, default=offered[0], required=True, key=key, help=_HELP)
+    label = left.segmented_control("What is equal", offered, default=offered[0], required=True, key=key, help=_HELP)
     kind = _KINDS[label]
     for missing in (o for o in _KINDS if o not in offered):
         st.caption(literal(f"{missing} is not available: {why[_KINDS[missing]]}"))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dptext_core.measure.metrics import score
 from dptext_core.mechanisms.registry import accounting_unit
-from dptext_core.privacy.numbers import bound, number, percent, scientific
+from dptext_core.privacy.numbers import bound, number, percent, scientific, with_minus
 from dptext_core.privacy.sentences import DELTA
 from dptext_lab.results import curves
 
@@ -63,7 +63,9 @@ def measures_table(
         f"{f.remaining_identifiers[0]:,} of {f.remaining_identifiers[1]:,}" if f.remaining_identifiers[1] else "none"
         for *_, f in rows
     ]
-    table["meaning preserved (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
+    table["meaning preserved (cosine)"] = [
+        with_minus(f"{like[r.text]:.2f}") if r.text in like else "…" for _, _, r, _ in rows
+    ]
     return table
 
 

@@ -18,9 +18,8 @@ state = st.session_state
 
 _RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand", "By public context": "public"}
 _HELP = (
-    "Even: every word the same. By frequency: words that are rare in public text get less. By hand: set shares for "
-    "single words; the others divide the rest evenly. By public context (with a public prior): words that the kept "
-    "words predict get less."
+    "How the total is divided over the words. “By frequency” gives less to words that are rare in public text, and “By "
+    "public context” less to words that the kept words predict."
 )
 
 

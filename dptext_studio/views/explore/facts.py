@@ -42,7 +42,8 @@ def facts_panel(
         default=4 if words else 1,
         required=True,
         key=f"{KEY}_seen",
-        help="1: the rewrite above. Larger: more rewrites with fresh noise. Releasing them would also spend their ε.",
+        help="1 is the rewrite above; larger numbers add rewrites with fresh noise. Releasing them would also spend "
+             "their ε.",
     )
 
     def work(task: dpt.Task) -> tuple[dpt.Belief, attacks.SeveralReleases]:
@@ -166,7 +167,7 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     attack_table(
         {
             "releases": [f"{r:,}" for r in several.releases],
-            "right on average": expected,
+            "success on average": expected,
             **(limits if belief.is_covered.any() else {}),
         }
     )

@@ -99,8 +99,8 @@ def public_start(
         or not st.toggle(
             "Use a public prior",
             key="play_public",
-            help="The kept words are public anyway. A language model that sees only them proposes words, and the "
-                 "private text shifts the proposal. The guarantee is unchanged for texts with the same kept words.",
+            help="A language model proposes words from the kept words, which are public anyway, and the private text "
+                 "shifts the proposal. The guarantee is unchanged for texts with the same kept words.",
         )
     ):
         return spec, chosen
@@ -132,8 +132,7 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
         (low, high),
         step=0.1,
         key=f"play_clip_{spec.name}_{chosen.get('model', 'bundled')}_{name}",
-        help=f"{definition('clipping')} Move an end to change the range. The guarantee is the same for any range "
-             "that does not depend on the text.",
+        help=f"{definition('clipping')} The guarantee is the same for any range that does not depend on the text.",
     )
     if "masked language model" in spec.needs:
         clip_figure()

@@ -47,7 +47,7 @@ def rewrite_button() -> None:
         "Rewrite again",
         icon=":material/casino:",
         key="play_again",
-        help="Uses fresh noise. Each rewrite that you release spends its budget. If you choose among several, count "
+        help="Uses fresh noise. Each rewrite that you release spends its budget, and a choice among several counts "
              "all of them.",
     ):
         redraw()

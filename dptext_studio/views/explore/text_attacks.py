@@ -23,8 +23,8 @@ def _rewrites_control(label: str, key: str) -> int:
         default=1,
         required=True,
         key=key,
-        help="1: the rewrite above. Larger: more rewrites of the same text with fresh noise. Releasing them would "
-             "also spend their ε.",
+        help="1 is the rewrite above; larger numbers add rewrites of the same text with fresh noise. Releasing them "
+             "would also spend their ε.",
     )
 
 
@@ -32,7 +32,7 @@ def reader_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """Show the release as read by an attacker who knows the mechanism and the language."""
-    seen = _rewrites_control("Rewrites read", "attack_reader_seen")
+    seen = _rewrites_control("Number of rewrites", "attack_reader_seen")
 
     def work(task: dpt.Task):
         rewrites = which_text.collect_rewrites(mechanism, result, seen, task=task)
@@ -51,7 +51,7 @@ def reader_panel(
         return
     right, alone, same, chance = st.columns(4)
     right.metric(
-        "Contextual Bayes right",
+        "Contextual Bayes",
         percent(finding.success),
         help="Share of the replaced words that the attacker recovers.",
     )

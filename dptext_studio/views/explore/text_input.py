@@ -19,7 +19,7 @@ from . import share
 from .layout import hide_until_open, set_open
 
 state = st.session_state
-OWN_TEXT = "Choose a word that should stay private."
+OWN_TEXT = "Choose a word to protect."
 #: What to do, after the sentence on what the text reveals.
 DRAG = "Drag to the left until a reader can no longer tell. Drag to the right to get the meaning back."
 
@@ -149,7 +149,7 @@ def text_box() -> None:
         key="play_text",
         height=120,
         placeholder="Type or paste a text, or pick an example above.",
-        help="It stays in this session. It is not stored and not logged.",
+        help="Only this session uses it. It is not stored and not logged.",
         on_change=forget_problems,
     )
     before = session().previous_text

@@ -12,7 +12,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.mechanisms.clipping import ClipCost
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.privacy.numbers import number, percent
+from dptext_core.privacy.numbers import number, percent, with_minus
 from dptext_lab.results import deniability
 
 from ... import figures
@@ -112,7 +112,7 @@ def scores_panel(
     st.dataframe(
         {
             "range": [f"{c.name}{' (used)' if c.is_used else ''}" for c in costs],
-            "ends": [f"{c.low:.1f} to {c.high:.1f}" for c in costs],
+            "ends": [with_minus(f"{c.low:.1f} to {c.high:.1f}") for c in costs],
             "tied": [c.tied for c in costs],
             "stays": [percent(c.keep) for c in costs],
         },
@@ -155,7 +155,8 @@ def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tu
             required=True,
             key="play_statistic",
             format_func=_STATISTICS.__getitem__,
-            help=f"N_w: {definition('N_w')} S_w: {definition('S_w')}",
+            help="N_w is the probability that the word is unchanged. S_w is the expected number of different words in "
+                 "100 draws.",
         )
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
     per = next(option_meta(f).unit for f in dataclasses.fields(result.config) if f.name == "epsilon") or "per word"

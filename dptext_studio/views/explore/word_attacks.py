@@ -43,7 +43,7 @@ def bayes_panel(
         return
     guess, rank, chance = st.columns(3)
     guess.metric(
-        "Optimal guess right", percent(finding.success), help="Words are weighted by their frequency in public text."
+        "Optimal guess correct", percent(finding.success), help="Words are weighted by their frequency in public text."
     )
     rank.metric("Rank of your word", "not listed" if finding.rank is None else f"{finding.rank:,}")
     chance.metric(
@@ -201,7 +201,7 @@ def language_model_panel(
     if finding is None:
         return
     first, ten, chance = st.columns(3)
-    first.metric("First guess right", percent(finding.top1))
+    first.metric("First guess correct", percent(finding.top1))
     ten.metric(
         "Among ten guesses", percent(finding.top10), help=f"Without the output it would be {percent(finding.chance10)}."
     )
@@ -238,7 +238,7 @@ def plain_panel(
     )
     if finding is not None:
         success, chance = st.columns(2)
-        success.metric("Right", percent(finding.success))
+        success.metric("Success", percent(finding.success))
         chance.metric("Without the output", percent(finding.chance))
         st.markdown(literal(finding.sentence()))
 
@@ -260,7 +260,7 @@ def strongest_panel(
     who, right, chance = st.columns(3)
     who.metric("Strongest attacker", finding.title)
     right.metric(
-        "Right",
+        "Success",
         percent(finding.success),
         help=f"95% interval, corrected for the choice: {percent(finding.low)} to {percent(finding.high)}.",
     )
@@ -273,10 +273,10 @@ def strongest_panel(
         {
             "attacker": [best.title(name) for name in finding.shares],
             "": ["◀ best" if name == finding.name else "" for name in finding.shares],
-            "right": list(finding.shares.values()),
+            "success": list(finding.shares.values()),
         },
-        "right",
+        "success",
     )
     st.markdown(literal(finding.sentence()))
-    st.caption("The best of several attackers on the same few words looks slightly better than it is: read the "
+    st.caption("The best of several attackers on the same few words seems slightly better than it is. Use the "
                "interval.")

@@ -68,14 +68,14 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     left, middle, right = st.columns(3)
     data = left.selectbox("Data set", sets, format_func=data_titles.title, key=stay("found_data"))
     judge = middle.selectbox(
-        "Judged by",
+        "Utility",
         rows.judges(data),
         format_func=metric_title,
         key=stay(f"found_judge_{data}"),
         help="The utility measure and the model that judges it.",
     )
     privacy = right.selectbox(
-        "Same privacy",
+        "Equal privacy",
         rows.measures(data),
         format_func=metric_title,
         key=stay(f"found_privacy_{data}"),

@@ -92,7 +92,7 @@ def _choice(rows: leaderboard.Rows, sets: list[str]) -> tuple[str, str, float]:
         )
         judges = sorted(rows.judges(data or sets[0]), key=lambda m: m != MEANING)
         judge = st.segmented_control(
-            "Preserved",
+            "Utility",
             judges,
             default=judges[0],
             required=True,

@@ -58,6 +58,7 @@ def row(finding: ClaimFinding, whole: results.Results) -> None:
 def detail(finding: ClaimFinding, whole: results.Results) -> None:
     """Show the paper's statement, the test, the numbers, and what would change the verdict."""
     of = finding.of
+    st.caption(f"**{finding.verdict[0].upper()}{finding.verdict[1:]}.** {MEANS[finding.verdict]}")
     if of.quote:
         st.markdown(f"> “{literal(of.quote)}”  \n> :small[{literal(of.source)}]")
     elif of.place:
@@ -109,7 +110,7 @@ def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
             selection_mode="multi",
             key=stay("found_verdict"),
             format_func=lambda v: f"{short(v)} ({counts[v]})",
-            help="  \n".join(f"**{v}**: {MEANS[v]}" for v in MEANS if counts[v]),
+            help="Whether our measurements support the claim. Open a claim for the meaning of its verdict.",
         )
         sources = st.pills("Paper", papers, selection_mode="multi", key=stay("found_paper"))
         with st.popover("Files", icon=":material/download:"):

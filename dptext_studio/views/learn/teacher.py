@@ -94,8 +94,8 @@ def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
         "Count the answers of my class",
         key="learn_counts",
         on_change=start_counting,
-        help="The address below then belongs to your class. Answers are counted without names or texts and are hidden "
-        "until you show them. The votes are deleted after some hours, or when you switch this off.",
+        help="Opens an address for your class and counts answers without names or texts, hidden until you show them. "
+        "The votes are deleted after some hours, or when you switch this off.",
     )
     if mine.room and not VOTES.is_open(mine.room):
         st.warning(f"{CLOSED} Switch counting off and on for a new address.")

@@ -779,8 +779,8 @@ def test_a_comparison_that_is_not_significant_says_how_many_texts_detect_the_dif
     alone = evidence.ClaimEvidence(comparisons=[open_]).sentence("Accuracy")
     # (1.960 + 0.842)² · (0.04 / 1.96 / 0.01)² · 900
     assert alone.endswith(
-        "1 point with 80% power takes about 29,000 test texts instead of 900, and proportionally more seeds (median of "
-        "the comparisons that are not significant)."
+        "1 point with 80% power takes about 29,000 test texts instead of 900, and proportionally more seeds. This is "
+        "the median over the comparisons that are not significant."
     )
     # A power of 80% by simulation: so many texts, whose mean difference is a point.
     error = 0.04 / 1.96 * np.sqrt(900 / 29_000)
@@ -793,6 +793,16 @@ def test_a_comparison_that_is_not_significant_says_how_many_texts_detect_the_dif
     assert not evidence.ClaimEvidence(comparisons=[differences.Difference(0.0, 0.04, None, 0.01)]).power, (
         "texts not known"
     )
+
+
+def test_negative_numbers_of_findings_have_a_minus_sign():
+    hyphen = re.compile(r"(?<![\w-])-\d")
+    shown = [x for finding in f.bundled() for x in (finding.effect, *finding.numbers)]
+    assert sum("−" in x for x in shown) > 10
+    assert not [x for x in shown if hyphen.search(x)]
+    signed = evidence.ClaimEvidence(comparisons=[differences.Difference(x, 0.01) for x in (-0.2, -0.1, 0.00001)])
+    assert signed.effect == "−0.100 (−0.200 to 0.000)", "and zero has no sign"
+    assert differences.size_text(-0.11, "accuracy") == "11.0 points" and differences.size_text(0.01, "n_w") == "1 point"
 
 
 def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it_is():
@@ -900,8 +910,8 @@ def test_each_lists_space_is_told_from_the_number_of_lists(nothing_else):
         rows.append(row("diffractor", "sst2", "accuracy", 1.0, 0.6 + i / 100, noise="geometric", lists=[name]))
     in_file(nothing_else, rows)
     found = diffractor.one_list_is_best.look(f.Runs(one_list(1, lambda *_: None)))
-    said = next(n for n in found.numbers if n.startswith("Accuracy at ε 1, each space's"))
-    assert "0.63, 0.64, 0.65, 0.66, 0.67; their mean 0.650 ± 0.010, together as L0 0.600" in said
+    said = next(n for n in found.numbers if n.startswith("Accuracy at ε 1 with the single list"))
+    assert "0.63, 0.64, 0.65, 0.66, 0.67. Their mean: 0.650 ± 0.010. All lists together (L0): 0.600" in said
 
 
 def test_the_clipping_range_follows_its_rows(monkeypatch):
@@ -983,7 +993,8 @@ def test_one_cell_that_is_not_better_makes_it_inconclusive(monkeypatch):
     monkeypatch.setattr(own_claims.public_prior, "bundled", lambda: tuple(rows))
     found = own_claims.starts_from_what_is_public.look(f.Runs([]))
     assert found.verdict == f.INCONCLUSIVE
-    assert "in 1 of 2 cells, more fluent in 2, and less fluent in 0" in found.numbers[3]
+    assert "Over 2 combinations" in found.numbers[3]
+    assert "nearer in meaning in 1, more fluent in 2, and less fluent in 0" in found.numbers[3]
 
 
 def test_the_figure_of_the_public_prior_has_its_lines():

@@ -106,6 +106,7 @@ def test_mechanisms_without_a_certainty_say_why():
     named = {spec.name for spec in dpt.mechanisms()}
     refused = belief.refusals(named - set(belief.EPSILONS))
     assert set(refused) == named - set(belief.EPSILONS) and all(refused.values())
+    assert refused == belief_rows.refusals(), "measure again: bench belief"
     assert belief.refusals([]) == belief.NOT_MEASURED
 
 

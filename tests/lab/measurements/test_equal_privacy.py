@@ -107,7 +107,7 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
         assert capsys.readouterr().out.count("diffractor") == points
     with pytest.raises(ConfigError, match="--into"):
         equal_privacy.main(["equal", "--words", "--into", str(merged), "--list"])
-    with pytest.raises(ConfigError, match="the missing file"):
+    with pytest.raises(ConfigError, match="which is missing"):
         equal_privacy.main(["lists", "--words", "--out", str(anew), "--summary", str(merged)])
     capsys.readouterr()
     with pytest.raises(ConfigError, match="no point 'none'"):

@@ -120,7 +120,7 @@ def test_the_order_by_every_judge():
     assert [by[title] for title in titles] == [[1, 2, 3], [3, 2, 1], [1, 2, 3]], "of perplexity less is better"
     assert [alike[title] for title in titles[1:]] == pytest.approx([-1.0, 1.0])
     said = leaderboard_text.correlation_text(leaderboard, alike)
-    assert "with Accuracy: " in said and "+1.00" in said and "-1.00" in said
+    assert "with Accuracy: " in said and "+1.00" in said and "−1.00" in said
     assert (
         leaderboard_text.correlation_text(leaderboard, {}) == ""
         and leaderboard_text.rankings(table_of(*ROWS), leaderboard)[1] == {}
@@ -188,8 +188,8 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     assert doubt == "1 other is significantly lower. A difference of 2.0 points is detected with 80% power."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
-    assert not none.entries and said.endswith("no setting has points near on SST-2.")
-    assert what == "The measured points are too far away. Choose another level or judge, or measure more ε."
+    assert not none.entries and said.endswith("no setting has a measured point near this level on SST-2.")
+    assert what == "Choose another level or judge, or measure more ε."
     nothing = leaderboard_text.answer(board(table_of(ROWS[-1]), "sst2", "accuracy"), "SST-2")
     assert "no setting was measured on SST-2." in nothing[0] and nothing[1].startswith("Choose another")
 
@@ -206,7 +206,7 @@ def test_of_one_that_promises_nothing_the_sentence_says_so():
 def test_what_else_is_known_of_the_first_is_part_of_the_doubt():
     rows = [*ROWS, row("diffractor", "s_w", 0.6, 13.0, lists=["L2"]), row("tem", "s_w", 15.0, 70.0)]
     doubt = leaderboard_text.answer(board(table_of(*rows), "sst2", "accuracy", at=0.3), "SST-2")[1]
-    assert "100 samples of a word give 13 different words with 1-Diffractor, 70 with TEM." in doubt
+    assert "100 samples of a word give 13 different words with 1-Diffractor, and 70 with TEM." in doubt
 
 
 def test_other_judges_agree_or_name_another():
@@ -441,15 +441,15 @@ def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
         (lambda x: [x[0], *(changed(y, options={"lists": ["L9"]}) for y in x[1:])], "options are invalid"),
         (lambda x: [x[0], *(changed(y, epsilon=-1.0) for y in x[1:])], "not above 0"),
         (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"cosine": 1.5}), *x[2:]], "cosine is 1.5"),
-        (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"mine": 1.5}), *x[2:]], "mine is an unknown"),
+        (lambda x: [x[0], changed(x[1], scores=dict(x[1].scores) | {"mine": 1.5}), *x[2:]], "metric mine is unknown"),
         (lambda x: [x[0], changed(x[1], errors=dict(x[1].errors) | {"cosine": -1}), *x[2:]], "is negative"),
         (lambda x: [x[0], changed(x[1], counts={}), *x[2:]], "no number of texts"),
         (lambda x: [changed(y, version="9.9") for y in x], "version of the results"),
         (lambda x: [changed(y, stopwords="mine") for y in x], "stopwords of the results"),
         (lambda x: [changed(y, data_sha256="0") for y in x], "files of builtin differ"),
         (lambda x: [changed(y, finished="2999-01-01T00:00:00Z") for y in x], "in the future"),
-        (lambda x: [changed(y, finished="yesterday") for y in x], "must look like"),
-        (lambda x: [changed(y, machine=" ") for y in x], "no command or no machine"),
+        (lambda x: [changed(y, finished="yesterday") for y in x], "must have the form"),
+        (lambda x: [changed(y, machine=" ") for y in x], "its machine is missing"),
         (lambda x: [changed(x[0], scores={k: 0.0 for k in x[0].scores}), *x[1:]], "outside its interval"),
     ],
 )
