@@ -33,13 +33,18 @@ def labels(rows: Iterable[Row]) -> dict[Setting, str]:
     }
 
 
+def num_words(row: Row) -> int:
+    """Return the number of rewritten words of a row."""
+    return row.n or 0
+
+
 def crossover(rows: Iterable[Row], one: Setting, other: Setting) -> float | None:
     """Return the number of words from which ``one`` takes less memory than ``other``, or None if it never does.
 
     Memory is linear between two measured numbers of words. 0 means that ``one`` takes less from the first measured
     number of words.
     """
-    by_setting = {s: {r.n: r.value for r in rows if r.setting == s} for s in (one, other)}
+    by_setting = {s: {num_words(r): r.value for r in rows if r.setting == s} for s in (one, other)}
     counts = sorted(by_setting[one].keys() & by_setting[other].keys())
     gaps = [by_setting[other][n] - by_setting[one][n] for n in counts]
     if not counts or gaps[-1] <= 0:

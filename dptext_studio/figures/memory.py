@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dptext_core.errors import InputError
-from dptext_lab.results.memory import labels
+from dptext_lab.results.memory import labels, num_words
 from dptext_lab.results.rows import Row
 
 from .epsilon_curves import add_frame
@@ -25,11 +25,11 @@ def memory_over_words(rows: Sequence[Row], *, dark: bool = False, height: int = 
     styles = system_styles({label: setting.mechanism for setting, label in names.items()}, dark)
     figure = Plot()
     for setting, label in names.items():
-        points = sorted((r for r in rows if r.setting == setting), key=lambda r: r.n)
+        points = sorted((r for r in rows if r.setting == setting), key=num_words)
         colour, dash, symbol = styles[label]
         name = escape(label)
         figure.add_scatter(
-            x=[r.n for r in points],
+            x=[num_words(r) for r in points],
             y=[r.value for r in points],
             mode="lines+markers",
             name=name,
