@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from app_page import LONG, calm, editor, epsilon_slider, idle, opened, painted, settled
+from app_page import LONG, calm, editor, epsilon_slider, fits_across, idle, opened, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -159,7 +159,7 @@ def test_on_a_phone_by_touch(open_app: Callable) -> None:
     for k in (2, 3, 4, 5):
         page.get_by_role("button", name="Next").click()
         step_is(page, k)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert fits_across(page)
         parts = (".tour h1", ".tour .nav", ".strip .reader .bar")
         title, nav, text = (page.locator(s).first.bounding_box() for s in parts)
         assert title["y"] + title["height"] <= nav["y"] and nav["y"] + nav["height"] <= text["y"]
