@@ -302,8 +302,12 @@ def test_the_tour_begins_once_on_the_first_example_and_the_button_brings_its_not
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
     settle(at)
     assert "groups" not in payload(at)["tour"] and payload(at)["tour"]["n"] == 1
+    assert not any(b.key == "play_tour" for b in at.button), "it is behind “More”"
+    at.session_state["play_others"] = True
+    at.run()
     at.button(key="play_tour").click()
     settle(at)
+    assert not at.session_state["play_others"]
     story = payload(at)["tour"]
     assert story["n"] == 2 and len(story["groups"]) == 5
     assert at.selectbox(key="play_mechanism").value == "dp-mlm"
