@@ -138,9 +138,9 @@ def _dated(shape: str, k: int) -> str:
     parts = re.findall(r"9+|[^9]+", shape)
     slots = [i for i, part in enumerate(parts) if part[0] == "9"]
     values = {"year": when.year, "month": when.month, "day": day}
-    order = ("year", "month", "day") if len(parts[slots[0]]) == 4 else ("day", "month", "year")
+    order = ["year", "month", "day"] if len(parts[slots[0]]) == 4 else ["day", "month", "year"]
     if len(slots) == 2 and len(parts[slots[1]]) == 4:
-        order = order[1:]
+        del order[0]
     for slot, name in zip(slots, order, strict=False):
         size = len(parts[slot])
         value = values[name] % 10 ** min(size, 4) if name == "year" else values[name]
