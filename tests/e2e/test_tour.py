@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 #: Parts that keep their places and sizes through all steps.
 PARTS = (".strip .reader .bar", ".strip .inspector", ".strip .dial", ".strip .gauge.told", ".strip .gauge.meant")
-#: What takes a click or the keyboard on the first screen, outside of the navigation and the footer; the words of the
-#: text, between which arrow keys move, count once.
+#: What takes a click or the keyboard on the first screen, outside of the navigation and the footer; a group of
+#: words or tabs, between which arrow keys move, counts once.
 CONTROLS = """() => {
   const found = [];
   const visit = (root) => {
@@ -21,7 +21,7 @@ CONTROLS = """() => {
       if (e.shadowRoot) visit(e.shadowRoot);
       if (!e.matches('button, input, select, textarea, a[href], [role=tab]')) continue;
       if (e.closest('[data-testid=stHeader], [data-testid=stSidebar], [class*=st-key-footer], footer')) continue;
-      if (e.disabled || (e.tabIndex < 0 && e.role !== 'tab')) continue;
+      if (e.disabled || e.tabIndex < 0) continue;
       if (!e.checkVisibility({ visibilityProperty: true })) continue;
       const box = e.getBoundingClientRect();
       if (box.width && box.top > 48 && box.bottom < innerHeight - 40) found.push(e.innerText || e.ariaLabel || e.type);

@@ -123,7 +123,6 @@ class BeliefPanel {
       event.preventDefault();
       this.apply();
     });
-    // For the pointer: the slider itself reaches the same ε by keyboard.
     on(ui.mark, "click", () => {
       this.strip.setEps(this.mark);
       this.strip.ui.slider.focus();
