@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.draw_counts import DrawCounts, optimal_note
-from ..privacy.guarantee import Guarantee
+from ..privacy.guarantee import Guarantee, Notion
 from ..privacy.numbers import bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..privacy.sentences import DELTA, NOTIONS
@@ -56,7 +56,8 @@ class Record(Private):
     row : mapping
         The other columns, unchanged and not protected.
     untouched : bool
-        Whether nothing was sampled for it and the text is unchanged.
+        Whether no word was sampled under the guarantee, which then protects nothing of it. Flagged words and words
+        outside the vocabulary may still be replaced.
     """
 
     index: int
@@ -273,11 +274,19 @@ def _block(
             yield Record(at + i, None, None, errors[i], other)
         else:
             result = next(results)
-            untouched = result.text == visible_text(texts[i]) and not any(piece.is_sampled for piece in result.releases)
+            untouched = _is_untouched(texts[i], result, m)
             text, drawn = result.text, None
             if polish:
                 text, drawn = result.polished(m, task=task.quiet).text, text
             yield Record(at + i, text, result.guarantee, None, other, untouched, drawn)
+
+
+def _is_untouched(text: str, result: RewriteResult, m: Mechanism) -> bool:
+    """Return True if the guarantee covers no word of the text, or if nothing is sampled and the text is unchanged."""
+    alone = m.guarantee(text) if m.shares_draws else result.guarantee
+    if alone.notion is not Notion.NONE and alone.draws == 0:
+        return True
+    return result.text == visible_text(text) and not any(piece.drawn for piece in result.releases)
 
 
 def _cells(row: Any) -> Mapping[str, Any]:
@@ -324,8 +333,8 @@ class DatasetGuarantee:
     """The guarantees of many rows: of each alone, and of all together by sequential composition.
 
     shares_draws: whether all rows share their draws, so that each row's total is that of all. untouched: number of rows
-    without a sampled word, which are unchanged. exposed: of the first row; the other rows differ only in numbers, and
-    state their own.
+    without a sampled word, which the guarantee does not protect. exposed: of the first row; the other rows differ only
+    in numbers, and state their own.
     """
 
     shares_draws: bool = False
@@ -378,8 +387,7 @@ class DatasetGuarantee:
         n = self.rows - self.errors - self.untouched
         parts = [f"{pluralize(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
         if self.untouched:
-            is_ = "is" if self.untouched == 1 else "are"
-            parts.append(f"{self.untouched:,} had no sampled word and {is_} unchanged")
+            parts.append(f"{self.untouched:,} had no sampled word")
         if self.errors:
             parts.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
         return f"{', '.join(parts)}."
@@ -389,10 +397,9 @@ class DatasetGuarantee:
         n = self.rows - self.errors - self.untouched
         remark = ""
         if self.untouched:
-            unchanged, them = ("it is", "it") if self.untouched == 1 else ("they are", "them")
+            them = "it" if self.untouched == 1 else "them"
             remark = (
-                f" {pluralize(self.untouched, 'row')} had no sampled word: {unchanged} unchanged, and this "
-                f"guarantee protects nothing in {them}."
+                f" {pluralize(self.untouched, 'row')} had no sampled word: this guarantee protects nothing in {them}."
             )
         if self.errors:
             their = "its text" if self.errors == 1 else "their texts"

@@ -34,7 +34,12 @@ _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]++(?:\.[\w-]++)++")
 _WEB = re.compile(r"(?<!\w)(?:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?'’)\]]", re.I)
 _PHONE = re.compile(r"(?<![\w.,/+-])(?:\+|\()?\d(?:[ .()/-]{0,2}\d){6,14}(?!\w|[.,/-]\d)")
 _YEARS = re.compile(r"(?:19|20)\d\d[ ./-]{1,2}(?:19|20)\d\d")
-_NUMERIC_DATE = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d\d)"
+#: A day and a month in either order. With one digit, it may be a fraction.
+_DAY, _MONTH = "(?:0[1-9]|[12][0-9]|3[01])", "(?:0[1-9]|1[0-2])"
+_NUMERIC_DATE = (
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d\d)"
+    rf"|{_DAY}/{_MONTH}|{_MONTH}/{_DAY}"
+)
 _YEAR = r"(?:19|20)\d\d"
 _LINE_BREAK = re.compile(r"[ \u00a0]*(?:\r\n|\n|\r)[ \u00a0]*")
 
@@ -215,10 +220,24 @@ class _Search:
         """Return True if a token follows the previous one in the same line, with only blanks between them."""
         return 0 < k < len(self.tokens) and self.document.gap(k).strip(" \u00a0") == "" and self.document.gap(k) != ""
 
-    def wraps(self, k: int) -> bool:
-        """Return True for a capital that begins the line after a short title, as in a wrapped "Mrs Brandt"."""
-        title = k > 0 and self.words[k - 1] in self.language.titles
-        return title and _LINE_BREAK.fullmatch(self.document.gap(k)) is not None and self.tokens[k].text[0].isupper()
+    def begins_line(self, k: int) -> bool:
+        """Return True for a capital that begins the line directly after the previous token, and is no label."""
+        label = k + 1 < len(self.tokens) and self.tokens[k + 1].text == ":"
+        wraps = _LINE_BREAK.fullmatch(self.document.gap(k)) is not None
+        return wraps and self.tokens[k].text[0].isupper() and not label
+
+    def after_title(self, k: int) -> int | None:
+        """Return the token after the title at k, in the same line, or after a short one on the next, as in a wrapped
+        "Dr. Brandt".
+        """
+        if self.follows(k + 1):
+            return k + 1
+        if self.words[k] not in self.language.titles:
+            return None
+        # A full stop that ends a line is a token.
+        dot = k + 2 < len(self.tokens) and self.tokens[k + 1].text == "." and self.document.gap(k + 1) == ""
+        after = k + 1 + dot
+        return after if self.begins_line(after) else None
 
     def begins(self, k: int) -> bool:
         return can_begin(self.document, k)
@@ -281,12 +300,12 @@ class _Search:
     def names(self) -> None:
         n, clues = len(self.tokens), self.clues
         for k in range(n - 1):
-            if self.words[k] not in clues.titles or not (self.follows(k + 1) or self.wraps(k + 1)):
+            if self.words[k] not in clues.titles or (after := self.after_title(k)) is None:
                 continue
             if not self.small:
-                self.take("name", k + 1, self.run(k + 1))
-            elif self.words[k] in self.language.titles and self.words[k + 1] not in clues.common:
-                self.take("name", k + 1, k + 2)  # not "my sister in": short forms alone are not words
+                self.take("name", after, self.run(after))
+            elif self.words[k] in self.language.titles and self.words[after] not in clues.common:
+                self.take("name", after, after + 1)  # not "my sister in": short forms alone are not words
         for k in range(n):
             if self.capital(k) and clues.capitals and not self.begins(k) and self.words[k] not in clues.titles:
                 clitic = k + 1 < n and self.tokens[k + 1].kind == "clitic"
@@ -312,6 +331,16 @@ class _Search:
                 first = first or beside or (self.words[k] in known and self.capital(k))
             if first:
                 self.take("name", k, max(k + 1, self.run(k)))
+        self.wrapped_names()
+
+    def wrapped_names(self) -> None:
+        """Flag a surname that begins the line after its first name; two capitals there are more likely a heading."""
+        for first, kind in list(self.kinds.items()):
+            k = self.ends[first]
+            if kind != "name" or k >= len(self.tokens) or self.words[k - 1] not in self.clues.first_names:
+                continue
+            if self.begins_line(k) and self.words[k] not in self.clues.titles and self.run(k) == k + 1:
+                self.take("name", k, k + 1)
 
     def run(self, k: int) -> int:
         """Return the end of a run of capitalised words, which may contain small words such as "von"."""

@@ -18,7 +18,13 @@ _mount = st.components.v2.component(
 )
 
 
+#: Both themes, because the page does not run again when the browser changes from one to the other.
+_COLOURS = {
+    name: f"light-dark({light}, {dark})"
+    for (name, light), dark in zip(figures.colours().items(), figures.colours(dark=True).values(), strict=True)
+}
+
+
 def drawing(parts: Iterable[Part], *, key: str, across: bool = False) -> None:
     """Show the parts one below the other; with across, side by side if there is room."""
-    dark = st.context.theme.type == "dark"
-    _mount(key=key, data={"html": figures.fragment(parts), "colours": figures.colours(dark), "across": across})
+    _mount(key=key, data={"html": figures.fragment(parts), "colours": _COLOURS, "across": across})

@@ -20,6 +20,7 @@ export default function ({ parentElement }) {
   const off = new AbortController();
   const on = (node, kind, act) => node.addEventListener(kind, act, { signal: off.signal });
   let now = { step: 0 };
+  let mounted = false;
 
   function show() {
     const before = now.step;
@@ -43,6 +44,15 @@ export default function ({ parentElement }) {
     back.classList.toggle("first", step === 1);
     next.textContent = step === last ? "Finish" : "Next";
     next.classList.toggle("main", step !== last);
+    if (mounted) keepFocus(before);
+  }
+
+  // What had the focus is gone: a control of the step before, or the menu in which the tour was asked for.
+  function keepFocus(before) {
+    if (!before && now.n > 1) next.focus({ preventScroll: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      if (before && document.activeElement === document.body) next.focus({ preventScroll: true });
+    }));
   }
 
   on(document, "dptext-tour", show);
@@ -50,5 +60,6 @@ export default function ({ parentElement }) {
   on(back, "click", () => ask(now.step - 1));
   on(next, "click", () => ask(now.step === now.last ? 0 : now.step + 1));
   show();
+  mounted = true;
   return () => off.abort();
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.registry import mechanism_class, mechanisms
@@ -11,6 +12,7 @@ from .theme import DARK, DASHES, LIGHT, SYMBOLS, Style, line_style
 
 #: The step in dashes and symbols between settings, so that none of the first seven mechanisms looks like another's.
 _STEPS = (3, 4)
+System = TypeVar("System", bound=Hashable)
 
 
 def mechanism_style(name: str, dark: bool, variant: int = 0) -> Style:
@@ -27,7 +29,7 @@ def mechanism_style(name: str, dark: bool, variant: int = 0) -> Style:
     return colour, DASHES[dash % len(DASHES)], SYMBOLS[symbol % len(SYMBOLS)]
 
 
-def system_styles(systems: Mapping[str, str], dark: bool) -> dict[str, Style]:
+def system_styles(systems: Mapping[System, str], dark: bool) -> dict[System, Style]:
     """Return the style of each system, from its mechanism.
 
     Several systems of one mechanism share its colour. Unprotected text, without a mechanism, is grey.

@@ -14,9 +14,9 @@ from dptext_core.measure.trade_off_advice import is_unsure
 from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.numbers import number, percent
 
-from .mechanism_style import mechanism_style
+from .mechanism_style import system_styles
 from .metric_titles import metric_title
-from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
+from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, shorten, width_of
 
 #: Titles of the privacy axes, on which more is more private, except for those of :data:`RISKS`.
 AXES = {
@@ -61,11 +61,10 @@ def trade_off(
     best_ones = [shown[i] for i in pareto_front(shown, hidden, kept)]
     traces = [_front(best_ones, at, colours)] if len(best_ones) > 1 else []
     lines: list[tuple[str, str, list[tuple[float, float]]]] = []
-    settings = {p.setting: p.mechanism.name for p in shown}
-    repeated = len(set(settings.values())) < len(settings)  # a mechanism's colour would not distinguish its settings
+    styles = system_styles({p.setting: p.mechanism.name for p in sorted(points, key=lambda p: p.setting)}, dark)
     for j in sorted({p.setting for p in shown}):
         mine = sorted((p for p in shown if p.setting == j), key=lambda p: p.epsilon)
-        colour, dash, symbol = line_style(j, dark) if repeated else mechanism_style(mine[0].mechanism.name, dark)
+        colour, dash, symbol = styles[j]
         traces.append(_line(mine, at, best_ones, hidden, kept, colour, symbol, dash, limit))
         lines.append((mine[0].label, colour, [at[id(p)] for p in mine]))
     xs, log = [x for x, _ in at.values()], hidden == "epsilon"

@@ -143,7 +143,7 @@ class BatchSummary:
 
     promise: as in result.json, with its sentences. errors: the first (row, reason) pairs. measures: of the rewrites
     against their originals. remaining_identifiers: identifiers that are still visible. polish: the effect of the
-    clean-up, empty without one. untouched: the numbers from 1 of the first rows that are unchanged.
+    clean-up, empty without one. untouched: the numbers from 1 of the first rows without a sampled word.
     """
 
     rows: int

@@ -26,6 +26,9 @@ from .scheduler import Turn, all_turns
 PATIENCE = 0.8
 #: The remaining time is shown only if it is longer than this many seconds.
 TELL = 10.0
+#: The remaining time is estimated once this share is done, or after this many seconds: the first steps may load models
+#: and are then much slower than the rest.
+ENOUGH_SHARE, ENOUGH_SECONDS = 0.1, 20.0
 #: Seconds after which a waiting run of a page checks if another one is needed.
 POLL_SECONDS = 0.05
 #: Seconds after which a task that has not queued yet checks if it is still needed.
@@ -150,7 +153,8 @@ class Job:
             return None
         begun, before = self._first_count
         done, took = self._num_done - before, time.monotonic() - begun
-        return (self._num_steps - self._num_done) * took / done if done > 0 and took > 2 else None
+        early = took <= 2 or (done < ENOUGH_SHARE * self._num_steps and took < ENOUGH_SECONDS)
+        return None if done <= 0 or early else (self._num_steps - self._num_done) * took / done
 
     @property
     def age(self) -> float:

@@ -18,6 +18,8 @@ from dptext_core.measure.detection import (
     mark_biography,
     read_marked,
 )
+from dptext_core.mechanisms.detected import stand_ins
+from dptext_core.mechanisms.detected.flags import flag_tokens
 from dptext_core.text import names
 from dptext_core.text.document import Document
 from dptext_core.text.languages import ENGLISH
@@ -80,6 +82,34 @@ def test_a_surname_is_found_at_the_start_of_the_line_after_its_title():
     assert named("Please call Mrs\nHalvorsen today.") == ["Halvorsen"]
     assert named("Seen by Dr\r\nOkafor.") == ["Okafor"]
     assert named("Seen by Dr\n\nPlan: rest.") == named("The doctor\nDiagnosis: flu.") == []
+
+
+def test_a_surname_is_found_after_a_title_or_a_first_name_that_ends_a_line():
+    def named(text):
+        return [s.text for s in find_pii(text) if s.kind == "name"]
+
+    assert named("Seen by Dr.\nOkafor.") == named("Seen by Dr.\r\nOkafor.") == ["Okafor"]
+    assert named("Seen by Dr.\nPlan: rest.") == named("Seen by the doctor.\nPlan was rest.") == []
+    assert named("Please tell Anna\nSchmidt today.") == ["Anna", "Schmidt"]
+    assert named("Tell Anna\nThe rest follows.") == named("Tell Anna\nPlan: rest.") == ["Anna"]
+    assert named("Tell Anna\n\nSchmidt Street is closed.") == ["Anna"]
+    flags = flag_tokens(Document.parse("Tell Anna\nSchmidt and Tom\nMary"), "rules")
+    assert [f.form for f in flags] == ["first name", "family name", "first name", "first name"]
+
+
+@pytest.mark.parametrize("text", ["07/12", "31/12", "12/31", "07/08"])
+def test_a_day_and_a_month_in_figures_are_a_date(text):
+    for name in ("rules", "words"):
+        (found,) = detector(name)(f"We met on {text}.", ENGLISH)
+        assert (found.kind, found.text) == ("date", text)
+    for form in stand_ins.candidates("99/99", ENGLISH):
+        day, month = map(int, form.split("/"))
+        assert len(form) == 5 and 1 <= day <= 31 and 1 <= month <= 12
+
+
+@pytest.mark.parametrize("text", ["1/2", "24/7", "7/12", "120/80", "32/12", "13/13", "00/12"])
+def test_other_figures_with_a_slash_are_numbers(text):
+    assert [f.kind for f in find_pii(f"It is {text} here.")] == ["number"]
 
 
 def test_a_first_name_that_is_a_common_word_needs_a_capital():

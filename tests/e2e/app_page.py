@@ -126,6 +126,12 @@ def switch(page, label: str, on: bool) -> None:
     pytest.fail(f"“{label}” cannot be set")
 
 
+def fits_across(page) -> bool:
+    """Whether neither the page nor the part that scrolls is wider than the screen."""
+    script = "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
+    return page.evaluate(f"{script}.every((e) => e.scrollWidth <= e.clientWidth)")
+
+
 def epsilon_slider(page):
     return page.locator(".strip input.slider")
 

@@ -15,6 +15,7 @@ from app_page import (
     editor,
     editor_is_open,
     epsilon_slider,
+    fits_across,
     idle,
     open_drawer,
     open_more,
@@ -257,8 +258,7 @@ def test_nothing_overflows_on_a_phone(open_once: Callable) -> None:
         page.wait_for_function(f"({ground} === '{bright}') === {str(scheme == 'light').lower()}", timeout=LONG)
         settled(page)
         painted(page)
-        wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
-        assert wide <= 0, scheme
+        assert fits_across(page), scheme
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.wait_for_function(f"{ground} === '{bright}'", timeout=LONG)
@@ -450,7 +450,7 @@ def test_axe_finds_nothing_serious_on_any_page(open_once: Callable) -> None:
         if title in ("Batch", "Findings"):  # those that no other test opens on a phone
             page.set_viewport_size({"width": 390, "height": 844})
             painted(page)
-            if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+            if not fits_across(page):
                 found.append((title, "wide"))
             page.set_viewport_size({"width": 1280, "height": 900})
         if title == "Compare":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from app_page import APP, LONG, calm, clean, number, turn
+from app_page import APP, LONG, calm, clean, fits_across, number, turn
 
 from dptext_studio.lessons import LESSONS
 
@@ -87,7 +87,7 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
     word.press("Enter")
     page.locator(".bars li.original", has_text="river").wait_for(timeout=LONG)
     assert page.locator("img[src=x]").count() == 0 and "river" not in page.url
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert fits_across(page)
     calm(page)
     answer.first.click()
     page.get_by_role("button", name="Show the answer").click()
@@ -240,7 +240,7 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
     page.locator(".rewrite").nth(2).locator(".mark").first.wait_for(timeout=LONG)
     calm(page)
     assert page.locator(".rewrite [aria-label='Rewrite by SanText']").count() == 1, "the next one, not the first"
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert fits_across(page)
     clean(seen)
 
 
@@ -252,7 +252,7 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     page = seen.page
     page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)
     calm(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert fits_across(page)
     box, plot = page.get_by_role("textbox", name="Text", exact=True), page.locator(".js-plotly-plot").first
     option = page.get_by_role("combobox", name="Utility")
     assert box.bounding_box()["y"] < plot.bounding_box()["y"] < option.bounding_box()["y"], "before the options"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from app_page import LONG, calm, epsilon_slider, idle, opened, painted, settled
+from app_page import LONG, calm, epsilon_slider, fits_across, idle, opened, painted, settled
 
 pytestmark = pytest.mark.browser
 
@@ -126,7 +126,7 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable)
     assert sheet["y"] <= tabs["y"] < odds["y"] and odds["y"] + odds["height"] <= dial["y"] + 1
     assert abs(sheet["y"] + sheet["height"] - dial["y"]) < 2, "it lies on the dial"
     assert not page.locator(".strip .how").is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert fits_across(page)
     names_again(page)
     seen.assert_clean()
 
@@ -147,7 +147,7 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
     assert mark.inner_text() == "at most 50% sure in this draw"
     axis, box, dial = (page.locator(s).bounding_box() for s in (".strip .axis", ".strip .at-most", ".strip .dial"))
     assert dial["x"] <= box["x"] and box["x"] + box["width"] <= dial["x"] + dial["width"] and box["y"] >= dial["y"]
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert fits_across(page)
     slider = epsilon_slider(page)
     slider.press("ArrowRight")
     painted(page)

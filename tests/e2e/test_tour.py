@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 
 import pytest
-from app_page import LONG, calm, editor, epsilon_slider, idle, opened, painted, settled
+from app_page import LONG, calm, editor, epsilon_slider, fits_across, idle, opened, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 #: Parts that keep their places and sizes through all steps.
 PARTS = (".strip .reader .bar", ".strip .inspector", ".strip .dial", ".strip .gauge.told", ".strip .gauge.meant")
-#: What takes a click or the keyboard on the first screen, outside of the navigation and the footer; a group of words or
-#: tabs, between which arrow keys move, counts once.
+#: What takes a click or the keyboard on the first screen, outside of the navigation and the footer; a group of
+#: words or tabs, between which arrow keys move, counts once.
 CONTROLS = """() => {
   const found = [];
   const visit = (root) => {
@@ -21,13 +21,27 @@ CONTROLS = """() => {
       if (e.shadowRoot) visit(e.shadowRoot);
       if (!e.matches('button, input, select, textarea, a[href], [role=tab]')) continue;
       if (e.closest('[data-testid=stHeader], [data-testid=stSidebar], [class*=st-key-footer], footer')) continue;
-      if (e.disabled || e.tabIndex < 0 || !e.checkVisibility({ visibilityProperty: true })) continue;
+      if (e.disabled || e.tabIndex < 0) continue;
+      if (!e.checkVisibility({ visibilityProperty: true })) continue;
       const box = e.getBoundingClientRect();
       if (box.width && box.top > 48 && box.bottom < innerHeight - 40) found.push(e.innerText || e.ariaLabel || e.type);
     }
   };
   visit(document);
   return found;
+}"""
+
+
+#: The places that the dial has had since, while another rewrite was on its way.
+WATCH = """() => {
+  window.tops = new Set();
+  const look = () => {
+    const dial = [...document.querySelectorAll('*')]
+      .map((e) => e.shadowRoot?.querySelector('.strip .dial')).find(Boolean);
+    if (dial) window.tops.add(Math.round(dial.getBoundingClientRect().top));
+    window.watch = requestAnimationFrame(look);
+  };
+  look();
 }"""
 
 
@@ -100,8 +114,10 @@ def test_five_steps_by_pointer_with_the_numbers_of_the_package(open_app: Callabl
     at.add(places(page))
     assert len(at) == 1, at
     page.locator(".strip .best", has_text="below 50%").wait_for(timeout=LONG)
+    page.evaluate(WATCH)
     page.get_by_role("button", name="Whole sentences a public sentence instead").click()
     page.locator(".strip.unaligned").wait_for(timeout=LONG)
+    assert page.evaluate("cancelAnimationFrame(window.watch), window.tops.size") == 1, "the progress moves nothing"
     assert page.locator(":root[data-tour='5']").count() == 1, "the challenge goes on"
     page.get_by_role("button", name="Your text Try your own text").click()
     page.get_by_role("textbox", name="Text", exact=True).wait_for(timeout=LONG)
@@ -124,9 +140,10 @@ def test_by_keyboard_and_remembered_until_it_is_played_again(open_app: Callable)
     page.keyboard.press("Enter")
     assert page.locator(".tour-text [aria-pressed=true]").count() == 1
     page.locator(":root[data-tour='1']").wait_for(state="attached")  # arrow keys within the text are the text's
-    page.get_by_role("button", name="Next").focus()
+    page.get_by_role("button", name="Show what I missed").focus()
     page.keyboard.press("ArrowRight")
     step_is(page, 2)
+    assert page.evaluate("document.activeElement !== document.body"), "the focused control is gone, the focus is not"
     page.keyboard.press("ArrowRight")
     step_is(page, 3)
     page.keyboard.press("ArrowLeft")
@@ -141,8 +158,11 @@ def test_by_keyboard_and_remembered_until_it_is_played_again(open_app: Callable)
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     settled(page)
     assert page.locator(":root[data-tour]").count() == 0, "it was skipped in this session"
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("button", name="Tour", exact=True).click()
     step_is(page, 1)
+    page.get_by_role("button", name="Tour", exact=True).wait_for(state="detached", timeout=LONG)
+    assert page.evaluate("document.activeElement !== document.body"), "the focus is not lost with the menu"
     assert page.locator(".tour-text .found").count() == 0
     seen.assert_clean()
 
@@ -159,7 +179,7 @@ def test_on_a_phone_by_touch(open_app: Callable) -> None:
     for k in (2, 3, 4, 5):
         page.get_by_role("button", name="Next").click()
         step_is(page, k)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert fits_across(page)
         parts = (".tour h1", ".tour .nav", ".strip .reader .bar")
         title, nav, text = (page.locator(s).first.bounding_box() for s in parts)
         assert title["y"] + title["height"] <= nav["y"] and nav["y"] + nav["height"] <= text["y"]
@@ -170,6 +190,7 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     seen = opened(open_app, viewport={"width": 1280, "height": 720})
     page = seen.page
     settled(page)
+    page.locator(".strip .edit").first.wait_for(timeout=LONG)
     assert len(page.evaluate(CONTROLS)) <= 16, page.evaluate(CONTROLS)
     before = places(page)
     page.get_by_role("button", name="Show the attack").click()

@@ -113,8 +113,8 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert "Each of 44 rows has its own guarantee" in at.info[0].value, "before all rows are rewritten"
     assert any(w.value.startswith("In row 31,") for w in at.warning)
     press(at, "batch_start")
-    assert at.warning[0].value.endswith("no word was sampled: row 31.")
-    assert "Done: 43 rows are rewritten, 1 had no sampled word and is unchanged, 1 has an error." in said(at)
+    assert "no word was sampled: row 31." in at.warning[0].value
+    assert "Done: 43 rows are rewritten, 1 had no sampled word, 1 has an error." in said(at)
     assert "Each of 43 rows has its own guarantee" in at.info[0].value and "1 row had an error" in said(at)
     assert [m.label for m in at.metric] == ["Words unchanged"] and "Rows with an error: 1" in [
         s.value for s in at.subheader

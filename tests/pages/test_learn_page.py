@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dptext_studio import lessons
 from dptext_studio.components import hidden_controls
 from dptext_studio.components.address import only_here
+from dptext_studio.figures.theme import DARK, LIGHT
 from dptext_studio.views.learn import classroom, teacher
 from dptext_studio.views.learn.learning import Learning
 
@@ -60,6 +61,12 @@ def learn() -> AppTest:
 def number(name: str) -> int:
     """The place of a lesson in the course, from 1."""
     return [one.name for one in lessons.LESSONS].index(name) + 1
+
+
+def test_drawings_follow_the_theme_without_a_run_of_the_page(learn):
+    data = [json.loads(c.proto.json) for c in learn.get("bidi_component") if c.proto.json]
+    colours = [d["colours"] for d in data if "html" in d]
+    assert colours and all(c["--ink"] == f"light-dark({LIGHT['ink']}, {DARK['ink']})" for c in colours)
 
 
 def test_a_lesson_goes_from_its_question_to_its_answer(learn):

@@ -91,6 +91,26 @@ def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
     assert job.seconds_left == 20.0, "what was done before it went on does not count"
 
 
+def test_the_first_slow_steps_of_a_job_give_no_estimate(monkeypatch):
+    """The first step loads a model for 3 of 10 seconds: the rest does not take as long per step."""
+    from dptext_studio.server import jobs
+
+    clock = [0.0]
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
+    job = Job(lambda task: task.report, "x")
+    assert job.wait(5)
+    job.result(0, 1000)
+    clock[0] = 3.0
+    job.result(4, 1000)
+    assert job.seconds_left is None, "3 s for 4 of 1,000 steps would be 12 minutes"
+    clock[0] = 4.0
+    job.result(200, 1000)
+    assert job.seconds_left == 16.0
+    clock[0] = 21.0
+    job.result(210, 10_000)
+    assert job.seconds_left == 979.0, "a long job has an estimate after 20 s"
+
+
 def test_a_job_gives_its_result_its_error_or_stops():
     done = Job(lambda task: 5, "x")
     assert done.wait(5) and done.result == 5
@@ -282,8 +302,12 @@ def test_the_tour_begins_once_on_the_first_example_and_the_button_brings_its_not
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
     settle(at)
     assert "groups" not in payload(at)["tour"] and payload(at)["tour"]["n"] == 1
+    assert not any(b.key == "play_tour" for b in at.button), "it is behind “More”"
+    at.session_state["play_others"] = True
+    at.run()
     at.button(key="play_tour").click()
     settle(at)
+    assert not at.session_state["play_others"]
     story = payload(at)["tour"]
     assert story["n"] == 2 and len(story["groups"]) == 5
     assert at.selectbox(key="play_mechanism").value == "dp-mlm"

@@ -40,14 +40,14 @@ def test_the_axes_stay_as_points_come_in():
     assert ranges([*POINTS, negative])[1][0] < -0.4
 
 
-def test_a_mechanism_has_its_colour_unless_two_settings_of_it_are_shown():
-    def colours(points):
+def test_each_setting_has_the_colour_of_its_mechanism():
+    def looks(points):
         traces = [t for t in trade_off(points, "certainty", "cosine")["data"] if t["mode"] == "lines+markers"]
-        return [t["line"]["color"] for t in traces]
+        return [(t["line"]["color"], t["line"]["dash"], t["marker"]["symbol"][0].removesuffix("-open")) for t in traces]
 
-    assert colours(POINTS) == [mechanism_style(n, False)[0] for n in ("custext", "santext")]
-    both = [POINTS[0], point(1, "custext", 1.0, 0.6, 0.4, 0.5)]
-    assert len(set(colours(both))) == 2
+    assert looks(POINTS) == [mechanism_style(n, False) for n in ("custext", "santext")]
+    both = [*POINTS, point(2, "custext", 1.0, 0.6, 0.4, 0.5)]
+    assert looks(both) == [*looks(POINTS), mechanism_style("custext", False, 1)]
     names = ("dp-mlm", "custext", "santext", "diffractor", "redact", "surrogates")
     assert len({mechanism_style(n, False)[0] for n in names}) == len(names)
 

@@ -142,7 +142,9 @@ def _form(document: Document, found: PiiSpan, token: int, place: int, span: tupl
         if len(word) == 1:
             return "initial"
         before = plain_form(document.words[span[0] - 1]) if span[0] and context else ""
-        return "family name" if place or before in clues.titles else "first name"
+        # The last name of a line may have its surname on the next one.
+        wrapped = before in clues.first_names and word not in clues.first_names
+        return "family name" if place or before in clues.titles or wrapped else "first name"
     if found.kind == "place":
         return "street" if _has_end(document.words[span[0] : span[1]], clues) else "place"
     if word in clues.months | clues.weekdays:

@@ -16,8 +16,8 @@ from .flags import FORMS
 MANY = 1000
 #: The possible ages and years.
 AGES, YEARS = range(18, 100), range(1930, 2026)
-#: A day, or a month of a year.
-DATE_SHAPE = re.compile(r"9{4}([-/.])99?\1 ?99?|99?([-/.])99?\2(?:9999|99)|99?/9999|9999-99")
+#: A day, with or without its year, or a month of a year.
+DATE_SHAPE = re.compile(r"9{4}([-/.])99?\1 ?99?|99?([-/.])99?\2(?:9999|99)|99?/9999|9999-99|99/99")
 TIME_SHAPE = re.compile(r"99?:99(?::99)?(?:am|pm)?")
 _LONG = [
     "january",
@@ -138,7 +138,9 @@ def _dated(shape: str, k: int) -> str:
     parts = re.findall(r"9+|[^9]+", shape)
     slots = [i for i, part in enumerate(parts) if part[0] == "9"]
     values = {"year": when.year, "month": when.month, "day": day}
-    order = ("year", "month", "day") if len(parts[slots[0]]) == 4 else ("day", "month", "year")[-len(slots) :]
+    order = ["year", "month", "day"] if len(parts[slots[0]]) == 4 else ["day", "month", "year"]
+    if len(slots) == 2 and len(parts[slots[1]]) == 4:
+        del order[0]
     for slot, name in zip(slots, order, strict=False):
         size = len(parts[slot])
         value = values[name] % 10 ** min(size, 4) if name == "year" else values[name]

@@ -68,7 +68,9 @@ function formOf(
   if (span.kind === "name") {
     if ([...word].length === 1) return "initial";
     const before = span.first && language.detection.context[detector] ? plainForm(tokens[span.first - 1].text) : "";
-    return place || clues.titles.has(before) ? "family name" : "first name";
+    // The last name of a line may have its surname on the next one.
+    const wrapped = clues.first_names.has(before) && !clues.first_names.has(word);
+    return place || clues.titles.has(before) || wrapped ? "family name" : "first name";
   }
   if (span.kind === "place") {
     const ends = tokens.slice(span.first, span.end).some((t) => clues.place_ends.has(plainForm(t.text)));
@@ -154,8 +156,9 @@ export class StandIns {
     const parts = shape.match(/9+|[^9]+/g) ?? [];
     const slots = [...parts.keys()].filter((i) => parts[i][0] === "9");
     const values = { year: when.getUTCFullYear(), month: when.getUTCMonth() + 1, day: (when.getUTCDate() % 12) + 1 };
+    const withoutDay = slots.length === 2 && parts[slots[1]].length === 4;
     const order = /** @type {("year" | "month" | "day")[]} */ (
-      parts[slots[0]].length === 4 ? ["year", "month", "day"] : ["day", "month", "year"].slice(-slots.length));
+      parts[slots[0]].length === 4 ? ["year", "month", "day"] : ["day", "month", "year"].slice(Number(withoutDay)));
     slots.forEach((slot, n) => {
       const size = parts[slot].length;
       const value = order[n] === "year" ? values.year % 10 ** Math.min(size, 4) : values[order[n]];

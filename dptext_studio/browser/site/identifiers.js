@@ -148,10 +148,19 @@ class Search {
     return k > 0 && k < this.tokens.length && /^[ \u00a0]+$/.test(gapOf(this.document, k));
   }
 
-  /** A capital at the start of the line after a short title. */
-  wraps(/** @type {number} */ k) {
-    const isBreak = /^[ \u00a0]*(?:\r\n|\n|\r)[ \u00a0]*$/.test(gapOf(this.document, k));
-    return isBreak && this.clues.short_titles.has(this.words[k - 1]) && upper(first(this.tokens[k].text));
+  /** Whether a capital begins the line directly after the previous token, and is no label. */
+  beginsLine(/** @type {number} */ k) {
+    const wraps = /^[ \u00a0]*(?:\r\n|\n|\r)[ \u00a0]*$/.test(gapOf(this.document, k));
+    return wraps && upper(first(this.tokens[k].text)) && this.tokens[k + 1]?.text !== ":";
+  }
+
+  /** The token after the title at k, in the same line, or after a short one on the next; −1 if there is none. */
+  afterTitle(/** @type {number} */ k) {
+    if (this.follows(k + 1)) return k + 1;
+    if (!this.clues.short_titles.has(this.words[k])) return -1;
+    const dot = k + 2 < this.tokens.length && this.tokens[k + 1].text === "." && gapOf(this.document, k + 1) === "";
+    const after = k + (dot ? 2 : 1);
+    return this.beginsLine(after) ? after : -1;
   }
 
   begins(/** @type {number} */ k) {
@@ -221,9 +230,10 @@ class Search {
     const { titles, common, capitals, first_names: firsts, before_place: before, short_titles: short } = this.clues;
     const n = this.tokens.length;
     for (let k = 0; k < n - 1; k += 1) {
-      if (!titles.has(this.words[k]) || !(this.follows(k + 1) || this.wraps(k + 1))) continue;
-      if (!this.small) this.take("name", k + 1, this.run(k + 1));
-      else if (short.has(this.words[k]) && !common.has(this.words[k + 1])) this.take("name", k + 1, k + 2);
+      const after = titles.has(this.words[k]) ? this.afterTitle(k) : -1;
+      if (after < 0) continue;
+      if (!this.small) this.take("name", after, this.run(after));
+      else if (short.has(this.words[k]) && !common.has(this.words[after])) this.take("name", after, after + 1);
     }
     for (let k = 0; k < n; k += 1) {
       if (!(this.capital(k) && capitals && !this.begins(k)) || titles.has(this.words[k])) continue;
@@ -249,6 +259,16 @@ class Search {
         is = is || beside || (known.has(this.words[k]) && this.capital(k));
       }
       if (is) this.take("name", k, Math.max(k + 1, this.run(k)));
+    }
+    this.wrappedNames();
+  }
+
+  /** A surname that begins the line after its first name; two capitals there are more likely a heading. */
+  wrappedNames() {
+    for (const [from, kind] of [...this.kinds]) {
+      const k = this.ends.get(from) ?? from;
+      if (kind !== "name" || k >= this.tokens.length || !this.clues.first_names.has(this.words[k - 1])) continue;
+      if (this.beginsLine(k) && !this.clues.titles.has(this.words[k]) && this.run(k) === k + 1) this.take("name", k, k + 1);
     }
   }
 

@@ -3,6 +3,7 @@
 // rewritten. The distributions of the words are in game.json, so no model is needed.
 
 import { ranked } from "./distributions.js";
+import { cleanUp, copied, tight } from "./readable.js";
 import { uniforms } from "./sampling.js";
 import { begins, skeleton, spaced } from "./text.js";
 
@@ -83,14 +84,19 @@ export class ReaderGame {
     const secret = Math.min(Math.floor(uniforms(1)[0] * facts.length), facts.length - 1);
     const words = rows[secret];
     const document = this.language.parse(before + facts[secret] + after);
-    const frame = skeleton(document, words.map((w) => w !== null));
-    const [capitals, gaps] = [begins(frame, this.language), spaced(frame)];
+    const { language } = this;
+    const frame = tight(skeleton(document, words.map((w) => w !== null)), language);
+    const [capitals, gaps, clean] = [begins(frame, language), spaced(frame), cleanUp(frame, language, new Set())];
     const drawn = words.map((word) => {
       const d = word === null ? null : this.distribution(word);
       return d && d.candidates[d.noise().at(epsilon)];
     });
-    const shown = drawn.map((word, i) => (word === null ? document.tokens[i].text : this.language.written(word, capitals[i])));
-    const same = (/** @type {number} */ i) => shown[i].toLowerCase() === document.tokens[i].text.toLowerCase();
+    const wordAt = (/** @type {number} */ i) => {
+      const word = drawn[i];
+      return word === null ? document.tokens[i].text : language.written(language.forms.get(word) ?? word, capitals[i]);
+    };
+    const shown = drawn.map((word, i) => (word === null ? copied(language, clean, wordAt(i), i, wordAt) : wordAt(i)));
+    const same = (/** @type {number} */ i) => drawn[i] === null || shown[i].toLowerCase() === document.tokens[i].text.toLowerCase();
     const pieces = shown.flatMap((text, i) => [[gaps[i], ""], [text, i === place ? "secret" : same(i) ? "" : "changed"]]);
     return {
       lineUp, epsilon, secret, expected: this.expected(lineUp, epsilon), word: shown[place],

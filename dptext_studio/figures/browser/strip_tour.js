@@ -110,7 +110,8 @@ class TourView {
     const root = document.documentElement;
     if (step) root.dataset.tour = step;
     else delete root.dataset.tour;
-    document.dptextTour = { step, last: LAST_STEP, title: TOUR_STEPS[step].title, say: TOUR_STEPS[step].say };
+    const { title, say } = TOUR_STEPS[step];
+    document.dptextTour = { step, last: LAST_STEP, title, say, n: strip.data.tour?.n };
     document.dispatchEvent(new Event("dptext-tour"));
     strip.panel.shown = undefined; // the tick of the gauge
     if (!step && !this.ui) return;

@@ -97,7 +97,9 @@ class Strip {
     link.addEventListener("blur", () => (link.style.cssText = away), { signal });
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      const to = this.data?.spread ? this.ui.copy : this.ui.slider;
+      // The first steps of the tour have no slider.
+      const all = [this.data?.spread ? this.ui.copy : this.ui.slider, ...this.el.querySelectorAll("button:not([tabindex='-1'])")];
+      const to = all.find((node) => node.checkVisibility({ visibilityProperty: true })) ?? all[0];
       to.focus();
       to.scrollIntoView({ block: "center" });
     }, { signal });

@@ -22,7 +22,10 @@ def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> Non
         st.caption(f"So far: {found.promise['counted']}")
     if n := found.promise["untouched"]:
         rows = f"row{'s' * (n > 1)} {number_list(found.untouched, n)}"
-        st.warning(f"Unchanged and unprotected, because no word was sampled: {rows}.")
+        st.warning(
+            f"Not protected, because no word was sampled: {rows}. Flagged words and words outside the vocabulary may "
+            "still be replaced there."
+        )
     remaining_identifiers(found)
     left, right = st.columns([1.4, 1], gap="large")
     with left:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -29,7 +30,9 @@ FAMILIES = {
 }
 
 
-def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+def family_cards(
+    run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool, play_tour: Callable[[], None]
+) -> None:
     """Show a card for each family, and two buttons: one to share a rewrite, one for everything else."""
     with st.container(key="play_families"):
         bought = total_budget.sentences_by_mechanism(total_budget.bundled())
@@ -56,7 +59,7 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
         )
         if "play_tools" in state:
             state.play_tools = state.play_tools  # Streamlit forgets controls that are not drawn
-        draw_when_open(others, WIDE, partial(more, run, result))
+        draw_when_open(others, WIDE, partial(more, run, result, play_tour))
         with st.container(key="play_learn"):
             st.page_link("pages/learn.py", label="Learn")
     hide_until_open("play_options", "play_options_open")
@@ -64,10 +67,12 @@ def family_cards(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void:
         st.rerun(scope="app")
 
 
-def more(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Show less frequent controls: the text's tools, the drawers, and the mechanisms without a card."""
-    with st.container(key="play_does_more"):
-        download_button(result)
+def more(run: runs.Run, result: dpt.RewriteResult, play_tour: Callable[[], None]) -> None:
+    """Show less frequent controls: the tour, the text's tools, the drawers, and the mechanisms without a card."""
+    with st.container(horizontal=True, gap="small"):
+        with st.container(key="play_does_more", width="content"):
+            download_button(result)
+        play_tour()
     st.toggle("Marks, originals and copying", key="play_tools", help="This shows them above the text.")
     with st.container(horizontal=True, gap="small"):
         drawer_button("Advanced", "play_advanced", "play_options_open")

@@ -152,7 +152,7 @@ def result_view() -> None:
         note_kept_words(run)
         rewrite_without_prior(run, result, epsilon)
         void = warn_if_void(result)
-    family_cards(run, result, epsilon, void)
+    family_cards(run, result, epsilon, void, tour.button)
     hide_until_open("play_far", "play_far_open")
     with st.container(key="play_far"):
         if state.get("play_far_open"):
@@ -219,7 +219,7 @@ def main() -> None:
     head, editor, right, left = (st.container(key=f"play_{k}") for k in PARTS)
     tour.reserve_header()
     with head:
-        headline(tour.button)
+        headline()
     with editor:
         text_box()
         mine.text = state.play_text
@@ -257,7 +257,8 @@ def result_column(inputs: runs.Inputs | None) -> None:
         accept_run(made)
     with slot.container():
         if running:
-            work.show_progress("play_stop", partial(progress_text, inputs))
+            with st.container(key="play_progress"):
+                work.show_progress("play_stop", partial(progress_text, inputs))
         if work.request == inputs and (said := work.failure_text("Stopped.")):
             st.error(literal(said))
             st.button("Try again", key="play_retry", on_click=start, args=(inputs, axis, False))

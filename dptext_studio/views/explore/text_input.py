@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import streamlit as st
@@ -106,8 +105,8 @@ def origin_of(text: str) -> Example | None:
     return next((e for e in examples() if text in (e.text, one_sentence(e))), None)
 
 
-def headline(play_tour: Callable[[], None]) -> None:
-    """Show the purpose of the page, what the text reveals, and buttons for the tour and for another text."""
+def headline() -> None:
+    """Show the purpose of the page, what the text reveals, and a button for another text."""
     with st.container(key="play_tour_header"):
         tour_header("play_tour_steps")
     st.markdown("# Can a reader still tell?")
@@ -130,7 +129,6 @@ def headline(play_tour: Callable[[], None]) -> None:
             label_visibility="collapsed",
             width="content",
         )
-        play_tour()
         st.button(
             "Close the editor" if state.get("play_editing") else "Your text",
             icon=":material/edit:",

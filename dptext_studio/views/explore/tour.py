@@ -35,8 +35,8 @@ def begin() -> None:
     mine.tours += 1
     if state.get("play_text") != note:
         use_text(note)
-    if state.get("play_mechanism") != recommended.ORDER[0]:
-        mine.chosen_mechanism = recommended.ORDER[0]
+    mine.chosen_mechanism = recommended.ORDER[0]  # a run of the whole page, which the text needs, too
+    state.play_others = False
 
 
 def reserve_header() -> None:
