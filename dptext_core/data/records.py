@@ -286,7 +286,7 @@ def _is_untouched(text: str, result: RewriteResult, m: Mechanism) -> bool:
     alone = m.guarantee(text) if m.shares_draws else result.guarantee
     if alone.notion is not Notion.NONE and alone.draws == 0:
         return True
-    return result.text == visible_text(text) and not any(piece.drawn for piece in result.releases)
+    return result.text == visible_text(text) and not any(piece.is_sampled for piece in result.releases)
 
 
 def _cells(row: Any) -> Mapping[str, Any]:

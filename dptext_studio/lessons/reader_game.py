@@ -124,7 +124,8 @@ class Round:
         fact = line_up.facts[secret].casefold()
         span = next(s.out for s in result.steps if s.original.casefold() == fact)
         assert span is not None
-        replaced = tuple(s.out for s in result.steps if s.is_sampled and s.is_changed and s.out is not None and s.out != span)
+        sampled = [s.out for s in result.steps if s.is_sampled and s.is_changed]
+        replaced = tuple(out for out in sampled if out is not None and out != span)
         return cls(line_up, epsilon, secret, result.text, span, replaced, question.answer(result))
 
     @property
