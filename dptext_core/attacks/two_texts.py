@@ -160,7 +160,8 @@ class DistinguishabilityFinding(Private):
     def rows(self) -> list[tuple[str, str]]:
         """Return each classifier with its advantage."""
         return [
-            (c.title, f"{c.advantage:+.2f} (answers “the first” for {percent(c.tpr)} and {percent(c.fpr)})")
+            (c.title, f"{c.advantage:+.2f} (names the first text for {percent(c.tpr)} of its rewrites and "
+                      f"{percent(c.fpr)} of the others)")
             for c in self.classifiers
         ]
 
@@ -397,7 +398,7 @@ class TwoTextsAttacker(TextAttacker):
         """Attack one text. word: the word that the other text replaces by a similar one; by default, the rarest content
         word. candidates: the other text, in a list of one. draws: rewrites of each text."""
         if word is not None and candidates is not None:
-            raise InputError("Give either the word to exchange or the other text, not both.")
+            raise InputError("Both a word to exchange and another text are given. Give only one.")
         if candidates is None:
             one, other = which_text.lineup(mechanism, result.original, word, 2).texts
         else:

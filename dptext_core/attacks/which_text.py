@@ -230,7 +230,7 @@ def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
     one."""
     distinct = list(dict.fromkeys([text.strip(), *(t.strip() for t in text_list(others) if t.strip())]))
     if len(distinct) < 2:
-        raise InputError("The list has no other text than yours. Add at least one other, one per line.")
+        raise InputError("The list contains only your text. Add at least one other text, one per line.")
     if len(distinct) > MOST:
         raise InputError(f"The list has {len(distinct):,} texts. Give at most {MOST}.")
     return Lineup((text, *distinct[1:]), 0)
@@ -259,7 +259,7 @@ def attack(
     if draws < 0:
         raise InputError(f"The number of draws that measure success must be 0 or more, not {draws}.")
     if not results:
-        raise InputError("Give at least one rewrite.")
+        raise InputError("There is no rewrite. Give at least one.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in texts.texts]
     share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
     log_p = require_likelihood(mechanism).log(prepared, results, task=task.child(0, share)).sum(axis=1)

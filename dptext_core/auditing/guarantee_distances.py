@@ -69,7 +69,7 @@ def check_distance(st: Statement) -> str:
     at = np.argwhere(st.apart > total_distances * (1 + TOLERANCE) + TOLERANCE)
     if len(at):
         a, b = (st.words[i] for i in at[0])
-        message = f"{name(a)} and {name(b)} are farther apart than “{g.distance}” states, which counts the totals."
+        message = f"The totals are counted in “{g.distance}”, in which {name(a)} and {name(b)} are too close."
         raise _field_breach("distance", message, a, b)
     return ""
 

@@ -109,7 +109,7 @@ class _Inputs(Private):
 
 def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
     if (text is None) == (words is None):
-        raise ConfigError("Give either a text or a list of words.")
+        raise ConfigError("The figure needs either a text or a list of words. Give exactly one of them.")
     if text is not None:
         prepared = mechanism.plan(text)
         if kind == "total" and mechanism.alignment is None:
@@ -120,7 +120,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
     require_alignment(mechanism, "cannot be measured on single words. Give text=")
     if kind == "best":
-        raise InputError("The strongest attacker reads a text. Give text=.")
+        raise InputError("The strongest attacker reads a whole text, not single words. Give text=.")
     if (by_word := mechanism.by_word) is None:
         raise InputError(
             f"{mechanism.title} reads the whole text, so it cannot be measured on single words. Give text=."

@@ -188,7 +188,7 @@ class MaskedLM:
         """
         for inputs, (rows, length) in passes:
             if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
-                raise ValueError("more rows or positions than the shape of the pass allows")
+                raise ValueError("There are more rows or positions than the shape of the pass allows.")
         try:
             scores = self._together(passes)
         except Busy:

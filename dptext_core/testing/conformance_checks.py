@@ -136,9 +136,10 @@ def steps_cover_the_text(make: Make) -> None:
         _equal(r.original, text, "the original of the result")
         if "alignment" not in r.can:
             _require(not len(r.steps) and all(p.source is None for p in r.releases), "steps without alignment")
-            _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], f"pieces of {text!r}")
+            _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], "spans of the "
+                                                                                               f"rewrite of {text!r}")
             released = "".join("".join(p.text for p in r.releases).split())
-            _equal(released, "".join(r.text.split()), f"pieces of {text!r} together")
+            _equal(released, "".join(r.text.split()), f"spans of the rewrite of {text!r} together")
             continue
         covered = {i for s in r.steps for i in range(*s.span)}
         lost = [c for i, c in enumerate(text) if c.isalnum() and i not in covered]

@@ -198,7 +198,7 @@ def rewrite_data(
         run = _Run(folder, rewriting.so_far(folder.path, m.shares_draws), data.count, task)
         run.drain()
         if run.whole.rows < data.count:
-            folder.log(f"{'goes on at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
+            folder.log(f"{'continues at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
             key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.shares_draws and seed is None else None
             loads = rewriting.run_options(m)[1]
             orders = Orders(m.setting, loads, column, tuple(keep), seed, batch, tuple(plugins), key)

@@ -104,7 +104,7 @@ class ADePTConfig:
         advanced=True,
         live=True,
         help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This uses only "
-             "the noisy vector, so it spends no ε. The papers do not scale it.",
+             "the noisy vector, so it spends no ε.",
         phrase=("noisy vector not scaled", "noisy vector scaled"),
     )
     no_noise: bool = option(
