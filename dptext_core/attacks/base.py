@@ -87,7 +87,9 @@ class DataAttacker(Attacker):
 def check_sampled(unit: Unit) -> None:
     """Raise NoDistribution if a step's word was not sampled from the original."""
     if unit.action == "insert":
-        raise NoDistribution(f"“{unit.text}” was added at random, so there is no original to guess.")
+        raise NoDistribution(
+            f"“{unit.text}” was added at random, so there is no original to guess. Choose a replaced word."
+        )
     if unit.action != "replace":
         verb = "is unchanged and visible to everyone" if unit.action == "keep" else "was deleted"
         raise NoDistribution(f"“{unit.original}” {verb} ({unit.reason}). Choose a replaced word.")

@@ -177,7 +177,7 @@ def posterior(
     log_p, error = by_word.log_likelihood(released, epsilon, task)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
-        raise InputError("The released word is not a possible output of this mechanism.")
+        raise InputError("The released word is not a possible output of this mechanism. Give one that is.")
     rows = np.empty(0, np.int64)
     if error:
         more = [] if at_true is None else [at_true]

@@ -333,7 +333,7 @@ def _other_words(word: str, mechanism: Mechanism, alternatives: Sequence[str] | 
         raise InputError("Each alternative must be one or more words. Remove all other entries.")
     distinct = {a.casefold(): a for a in reversed(others) if a.casefold() != word.casefold()}
     if not distinct:
-        raise InputError(f"Name at least one alternative to “{word}”, such as a similar word.")
+        raise InputError(f"There is no alternative to “{word}”. Name at least one, such as a similar word.")
     if len(distinct) >= MOST:
         raise InputError(f"There are {len(distinct):,} alternatives. Give at most {MOST - 1}.")
     return list(reversed(distinct.values()))

@@ -244,7 +244,7 @@ def query_curve(
     """Return the number of answers at every ε: of one word's channel, or the median over several words."""
     every = [channels] if isinstance(channels, Channel) else list(channels)
     if not every or not len(epsilons):
-        raise InputError("A curve needs at least one word and one ε.")
+        raise InputError("The curve has no word or no ε. Give at least one of each.")
     numbers = np.empty((len(epsilons), len(every)))
     for j, channel in enumerate(every):
         for i, epsilon in enumerate(epsilons):

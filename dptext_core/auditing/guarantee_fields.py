@@ -108,7 +108,7 @@ def check_notion(st: Statement) -> str:
         left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
         if len(left_out):
             a, b = (st.words[i] for i in left_out[0])
-            message = f"The guarantee claims any two words, but does not cover {name(a)} and {name(b)}."
+            message = f"The guarantee claims to cover any two words, but does not cover {name(a)} and {name(b)}."
             raise _field_breach("notion", a, message, b)
     return ""
 

@@ -202,7 +202,7 @@ def score(
         chance=1 / len(before),
     )
     survival = [_pii_share(a, b) for a, b in zip(before, after, strict=True)]
-    rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in survival if x is not None])
+    rows += _mean("identifiers", "Names, dates and places remaining", "found", [x for x in survival if x is not None])
     if every is not None:
         for r in recall(before, after, every):
             title = f"{r.kind.capitalize()} identifiers hidden"
@@ -372,5 +372,6 @@ def _classifier_scores(
                     role, [(learnt[i],) for i in train], [labels[i] for i in train], [(rewrites[i],) for i in test]
                 )
                 right[test] = [g == labels[i] for g, i in zip(guessed, test, strict=True)]
-        out += _mean(f"{name}_{how}", f"The {name}, learned from {title}", kind, right.tolist(), chance=most)
+        out += _mean(f"{name}_{how}", f"{name.capitalize()} recognised, trained on "
+                                      f"{title}", kind, right.tolist(), chance=most)
     return out

@@ -105,7 +105,7 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     if leak is None:
         assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
         everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
-        assert everywhere is not None and f"all places if {format_share(everywhere)} are" in check.looked
+        assert everywhere is not None and f"all places is detected if {format_share(everywhere)}" in check.looked
         assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5. A leak")
     else:
         assert check.status == "refuted" and check.witness is not None
@@ -136,13 +136,13 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
     looked = "A text of 399 tokens, 200 of them sampled, rewritten 4 times at ε = 2"
     if tokens is None:
         assert check.status == "tested" and check.looked.startswith(
-            f"{looked}. A leak at one token would not be detected, "
+            f"{looked}. A leak at one token would not be detected. "
         )
         spans = 200 + 25 + 50
         late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
         assert (
             late is not None
-            and f"the last 16 tokens is detected if {format_share(late)} of their draws leak" in check.looked
+            and f"the last 16 tokens is detected if {format_share(late)} of the draws there leak" in check.looked
         )
         assert check.leak == late and "anything after token 399" in check.blind
     else:

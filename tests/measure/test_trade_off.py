@@ -151,8 +151,8 @@ def test_each_axis_is_the_mechanisms_own():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"settings": []}, "at least one setting"),
-        ({"settings": [3]}, "at least one setting"),
+        ({"settings": []}, "Give at least one"),
+        ({"settings": [3]}, "Give at least one"),
         ({"settings": ["nothing"]}, "nothing"),
         ({"draws": 0}, "at least 1"),
         ({"metrics": ["total"]}, "not a known measure"),
@@ -354,5 +354,5 @@ def test_a_point_over_several_texts_is_the_mean_of_its_texts():
         low, high = stats.t.interval(0.95, 1, np.mean(n_w), stats.sem(n_w)) if np.ptp(n_w) else (n_w[0], n_w[0])
         assert (p.value("n_w").low, p.value("n_w").high) == pytest.approx((max(0, low), min(1, high)))
         assert p.total == pytest.approx(np.mean([m.guarantee(t).total for t in texts]))
-    with pytest.raises(dpt.ConfigError, match="omit fact and prepare"):
+    with pytest.raises(dpt.ConfigError, match="Omit both"):
         tradeoff(texts, [SWAP], fact="film")

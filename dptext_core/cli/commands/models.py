@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> None:
     except DPTextError as error:
         note(f"warning: {error}")
     other = "FacebookAI/roberta-base"
-    note(f"Others: 'hf download {other}' once, then --model {other}; or --model FOLDER (save_pretrained).")
+    note(f"For another model, run 'hf download {other}' once, then use --model {other}. A folder works too.")
     for name in sorted(set(added.SOURCES) - set(here)):
-        note(f"{added.SOURCES[name].title}, a language model that writes text: {added.how_to_add(name)}")
+        note(f"{added.SOURCES[name].title} is a language model that writes text. {added.how_to_add(name)}")
 
 
 def bring_in(args: argparse.Namespace) -> None:

@@ -207,14 +207,14 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
     if args.polish:
         note(result["polish"]["sentence"])
     if result["exposed"]:
-        note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Other rows list their own.")
+        note(f"Not protected in the first row: {'; '.join(result['exposed'])}. Other rows list their own.")
     with contextlib.suppress(InputError):  # a changed file is already reported above
         if removed := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
             note(f"note: {removed}")
     with contextlib.suppress(InputError):  # a failed rewrite is already reported above
         first = next(iter(data.rows()))[args.text_column]
         if isinstance(first, str) and (about := coverage_note(mechanism, first)):
-            note(f"note, of the first row: {about}")
+            note(f"note on the first row: {about}")
 
 
 def _workers(args: argparse.Namespace) -> Any:
@@ -291,7 +291,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         note(total.counted())
         note(total.sentence())
         if total.exposed:
-            note(f"Not covered, of the first row: {'; '.join(total.exposed)}. Other rows list their own.")
+            note(f"Not protected in the first row: {'; '.join(total.exposed)}. Other rows list their own.")
 
 
 def _watch_input(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:

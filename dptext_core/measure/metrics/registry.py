@@ -59,8 +59,8 @@ class Metric:
 
 
 _STATIC = "a classifier that was trained on original texts"
-_ADAPTIVE = "a classifier that was trained on rewritten texts, as an attacker who knows the mechanism would"
-_GAIN = "U_r/U_o − P_r/P_o: remaining utility minus remaining attacker success. Values above 0 are a gain"
+_ADAPTIVE = "a classifier that was trained on rewritten texts"
+_GAIN = "Remaining utility minus remaining attacker success (U_r/U_o − P_r/P_o), where the attacker is"
 _ENCODER = (
     "the bundled sentence encoder (all-MiniLM-L6-v2), which is not independent: the mechanisms and the bundled "
     "language "
@@ -127,8 +127,8 @@ _ALL = (
     _overlap(
         "bleu",
         "BLEU",
-        about="Word sequences in common, over the whole set, 0 to 100. Case counts, so a change of capitals lowers "
-              "the score.",
+        about="Word sequences in common, over the whole set, 0 to 100. A change of capital letters lowers the "
+              "score.",
     ),
     _overlap(
         "bleu_uncased",
@@ -164,12 +164,13 @@ _ALL = (
     ),
     _author("f1_static", "Attacker's F1, static", about=f"Micro F1 of guessing the author with {_STATIC}."),
     _author("f1_adaptive", "Attacker's F1, adaptive", about=f"Micro F1 of guessing the author with {_ADAPTIVE}."),
-    _gain("relative_gain_static", "Relative gain, static", about=f"{_GAIN}; against {_STATIC}."),
-    _gain("relative_gain_adaptive", "Relative gain, adaptive", about=f"{_GAIN}; against {_ADAPTIVE}."),
+    _gain("relative_gain_static", "Relative gain, static", about=f"{_GAIN} {_STATIC}. Values above 0 are a gain."),
+    _gain("relative_gain_adaptive", "Relative gain, adaptive", about=f"{_GAIN} {_ADAPTIVE}. Values above 0 are a "
+                                                                     "gain."),
     _attacked(
         "n_w",
         "N_w: probability that a word is unchanged",
-        about="A statistic from the papers, the mean over replaced words. They also report 1 − N_w under this name.",
+        about="A statistic from the papers, as a mean over replaced words. Papers also report 1 − N_w under this name.",
     ),
     Metric(
         "s_w",

@@ -136,7 +136,7 @@ class DPMLMConfig:
         max=1.0,
         advanced=True,
         live=True,
-        help="The similarity score uses it: it is the similarity plus α times the logit.",
+        help="The similarity score is the similarity to the original word plus α times the logit.",
         phrase="α = {}",
         used_with=("score", "similarity"),
     )
