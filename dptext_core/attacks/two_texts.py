@@ -270,7 +270,7 @@ def measure(
         raise InputError(f"confidence must be at least 0.5 and below 1, not {confidence:g}.")
     wanted = to_list(classifiers, "classifiers")
     if not wanted or not set(wanted) <= set(CLASSIFIERS):
-        raise InputError(f"Choose classifiers from {', '.join(CLASSIFIERS)}.")
+        raise InputError(f"There is no such classifier. Choose from {', '.join(CLASSIFIERS)}.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
     results = _rewrites(mechanism, prepared, n, stream or NoiseStream(), task)
     finding = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)

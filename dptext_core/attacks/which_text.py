@@ -466,7 +466,7 @@ class WhichTextAttacker(TextAttacker):
         task = task or UNWATCHED
         self.check(mechanism)
         if word is not None and candidates is not None:
-            raise InputError("Give either the unknown word or a list of texts, not both.")
+            raise InputError("Both an unknown word and a list of texts are given. Give only one.")
         texts = (
             lineup(mechanism, result.original, word)
             if candidates is None

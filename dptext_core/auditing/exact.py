@@ -45,7 +45,7 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
         members = [probes[i] for i in group]
         log_p, outputs = aligned_outputs(members)
         if np.isnan(log_p).any():
-            raise ConfigError("The mechanism states a probability that is not a number: its distribution is broken.")
+            raise ConfigError("The mechanism states a probability that is not a number. Correct its distribution.")
         if groups is not None:
             value, a, b, y = _spread(log_p)
         else:

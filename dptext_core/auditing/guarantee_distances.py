@@ -146,7 +146,7 @@ def check_group(st: Statement) -> str:
     if stated and stated not in possible:
         least, most = int(sizes.min()), int(sizes.max())
         return (
-            f"“{st.guarantee.group}” names {number(stated)}, but the groups of {len(sizes)} words have "
+            f"“{st.guarantee.group}” states {number(stated)} words, but the groups of {len(sizes)} words have "
             f"{least if least == most else f'{least} to {most}'} words."
         )
     return ""

@@ -269,7 +269,7 @@ def _losses_are_spent(st: Statement) -> None:
         lost = sorted((loss[k] for k in keys if k in loss), reverse=True)
         for value, spent in zip(lost, sorted(_each(t.guarantee), reverse=True), strict=False):
             if _exceeds(value, spent):
-                message = f"For {name(t.text)}, a draw should spend {spent:g}, but loses {value:.6g}."
+                message = f"For {name(t.text)}, a draw should spend {spent:g}, but its loss is {value:.6g}."
                 raise _field_breach("spent", t.text, message)
 
 

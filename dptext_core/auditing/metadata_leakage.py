@@ -69,7 +69,7 @@ def check_metadata(subject: Subject) -> Check | None:
         return Check(NAME, "not tested", "", reason, needed=False)
     notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
-        f"The metadata are the same in {compared:,} pairs of {texts:,} texts that the guarantee of {m.title} covers: "
+        f"In {compared:,} pairs of {texts:,} texts that the guarantee of {m.title} covers, the metadata are the same: "
         f"the guarantee, what it lists as not protected{notes}, and errors."
     )
     if not notes:

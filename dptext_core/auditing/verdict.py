@@ -406,7 +406,7 @@ def _describe_releases(tested: ReleaseFindings, own_epsilon: float) -> str:
         epsilon = number(tested.leak_epsilon)
         fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
         message += f". The audit detects words that are unchanged too often: in {fresh} more of the fresh draws, or in "
-        message += f"{each_way} more of those of one way to rewrite"
+        message += f"{each_way} more of the draws of one way to rewrite"
         if tested.leak_epsilon < own_epsilon:
             message += f" (at ε = {epsilon}, where almost no word is unchanged, so a leak shows best)"
     return message + "."
@@ -446,14 +446,14 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
         )
     elif not report.exact and report.detectable < report.claimed:
         missed = (
-            f"with {behind:,} draws the largest detectable loss is "
+            f"with {behind:,} draws, the largest detectable loss is "
             f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
     if missed:
         return Check(LOSS, "not tested", "", missed, report.witness, report.detectable, draws=behind)
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
-    message = f"In {behind:,} draws no set of outputs distinguishes two inputs by more than is claimed."
+    message = f"In {behind:,} draws, no set of outputs distinguishes two inputs by more than is claimed."
     blind = f"a loss in outputs that are rarer than {format_share(rarest)} of the draws"
     return Check(LOSS, "tested", message, "", report.witness, report.detectable, None, blind, draws=behind)
 

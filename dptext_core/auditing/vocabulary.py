@@ -273,8 +273,9 @@ def released_words(subject: Subject) -> Check | None:
     same = f"a word that has the same output in fewer than {format_share(leak)} of its rewrites"
     blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
-        f". Words that are unchanged or twice the same: {_count(len(suspects))}{_repeat_note(len(suspects))}. A leak "
-        f"of one rewritten word is detected if it occurs in {format_share(leak)} of its rewrites"
+        ". Unchanged words, and words with the same output twice: "
+        f"{_count(len(suspects))}{_repeat_note(len(suspects))}. "
+        f"A leak of one rewritten word is detected if it occurs in {format_share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
 

@@ -134,7 +134,7 @@ class RayWorkers:
             self._failed += 1
             if self._failed > TRIES * self._count:
                 raise ConfigError(
-                    "Every worker ended while it started. Install the same packages on every machine of the cluster, "
+                    "No worker could start. Install the same packages on every machine of the cluster, "
                     "and check that the mechanism fits into the memory of each."
                 )
             self._start()

@@ -338,7 +338,7 @@ def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _In
     value = figure.value
     if kind != "total" and not 0 < value < 1:
         raise InputError(
-            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is not a useful "
+            f"At ε = {number(epsilon)}, the {TARGETS[kind]} is {_format_target(kind, value)}, which is not a useful "
             "target for others. Choose another ε, or set a target."
         )
     n, ends = len(inputs), (value, value)
@@ -443,7 +443,7 @@ class _Search:
         kind, target, ends = self.kind, self.target, self.ends
         reason = (
             f"With {self.mechanism.title}, the {_NAMES[kind]} ranges from {_format_target(kind, ends[0])} to "
-            f"{_format_target(kind, ends[1])} for ε from {number(LOW)} to {number(self.most)}, so it cannot be "
+            f"{_format_target(kind, ends[1])} (ε from {number(LOW)} to {number(self.most)}). It cannot be "
             f"{_format_target(kind, target)}. Choose a value in this range."
         )
         return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)

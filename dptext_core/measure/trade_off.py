@@ -77,7 +77,7 @@ _CERTAINTY = Metric(
     low=0,
     high=1,
     judge="the optimal reader",
-    about="How often a reader who knows all else guesses one fact: the expected posterior probability of the guess.",
+    about="How often the optimal reader, who knows all else, guesses one fact: the expected posterior of the guess.",
 )
 _OWN = {CERTAINTY: _CERTAINTY, "bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
 _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)
@@ -458,7 +458,7 @@ def describe_privacy(name: str) -> str:
         "n_w": "a word is unchanged",
         "bayes": "the optimal guess of a replaced word is right",
         CERTAINTY: "an optimal reader guesses the fact",
-        TOLD: "a rewrite is distinguished from one of the text with one other word",
+        TOLD: "a classifier recognises which of two texts, one word apart, was rewritten",
         "unchanged": "a word of the text is unchanged",
     }[name]
 

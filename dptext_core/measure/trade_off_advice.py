@@ -57,7 +57,7 @@ class Advice:
             )
         hidden = self.best.value(self.hidden).mean
         return (
-            f"{'So far: start' if so_far else 'Start'} with {_point_label(self.best)}. There, "
+            f"{'For now, start' if so_far else 'Start'} with {_point_label(self.best)}. There, "
             f"{describe_privacy(self.hidden)} with probability {_percent(hidden)}, and "
             f"{_figure(self.best, self.kept)}."
         )

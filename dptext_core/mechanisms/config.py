@@ -370,7 +370,7 @@ def _name(name: str, value: Any) -> str:
     if not usable:
         raise ConfigError(
             f"{name} is not a valid name: {shorten_repr(value)}. It has a character that file names cannot "
-            f"have, or more than {_LONGEST_NAME:,} bytes."
+            f"have, or more than {_LONGEST_NAME:,} bytes. Choose another name."
         )
     return value
 

@@ -129,7 +129,7 @@ def special_id(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:
     """Return the id of a special token. Raises ConfigError if the tokenizer has none."""
     value = getattr(tokenizer, f"{name}_id")
     if value is None:
-        raise ConfigError(f"The tokenizer of {spec.id!r} has no {name.replace('_', ' ')}: choose another model.")
+        raise ConfigError(f"The tokenizer of {spec.id!r} has no {name.replace('_', ' ')}. Choose another model.")
     return int(value)
 
 

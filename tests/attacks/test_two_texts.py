@@ -128,8 +128,8 @@ def test_what_it_cannot_be_asked():
         (("a", "b"), {"draws": 19}, "20"),
         (("a", "b"), {"draws": 20_001}, "at most 20,000 times"),
         (("a", "b"), {"confidence": 1.0}, "confidence"),
-        (("a", "b"), {"classifiers": ("magic",)}, "Choose classifiers"),
-        (("a", "b"), {"classifiers": ()}, "Choose classifiers"),
+        (("a", "b"), {"classifiers": ("magic",)}, "no such classifier"),
+        (("a", "b"), {"classifiers": ()}, "no such classifier"),
     ]:
         with pytest.raises(dpt.DPTextError, match=said):
             two_texts.measure(m, pair, **given)

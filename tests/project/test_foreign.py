@@ -131,7 +131,7 @@ def test_calibration_works_or_says_why_not():
             calibrate(made(cls), {"n_w": 0.5}, text=TEXT)
     with pytest.raises(dpt.NoDistribution, match="no formula for the distribution of a single word"):
         calibrate(made(Swap), {"bayes": 0.5}, text=TEXT)
-    with pytest.raises(dpt.InputError, match="Give text="):
+    with pytest.raises(dpt.InputError, match="Give a text"):
         calibrate(made(Swap), {"n_w": 0.5}, words=["doctor"])
 
 

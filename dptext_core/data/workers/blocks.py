@@ -191,7 +191,7 @@ def rewrite_data(
     config = rewriting.config_of(data, m, column, keep, seed, batch) | {"block": block}
     if m.shares_draws and m.in_parts is None:
         raise ConfigError(
-            f"With these options {m.title} shares its draws between all rows, and cannot do so in parts. Rewrite the "
+            f"With these options, {m.title} shares its draws between all rows, and cannot do so in parts. Rewrite the "
             "data set on one machine."
         )
     with RunFolder(out, config) as folder:

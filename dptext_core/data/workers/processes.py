@@ -110,7 +110,7 @@ class ProcessWorkers:
             self._failed += 1
             if self._failed > TRIES * self._count:
                 raise ConfigError(
-                    "Every worker ended while it started. Use fewer workers, or check that the memory is large enough "
+                    "No worker could start. Use fewer workers, or check that the memory is large enough "
                     "for one mechanism per worker."
                 )
         with _process_setup():

@@ -232,7 +232,7 @@ _ALL = (
         "Language model right",
         judge=_ASKED,
         drawn=True,
-        about="How often the first guess of a language model that reads the context is the replaced word.",
+        about="How often the first guess of a language model that reads the context is the original word.",
     ),
     _attacked(
         "attack_query",

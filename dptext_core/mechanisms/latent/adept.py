@@ -154,7 +154,7 @@ class ADePT(VectorMechanism):
     title = "ADePT"
     family = "autoencoder"
     notion = "pure"
-    summary = "A small network turns the text into one vector; noise is added, and a new text is written from it."
+    summary = "A small network turns the text into one vector, and writes a new text from the noisy vector."
     steps = (
         "The whole text becomes one vector",
         "The vector is clipped to a fixed norm",

@@ -159,7 +159,7 @@ class DPBART(VectorMechanism):
     title = "DP-BART"
     family = "language models"
     notion = "approx"
-    summary = "An encoder turns the text into numbers; noise is added, and a decoder writes a new text from them."
+    summary = "An encoder turns the text into numbers, and a decoder writes a new text from the noisy numbers."
     steps = (
         "The whole text becomes a row of numbers",
         "They are clipped to a fixed range",

@@ -94,7 +94,7 @@ def score_deviation(model: str) -> float:
         if name in clips:
             return (clips[name].high - clips[name].low) / widths
     raise ConfigError(
-        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or keep a clipping "
+        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or store a clipping "
         "range of the model, which dptext_core.models.estimate_clip_range estimates from your public texts."
     )
 

@@ -114,7 +114,7 @@ class Generation(ClippedMechanism):
         spec = generator_spec(config.model, cls.bundled)
         if (room := _room(spec, config.max_tokens)) < LEAST_ROOM:
             raise ConfigError(
-                f"max_tokens is {config.max_tokens}, and {config.model!r} reads and writes {spec.max_length} tokens at "
+                f"max_tokens is {config.max_tokens}, but {config.model!r} reads and writes {spec.max_length} tokens at "
                 f"most: {max(0, room)} remain for the text and the prompt. Choose at most "
                 f"{max(1, config.max_tokens - LEAST_ROOM + room)}."
             )

@@ -33,8 +33,8 @@ def length_option() -> Any:
         label="Length limit",
         choices=("fixed", "input"),
         advanced=True,
-        help="“Fixed” is the number above; “input”, as in the papers, is the length of the text, up to that number. "
-             "With “input”, the guarantee covers only texts of the same length.",
+        help="“Fixed” is the maximum number of tokens; “input”, as in the papers, is the length of the text, up to "
+             "that maximum. With “input”, the guarantee covers only texts of the same length.",
         phrase="length limit: {}",
     )
 
