@@ -69,8 +69,8 @@ def check_metadata(subject: Subject) -> Check | None:
         return Check(NAME, "not tested", "", reason, needed=False)
     notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
-        f"In {compared:,} pairs of {texts:,} texts that the guarantee of {m.title} covers, the metadata are the same: "
-        f"the guarantee, what it lists as not protected{notes}, and errors."
+        f"The metadata are the same in {compared:,} pairs of {texts:,} texts that the guarantee covers. The audit "
+        f"compared the guarantee, what it lists as not protected{notes}, and errors."
     )
     if not notes:
         looked += " Notes on how much of a text was read are for its author and were not compared."

@@ -664,7 +664,7 @@ def test_attack_says_what_an_attacker_finds_out(run):
         (("--attacker", "best-guess", "--answers", "2"), "does not use --answers"),
         (("--attacker", "reader", "--word", "doctor"), "does not use --word"),
         (("--attacker", "best", "--index", "1"), "does not use --index"),
-        (("--attacker", "which-text", "--answers", "99"), "64 rewrites at most"),
+        (("--attacker", "which-text", "--answers", "99"), "at most 64 rewrites"),
         (("--attacker", "which-text", "--word", "nurse"), "has no word “nurse”"),
     ):
         status, _, err = run(*given, *more)
