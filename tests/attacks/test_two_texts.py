@@ -117,7 +117,7 @@ def test_the_attacker_is_asked_as_the_others_are():
     assert isinstance(other, two_texts.DistinguishabilityFinding) and other.texts[1] == "The film was long."
     with pytest.raises(dpt.InputError, match="one other text, not 2"):
         attacker.attack(m, result, candidates=["a b", "c d"])
-    with pytest.raises(dpt.InputError, match="not both"):
+    with pytest.raises(dpt.InputError, match="Give only one"):
         attacker.attack(m, result, word="doctor", candidates=["a b"])
 
 

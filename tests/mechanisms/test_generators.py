@@ -399,7 +399,7 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
         ({"max_tokens": 0}, "max_tokens must be at least 1"),
         ({"epsilon": float("nan")}, "epsilon must be a"),
         ({"epsilon": [1.0, 2.0]}, "takes one"),
-        ({"model": "/no/such/folder"}, "neither"),
+        ({"model": "/no/such/folder"}, "There is no model"),
         ({"model": "google/flan-t5-base"}, "hf download"),
     ],
 )
