@@ -265,7 +265,7 @@ def project(vectors: ArrayLike, origin: int = 0) -> Projection:
 
 def _require(holds: bool, problem: str) -> None:
     if not holds:
-        raise InputError(f"This view cannot be shown: {problem}.")
+        raise InputError(f"This view cannot be shown: {problem}. Correct its values.")
 
 
 def _floats(values: Any, shape: Sequence[int], name: str) -> NDArray[np.float64]:

@@ -158,7 +158,7 @@ class RewriteResult(Private):
 
     def __repr__(self) -> str:
         drawn = sum(u.is_sampled for u in self.units)
-        return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} spans drawn, seed={self.seed!r})"
+        return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} sampled spans, seed={self.seed!r})"
 
     def _repr_html_(self) -> str:
         """Return what a notebook displays and stores: the released text and its guarantee."""
@@ -346,7 +346,7 @@ class PolishedResult(Private):
             known = sum(bool(original) for original, *_ in self._places)
             them = "them" if known == n else f"the {known} that depend on an original word"
             message += (
-                f" Before it {percent(before)} of {them} were the original words, now {percent(after)} are. An "
+                f" Before it, {percent(before)} of {them} were the original words; now {percent(after)} are. An "
                 "attacker who reads the release could restore the same words."
             )
         return message

@@ -73,7 +73,7 @@ class AuthorAttack:
         read = "one text" if self.texts == 1 else f"{self.texts} texts"
         return (
             f"From {read} of an author, the attacker recognises {percent(self.success)} of {self.authors} authors (95% "
-            f"CI {percent(self.low)} to {percent(self.high)}); guessing is right {percent(self.chance)} of the time."
+            f"CI {percent(self.low)} to {percent(self.high)}). Guessing is right {percent(self.chance)} of the time."
         )
 
 
@@ -128,13 +128,13 @@ def attack_groups(
     InputError
         No author has enough texts.
     """
-    texts = check_whole_number("texts, how many of an author are read together,", texts, least=1)
+    texts = check_whole_number("texts, the number of an author's texts that are read together,", texts, least=1)
     truth = np.array(authors, object)
     column = {name: j for j, name in enumerate(known)}
     places = {a: np.flatnonzero(truth == a) for a in sorted(set(authors)) if a in column}
     places = {a: at for a, at in places.items() if len(at) >= texts}
     if not places:
-        raise InputError(f"No known author has {texts} texts. Read fewer together.")
+        raise InputError(f"No known author has {texts} texts. Set texts to a smaller number.")
     rng = np.random.default_rng(seed)
     hits = {}
     for author, at in places.items():

@@ -87,7 +87,9 @@ class DataAttacker(Attacker):
 def check_sampled(unit: Unit) -> None:
     """Raise NoDistribution if a step's word was not sampled from the original."""
     if unit.action == "insert":
-        raise NoDistribution(f"“{unit.text}” was added at random, so there is no original to guess.")
+        raise NoDistribution(
+            f"“{unit.text}” was added at random, so there is no original to guess. Choose a replaced word."
+        )
     if unit.action != "replace":
         verb = "is unchanged and visible to everyone" if unit.action == "keep" else "was deleted"
         raise NoDistribution(f"“{unit.original}” {verb} ({unit.reason}). Choose a replaced word.")
@@ -106,12 +108,12 @@ def check_maker(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: 
     draw's own ε is used.
     """
     if not isinstance(mechanism, Mechanism):
-        raise InputError("Pass the mechanism that made the release, from get_mechanism.")
+        raise InputError("The mechanism is missing. Pass the one that made the release, from get_mechanism.")
     if result.mechanism != mechanism.name:
         raise InputError(f"{result.mechanism} made this release, not {mechanism.name}. Pass {result.mechanism}.")
     names = [f.name for f in dataclasses.fields(mechanism.config) if not (at_any_epsilon and f.name == "epsilon")]
     if other := [n for n in names if getattr(result.config, n) != getattr(mechanism.config, n)]:
-        raise InputError(f"This release was made with another {', '.join(other)}. Give the mechanism that made it.")
+        raise InputError(f"This release was made with another {', '.join(other)}. Pass the mechanism that made it.")
 
 
 def collect_rewrites(
@@ -120,7 +122,7 @@ def collect_rewrites(
     """Return the rewrite and n − 1 fresh ones of the same text. Releasing them spends ε for each."""
     n = check_whole_number("The number of rewrites that the attacker sees", n, least=1)
     if n > ANSWERS:
-        raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
+        raise InputError(f"The attacker accepts at most {ANSWERS} rewrites, not {n:,}. Choose fewer.")
     more = (
         mechanism.rewrites(mechanism.prepare(result.original, task=task.quiet), n - 1, task=task.quiet) if n > 1 else []
     )
@@ -138,7 +140,7 @@ def register(cls: A) -> A:
     if cls.scope not in SCOPES:
         raise ConfigError(f"The scope of an attacker must be one of {', '.join(SCOPES)}.")
     if cls.name in _registry:
-        raise ConfigError(f"There is an attacker named {cls.name!r} already. Choose another name.")
+        raise ConfigError(f"An attacker named {cls.name!r} already exists. Choose another name.")
     _registry[cls.name] = cls()
     return cls
 

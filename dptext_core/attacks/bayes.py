@@ -107,7 +107,7 @@ class Success:
             if self.lower_bound:
                 how += "; a better attacker may exist"
         return (
-            f"At ε = {number(self.epsilon)} the optimal guess of a word from its replacement is right "
+            f"At ε = {number(self.epsilon)}, the optimal guess of a word from its replacement is right "
             f"{percent(self.value)} of the time ({how}; {self.words:,} words). Without the output, it is right "
             f"{percent(self.chance)} of the time."
         )
@@ -177,7 +177,7 @@ def posterior(
     log_p, error = by_word.log_likelihood(released, epsilon, task)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
-        raise InputError("The released word is not a possible output of this mechanism.")
+        raise InputError("The released word is not a possible output of this mechanism. Give one that is.")
     rows = np.empty(0, np.int64)
     if error:
         more = [] if at_true is None else [at_true]
@@ -281,7 +281,7 @@ def answers(
 
 def _single_epsilon(epsilon: float | tuple[float, ...]) -> float:
     if isinstance(epsilon, tuple):
-        raise InputError("This mechanism has one ε per token. Give the epsilon of the released word.")
+        raise InputError("This mechanism has one ε per token. Give the ε of the released word.")
     return epsilon
 
 

@@ -288,7 +288,7 @@ class BeliefQuestion(Private):
         """
         task, likelihood = task or UNWATCHED, require_likelihood(mechanism)
         if not 2 <= len(texts) <= MOST:
-            raise InputError(f"Give at least two texts and at most {MOST}, the original first.")
+            raise InputError(f"The number of texts must be 2 to {MOST}, not {len(texts)}. Put the original first.")
         n = len(texts)
         prepared = tuple(mechanism.prepare(text, task=task.child(i, i + 1, n)) for i, text in enumerate(texts))
         return cls(mechanism, tuple(texts), _prior(None, n), prepared, tuple(likelihood.frames(prepared)))
@@ -304,7 +304,7 @@ class BeliefQuestion(Private):
         """Return the same for each row, whatever its ε: a :class:`Belief` with one row for each."""
         seen = tuple(tuple(as_rewrites(row)) for row in rows)
         if not seen:
-            raise InputError("Give at least one rewrite.")
+            raise InputError("There is no rewrite. Give at least one.")
         found = [self._row(row, task or UNWATCHED) for row in seen]
         posterior, ceiling, covered = (np.stack([row[i] for row in found]) for i in range(3))
         epsilons = tuple(float(row[0].config.epsilon) for row in seen)
@@ -314,7 +314,7 @@ class BeliefQuestion(Private):
         """Posterior, ceiling and whether the guarantee covers each alternative, each (k,)."""
         task.check()
         if not seen:
-            raise InputError("Give at least one rewrite.")
+            raise InputError("There is no rewrite. Give at least one.")
         m, config = self.mechanism, seen[0].config
         v = m if config == m.config else m.replace(epsilon=config.epsilon)
         posterior = _posterior(_log_likelihood(v, self, seen, task).sum(axis=1), self.prior)
@@ -337,7 +337,7 @@ def _other_words(word: str, mechanism: Mechanism, alternatives: Sequence[str] | 
         raise InputError("Each alternative must be one or more words. Remove all other entries.")
     distinct = {a.casefold(): a for a in reversed(others) if a.casefold() != word.casefold()}
     if not distinct:
-        raise InputError(f"Name at least one alternative to “{word}”, such as a similar word.")
+        raise InputError(f"There is no alternative to “{word}”. Name at least one, such as a similar word.")
     if len(distinct) >= MOST:
         raise InputError(f"There are {len(distinct):,} alternatives. Give at most {MOST - 1}.")
     return list(reversed(distinct.values()))
@@ -427,7 +427,7 @@ def _releases(
         return [(v.rewrite(original, stream=stream),) for v in variants]
     seen = as_rewrites(result)
     if not seen:
-        raise InputError("Give at least one rewrite.")
+        raise InputError("There is no rewrite. Give at least one.")
     for r in seen:
         check_maker(mechanism, r, at_any_epsilon=many)
     return [tuple(dataclasses.replace(r, config=v.config) for r in seen) for v in variants]

@@ -78,11 +78,11 @@ class LinkageResult(Private):
 
     def sentence(self) -> str:
         """Describe the best linkage, in plain words."""
-        how = ", all matched one to one," if self.is_one_to_one else ""
+        how = ", matched one to one" if self.is_one_to_one else ""
         message = (
-            f"An attacker who has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of "
-            f"the rewrites to their texts by “{LINK_SCORES[self.name]}”{how} (95% interval, corrected for the choice: "
-            f"{percent(self.low)} to {percent(self.high)}). One guess is right {percent(self.chance)} of the time."
+            f"An attacker who has all {self.texts:,} texts links {percent(self.success)} of their rewrites by "
+            f"“{LINK_SCORES[self.name]}”{how} (95% interval, corrected for the choice: {percent(self.low)} to "
+            f"{percent(self.high)}). A random guess is right {percent(self.chance)} of the time."
         )
         return " ".join(
             [message, *(f"“{LINK_SCORES[name]}” was not used: {why}" for name, why in self.omissions.items())]

@@ -49,10 +49,10 @@ class ExpectedSuccess:
     def sentence(self) -> str:
         """Return the success in plain words, with its interval."""
         if not self.draws:
-            return f"Over all releases such a reader is right {percent(self.value)} of the time."
+            return f"Over all releases, such a reader is right {percent(self.value)} of the time."
         low, high = map(percent, self.interval)
         return (
-            f"Over all releases such a reader is right {percent(self.value)} of the time "
+            f"Over all releases, such a reader is right {percent(self.value)} of the time "
             f"(95% CI {low} to {high}, {self.draws:,} releases)."
         )
 

@@ -90,8 +90,9 @@ class MaskInference:
         if not n:
             return "No sampling depended on the original words, so there is nothing to guess."
         message = (
-            f"From the surrounding words, a language model guesses {percent(self.top1)} of the {n} replaced "
-            f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
+            f"From the surrounding words, a language model recovers {percent(self.top1)} of the {n} replaced "
+            f"{'word' if n == 1 else 'words'} at the first guess, and {percent(self.top10)} within ten. Always "
+            "guessing the "
             f"most frequent word is right {percent(self.chance)} of the time (the ten most frequent: "
             f"{percent(self.chance10)})."
         )

@@ -97,7 +97,7 @@ class QueryCurve:
         whose = "The word needs" if self.words == 1 else f"Half of the {self.words} words need at most"
         finite = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
         if not finite:
-            return "At none of these ε do repeated answers reveal a word: it is not the most probable output."
+            return "Repeated answers reveal no word at these ε, because the original is not the most probable output."
         (low, most), (high, least) = finite[0], finite[-1]
         return f"{whose} about {most:,.0f} answers at ε = {low:.3g}, and {least:,.0f} at ε = {high:.3g}."
 
@@ -244,7 +244,7 @@ def query_curve(
     """Return the number of answers at every ε: of one word's channel, or the median over several words."""
     every = [channels] if isinstance(channels, Channel) else list(channels)
     if not every or not len(epsilons):
-        raise InputError("A curve needs at least one word and one ε.")
+        raise InputError("The curve has no word or no ε. Give at least one of each.")
     numbers = np.empty((len(epsilons), len(every)))
     for j, channel in enumerate(every):
         for i, epsilon in enumerate(epsilons):

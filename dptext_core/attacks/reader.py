@@ -147,7 +147,7 @@ class ReleaseReading(Private):
             f"{percent(self.chance)} of the time."
         )
         if not self.exact:
-            message += " The probabilities of this mechanism are approximated, so a better reader may exist."
+            message += " The probabilities of this mechanism are approximated, so a better attacker may exist."
         return message
 
 
@@ -348,7 +348,7 @@ class Reader(TextAttacker):
 
     name = "reader"
     title = "Contextual Bayes"
-    question = "What does an attacker recover who knows the mechanism and the language?"
+    question = "What does an attacker who knows the mechanism and the language recover?"
     scope = "text"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
     takes = ("answers",)

@@ -138,7 +138,7 @@ def several_releases(
     task = task or UNWATCHED
     rows, given = sorted({check_whole_number("a number of releases", r, least=1) for r in releases}), as_rewrites(seen)
     if not rows or len(given) < rows[-1]:
-        raise InputError(f"These are {len(given):,} releases. Give as many as the reader sees.")
+        raise InputError(f"There are only {len(given):,} releases. Give as many as the attacker sees.")
     if len({r.noise_id for r in given}) < len(given):
         raise InputError("Some of these releases share their noise. Give releases with fresh noise.")
     m, chances = question.mechanism, require_likelihood(question.mechanism)

@@ -197,7 +197,7 @@ def trade_off_curve(
         require_epsilon(mechanism)
     rates = np.array([real("a rate of false alarms", x) for x in to_list(false_alarms, "rates of false alarms")])
     if not len(rates) or (rates < 0).any() or (rates > 1).any():
-        raise ConfigError("Rates of false alarms lie from 0 to 1. Give at least one.")
+        raise ConfigError("Rates of false alarms must be from 0 to 1. Give at least one.")
     prepared = _checked(mechanism, text_a, text_b, task)
     wanted = None if epsilons is None else [real("ε", e) for e in to_list(epsilons, "values of ε")]
     if wanted is not None and not wanted:

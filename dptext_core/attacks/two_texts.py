@@ -162,7 +162,10 @@ class DistinguishabilityFinding(Private):
         return [
             (
                 c.title,
-                with_minus(f"{c.advantage:+.2f} (answers “the first” for {percent(c.tpr)} and {percent(c.fpr)})"),
+                with_minus(
+                    f"{c.advantage:+.2f} (names the first text for {percent(c.tpr)} of its rewrites and "
+                    f"{percent(c.fpr)} of the others)"
+                ),
             )
             for c in self.classifiers
         ]
@@ -272,7 +275,7 @@ def measure(
         raise InputError(f"confidence must be at least 0.5 and below 1, not {confidence:g}.")
     wanted = to_list(classifiers, "classifiers")
     if not wanted or not set(wanted) <= set(CLASSIFIERS):
-        raise InputError(f"Choose classifiers from {', '.join(CLASSIFIERS)}.")
+        raise InputError(f"There is no such classifier. Choose from {', '.join(CLASSIFIERS)}.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
     results = _rewrites(mechanism, prepared, n, stream or NoiseStream(), task)
     finding = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)
@@ -400,7 +403,7 @@ class TwoTextsAttacker(TextAttacker):
         """Attack one text. word: the word that the other text replaces by a similar one; by default, the rarest content
         word. candidates: the other text, in a list of one. draws: rewrites of each text."""
         if word is not None and candidates is not None:
-            raise InputError("Give either the word to exchange or the other text, not both.")
+            raise InputError("Both a word to exchange and another text are given. Give only one.")
         if candidates is None:
             one, other = which_text.lineup(mechanism, result.original, word, 2).texts
         else:

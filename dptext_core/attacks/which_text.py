@@ -106,7 +106,7 @@ class GuessAccuracy:
         low, high = self.interval
         made = "one fresh rewrite" if self.answers == 1 else f"{self.answers} fresh rewrites of one text"
         return (
-            f"Each text was the original equally often. From {made}, the optimal guess was right {percent(self.value)} "
+            f"Each text was rewritten equally often. From {made}, the optimal guess was right {percent(self.value)} "
             f"of the time ({self.trials:,} guesses, 95% interval {percent(low)} to {percent(high)}). Without the "
             f"output, it is right {percent(self.chance)} of the time. For your text: {percent(self.own_text_value)}."
         )
@@ -230,7 +230,7 @@ def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
     one."""
     distinct = list(dict.fromkeys([text.strip(), *(t.strip() for t in text_list(others) if t.strip())]))
     if len(distinct) < 2:
-        raise InputError("The list has no other text than yours. Add at least one other, one per line.")
+        raise InputError("The list contains only your text. Add at least one other text, one per line.")
     if len(distinct) > MOST:
         raise InputError(f"The list has {len(distinct):,} texts. Give at most {MOST}.")
     return Lineup((text, *distinct[1:]), 0)
@@ -259,7 +259,7 @@ def attack(
     if draws < 0:
         raise InputError(f"The number of draws that measure success must be 0 or more, not {draws}.")
     if not results:
-        raise InputError("Give at least one rewrite.")
+        raise InputError("There is no rewrite. Give at least one.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in texts.texts]
     share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
     log_p = require_likelihood(mechanism).log(prepared, results, task=task.child(0, share)).sum(axis=1)
@@ -466,7 +466,7 @@ class WhichTextAttacker(TextAttacker):
         task = task or UNWATCHED
         self.check(mechanism)
         if word is not None and candidates is not None:
-            raise InputError("Give either the unknown word or a list of texts, not both.")
+            raise InputError("Both an unknown word and a list of texts are given. Give only one.")
         texts = (
             lineup(mechanism, result.original, word)
             if candidates is None

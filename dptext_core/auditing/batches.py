@@ -103,7 +103,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
         batch = [texts[((i + shift) % BATCH) * DIFFERENT // BATCH] for i in range(BATCH)]
         results = _rewrite_batch(subject, m, batch, stream, call, other=call == CALLS)
         if not m.shares_draws and len({r.noise_id for r in results}) < BATCH:
-            message = f"Some of the {BATCH} texts of one call have noise with the same name."
+            message = f"Some of the {BATCH} texts of one call have the same noise ID."
             return _refuted_check(
                 "texts of one call share noise that should be separate.", texts[0], message
             )
@@ -169,11 +169,11 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     leak = once_in(CALLS) if one_text else least_share(each, mean, LEVEL / tests)
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
-        f". A leak in one place is detected if it affects {format_share(leak or 1.0)} of its texts, and a leak in all "
-        f"places if it affects {format_share(everywhere)} of the words. The draws of each pair of texts at the same "
-        "place are tested for similar and mirrored quantiles"
+        f". A leak in one place is detected if it affects {format_share(leak or 1.0)} of its texts. A leak in all "
+        f"places is detected if it affects {format_share(everywhere)} of the words. The draws of each pair of texts "
+        "at the same place are tested for similar and mirrored quantiles"
     )
-    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak or 1.0)} of the calls"
+    blind = f"a leak in one of the {BATCH} places of a call, in fewer than {format_share(leak or 1.0)} of the calls"
     blind += f"{NOR}noise that texts share at different places, or a leak only in longer lists"
     return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
 
@@ -289,8 +289,8 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     leak = least_share(n, p, LEVEL / tests) or 1.0
     everywhere = least_share(hits.size, p, LEVEL / tests) or 1.0
     looked += (
-        f". A leak in one place is detected if {format_share(leak)} of its texts are recognised, and a leak in all "
-        f"places if {format_share(everywhere)} are"
+        f". A leak in one place is detected if {format_share(leak)} of its texts are recognised. A leak in all places "
+        f"is detected if {format_share(everywhere)} of all texts are recognised"
     )
-    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak)} of the calls"
+    blind = f"a leak in one of the {BATCH} places of a call, in fewer than {format_share(leak)} of the calls"
     return Check(NAME, "tested", f"{looked}.", leak=leak, blind=blind, draws=hits.size)

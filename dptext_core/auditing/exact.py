@@ -45,7 +45,7 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
         members = [probes[i] for i in group]
         log_p, outputs = aligned_outputs(members)
         if np.isnan(log_p).any():
-            raise ConfigError("The mechanism states a probability that is not a number: its distribution is broken.")
+            raise ConfigError("The mechanism states a probability that is not a number. Correct its distribution.")
         if groups is not None:
             value, a, b, y = _spread(log_p)
         else:
@@ -185,7 +185,8 @@ def too_deep(probes: Sequence[Probe]) -> Witness | None:
         if least < -p.d.depth or (p.d.depth <= DEPTH and not p.d.probs[y] > 0):
             message = (
                 f"“{p.d.candidates[y]}” is stated to have a probability of e^{least:.0f} under “{p.word}”, but the "
-                f"sampler only reaches e^−{p.d.depth:.0f}. It is never released, although it is for other inputs."
+                f"sampler only reaches e^−{p.d.depth:.0f}. It is never released for this input, although it is for "
+                "others."
             )
             return Witness(p.text, p.text, (p.d.candidates[y],), least, -math.inf, 0.0, p.at, p.at, "release", message)
     return None

@@ -101,7 +101,7 @@ def _same_stated(words: Sequence[_Free]) -> None:
     for other in others:
         if one.d is None or other.d is None:
             if (one.d is None) != (other.d is None):
-                _differ(one, other, "have a stated distribution, and none.")
+                _differ(one, other, "only one of them has a stated distribution.")
             continue
         same = one.d.candidates is other.d.candidates or list(one.d.candidates) == list(other.d.candidates)
         if not same or not np.allclose(one.d.log_probs, other.d.log_probs, rtol=1e-9, atol=1e-9):
@@ -132,7 +132,7 @@ def _same_drawn(free: Sequence[_Free]) -> None:
                     _differ(one, other, f"the {what} of their replacements differs.")
             continue
         if (strange := next((w for w in one.outputs if w not in index), None)) is not None:
-            _differ(one, other, f"the first became {name(strange)}, which is no stated candidate.")
+            _differ(one, other, f"the first became {name(strange)}, which is not a stated candidate.")
         at = [index[w] for w in one.outputs]
         if _repeat_probability(at, one.d.probs) < level:
             _differ(one, other, "the first repeatedly becomes the same few words.")

@@ -231,11 +231,8 @@ def _same_name(text: StatedText, seeds: Seeds, rewriter: Rewriter) -> None:
     seed = seeds() or 1
     other = rewriter.one(text.m, "the " + text.text, seed)
     if rewriter.one(text.m, text.text, seed).noise_id != other.noise_id:
-        message = (
-            "With the same seed, two texts have noise with different names, so the name reveals something "
-            "about the text."
-        )
-        raise Breach(text.text, message, "the name of the noise, which is released, depends on the text.")
+        message = "With the same seed, two texts have different noise IDs, so the ID reveals something about the text."
+        raise Breach(text.text, message, "the noise ID, which is released, depends on the text.")
 
 
 # --- rewrites, one entry point after the other
@@ -258,7 +255,7 @@ def _independent_rewrites(
             results = [rewriter.one(m, text.text if way == TEXT else text.prepared, seeds())]
         fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in names}
         if not fresh:
-            message = f"Two calls of {way} have noise with the same name, so it is not fresh."
+            message = f"Two calls of {way} have the same noise ID, so their noise is not fresh."
             raise Breach(text.text, message, "the noise is the same in every call, so it protects nothing.")
         if len(fresh) < len(results) and most > 2:  # a word is sampled once for a whole list: one rewrite per call
             most, n = 2, min(n, 2 * OTHERS)
@@ -332,7 +329,7 @@ def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, 
 def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: str, capital: bool | None) -> Breach:
     rule = next((w for w in render_outputs(text, d, capital).first if text.bare_word(w) == text.bare_word(word)), None)
     why = (
-        f"there it is written “{rule}”, since capital letters follow places and not the original text."
+        f"the correct spelling is “{rule}”, because capital letters depend on the place, not on the original."
         if rule is not None
         else f"it is none of the {len(d):,} words that are stated to be possible there."
     )

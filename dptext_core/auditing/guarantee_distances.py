@@ -69,7 +69,7 @@ def check_distance(st: Statement) -> str:
     at = np.argwhere(st.apart > total_distances * (1 + TOLERANCE) + TOLERANCE)
     if len(at):
         a, b = (st.words[i] for i in at[0])
-        message = f"{name(a)} and {name(b)} are farther apart than “{g.distance}” states, which counts the totals."
+        message = f"The totals are counted in “{g.distance}”, in which {name(a)} and {name(b)} are too close."
         raise _field_breach("distance", message, a, b)
     return ""
 
@@ -146,7 +146,7 @@ def check_group(st: Statement) -> str:
     if stated and stated not in possible:
         least, most = int(sizes.min()), int(sizes.max())
         return (
-            f"“{st.guarantee.group}” names {number(stated)}, but the groups of {len(sizes)} words have "
+            f"“{st.guarantee.group}” states {number(stated)} words, but the groups of {len(sizes)} words have "
             f"{least if least == most else f'{least} to {most}'} words."
         )
     return ""

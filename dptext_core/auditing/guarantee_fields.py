@@ -108,7 +108,7 @@ def check_notion(st: Statement) -> str:
         left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
         if len(left_out):
             a, b = (st.words[i] for i in left_out[0])
-            message = f"The guarantee claims any two words, but does not cover {name(a)} and {name(b)}."
+            message = f"The guarantee claims to cover any two words, but does not cover {name(a)} and {name(b)}."
             raise _field_breach("notion", a, message, b)
     return ""
 
@@ -269,7 +269,7 @@ def _losses_are_spent(st: Statement) -> None:
         lost = sorted((loss[k] for k in keys if k in loss), reverse=True)
         for value, spent in zip(lost, sorted(_each(t.guarantee), reverse=True), strict=False):
             if _exceeds(value, spent):
-                message = f"For {name(t.text)}, a draw should spend {spent:g}, but loses {value:.6g}."
+                message = f"For {name(t.text)}, a draw should spend {spent:g}, but its loss is {value:.6g}."
                 raise _field_breach("spent", t.text, message)
 
 

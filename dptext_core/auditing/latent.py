@@ -85,8 +85,8 @@ def behind_a_text(subject: Subject) -> Check | None:
         else:
             continue
         message = (
-            f"At ε = {epsilon:.3g}, {tpr} of {n - half} rewrites of “{one.text}” and {fpr} of {n - half} of "
-            f"“{other.text}” were classified as rewrites of the first by their words: {message}."
+            f"A classifier attributed {tpr} of {n - half} rewrites of “{one.text}” and {fpr} of {n - half} of "
+            f"“{other.text}” to the first text (ε = {epsilon:.3g}): {message}."
         )
         reason = "rewrites distinguish two texts better than the stated noise allows."
         witness = Witness(

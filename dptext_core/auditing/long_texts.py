@@ -158,7 +158,7 @@ def _judge(
     if best[0] < level:
         _, a, b = best
         inside = (places >= a) & (places < b)
-        tokens = f"token {a + 1}" if b == a + 1 else f"the tokens {a + 1} to {min(b, last + 1)}"
+        tokens = f"token {a + 1}" if b == a + 1 else f"tokens {a + 1} to {min(b, last + 1)}"
         message = (
             f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} were "
             f"unchanged, but the stated probabilities add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
@@ -181,12 +181,13 @@ def _judge(
     late = int((places >= last - _BLOCK).sum())
     block = least_share(late, mean, level)
     looked += (
-        f". A leak at one token {_detection_phrase(single)}, one in the last {_BLOCK} tokens {_detection_phrase(block)}"
+        f". A leak at one token {_detection_phrase(single)}. A leak in the last {_BLOCK} tokens "
+        f"{_detection_phrase(block)}"
     )
-    blind = "a leak at one single token of a long text"
+    blind = "a leak at a single token of a long text"
     if single is not None:
         blind = f"a leak at one token of a long text in fewer than {format_share(single)} of its draws"
-    blind += f"{NOR}anything after token {last + 1} of a longer one"
+    blind += f"{NOR}anything after token {last + 1} of a longer text"
     if others:
         given = len(others) - len(LENGTHS)
         looked += f". Texts of {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]} tokens"
@@ -198,7 +199,7 @@ def _judge(
 
 def _detection_phrase(x: float | None) -> str:
     """Return the smallest detectable share of leaking draws, as a verb phrase."""
-    return "would not be detected" if x is None else f"is detected if {format_share(x)} of their draws leak"
+    return "would not be detected" if x is None else f"is detected if {format_share(x)} of the draws there leak"
 
 
 def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -216,8 +217,9 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
             loss, witness = largest_loss(probes, np.array([[np.nan, 1.0], [1.0, np.nan]]), subject.meter)
             if loss > guarantee.epsilon * (1 + TOLERANCE) + TOLERANCE and witness is not None:
                 message = (
-                    f"Of two texts of {LONG} tokens that differ in their last 20, span {i + 1} is stated to be "
-                    f"“{witness.output}” with probability {witness.p_first:.2g} and {witness.p_second:.2g}, at ε = "
+                    f"Two texts of {LONG} tokens differ in their last 20. Span {i + 1} is “{witness.output}” with a "
+                    "stated "
+                    f"probability of {witness.p_first:.2g} for one and {witness.p_second:.2g} for the other, at ε = "
                     f"{guarantee.epsilon:.3g}."
                 )
                 return Check(
@@ -269,8 +271,8 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     looked = f"{n} texts of {LONG} tokens, rewritten at ε = {epsilon:.3g}"
     if too_many(hits, np.full(n, p)) < LEVEL:
         message = (
-            f"Of texts of {LONG} tokens that differ in their last 20, the words of a rewrite identified the right one "
-            f"in {hits} of {n} guesses. The guarantee allows {p:.1%} (ε = {epsilon:.3g})."
+            f"Texts of {LONG} tokens differed in their last 20. The words of a rewrite identified the right text in "
+            f"{hits} of {n} guesses; the guarantee allows {p:.1%} (ε = {epsilon:.3g})."
         )
         witness = Witness.of_rule(message, texts[0][-120:], texts[1][-120:])
         reason = "long texts are recognised more often than the guarantee allows."
@@ -282,6 +284,6 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         "tested",
         message,
         leak=leak,
-        blind=f"fewer than {format_share(leak)} of long texts being recognised",
+        blind=f"a leak that identifies fewer than {format_share(leak)} of long texts",
         draws=n,
     )

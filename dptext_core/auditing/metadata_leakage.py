@@ -69,8 +69,8 @@ def check_metadata(subject: Subject) -> Check | None:
         return Check(NAME, "not tested", "", reason, is_required=False)
     notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
-        f"The guarantee, what it lists as not protected{notes} and errors of {texts:,} texts, which the guarantee of "
-        f"{m.title} covers, are the same in {compared:,} pairs."
+        f"The metadata are the same in {compared:,} pairs of {texts:,} texts that the guarantee covers. The audit "
+        f"compared the guarantee, what it lists as not protected{notes}, and errors."
     )
     if not notes:
         looked += " Notes on how much of a text was read are for its author and were not compared."
@@ -197,8 +197,8 @@ def check_words(subject: Subject) -> Check | None:
         return None
     some = "each" if len(alone) == len(words) else f"{len(alone):,} of them"
     looked = (
-        f"The guarantee, what it lists as not protected and errors of all {len(words):,} sampled words of the "
-        f"vocabulary, in texts of up to {BLOCK}, and of {some} alone are the same."
+        f"The guarantee, what it lists as not protected and errors are the same for all {len(words):,} sampled words "
+        f"of the vocabulary. They were tested in texts of up to {BLOCK} words, and {some} alone."
     )
     blind = f"metadata that depend on two words together, or on words beyond {LONG} tokens"
     return Check(WORDS, "tested", looked, blind=blind)

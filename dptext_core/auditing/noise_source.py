@@ -121,10 +121,10 @@ class _Releases:
             return check
         if m.by_word is not None and (check := self._own(prepared)) is not None:
             return check
-        looked = f"Rewrites of {subject_text} with some or all random numbers exchanged."
+        looked = f"Rewrites of {subject_text} with some or all random numbers replaced."
         blind = "a weak generator that is seeded with more bits than its draws need"
         if costly:
-            blind = "uniforms of few bits, if each draw needs a pass of a model; nor " + blind
+            blind = "random numbers of few bits, if each draw needs a pass of a model; nor " + blind
         return Check(NAME, "tested", looked, blind=blind, draws=self.draws)
 
     def rewrite(self, text: str | Prepared, stream: NoiseStream, exchange: Exchange | None = None) -> RewriteResult:
@@ -175,10 +175,8 @@ class _Releases:
             return None
         text = f"“{flat(prepared.text)}”"
         if fixed["numbers"] == n:
-            message = f"With other numbers under the same name, {n} of {n} releases of {text} are the same."
-            reason = (
-                "releases do not follow from the random numbers of the noise, but from public data such as its name."
-            )
+            message = f"With other numbers under the same noise ID, {n} of {n} releases of {text} are the same."
+            reason = "releases do not follow from the random numbers of the noise, but from public data such as its ID."
             return self._refuted(prepared.text, message, reason)
         if fixed["leading bits"] == n:
             message = f"With other leading bits of all numbers, {n} of {n} releases of {text} are the same."
@@ -243,8 +241,11 @@ class _Releases:
             return None
         widest = max(precisions)
         few = f"{widest} bits or fewer"
-        message = f"Each of {len(precisions)} changes of a release of “{flat(prepared.text)}” is at a number of {few}."
-        reason = f"the uniforms of its draws have {few}, so rarer outputs never occur, and no finite ε holds."
+        message = (
+            f"A release of “{flat(prepared.text)}” changes only at random numbers of {few} ({len(precisions)} "
+            "tries)."
+        )
+        reason = f"the random numbers of its draws have {few}, so rarer outputs never occur, and no finite ε holds."
         try:
             d = self.m.distribution(prepared, 0) if has_alignment(self.m) else None
         except NoDistribution:

@@ -29,10 +29,10 @@ _BLOCK = 100
 _LOOKED = 5
 _WORD = re.compile(r"\w+")
 EVENTS = {
-    "text": "are the text",
+    "text": "equal the text",
     "first": "begin with",
     "last": "end with",
-    "pieces": "have this number of pieces:",
+    "pieces": "have this number of spans:",
     "word": "contain the word",
     "blanks": "end with this number of spaces:",
     "inner": "have this number of spaces:",
@@ -186,8 +186,7 @@ def bounded_loss(
             )
     limit = could_show(half, level, of_delta)
     tested = (
-        f"{2 * half:,} whole rewrites of each of {len(texts)} texts, compared by features that any reader could "
-        "count."
+        f"{2 * half:,} whole rewrites of each of {len(texts)} texts, compared by features that anyone could count."
     )
     return replace(
         report, measured=best, claimed=claimed, delta=of_delta, witness=witness, detectable=limit, tested=tested

@@ -147,12 +147,12 @@ def _lacking(
     unseen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
     if 0 < delta < unseen and not report.exact:
         return (
-            f"δ = {scientific(delta)} allows failures that are rarer than {half:,} rewrites of a text can show (those "
-            f"that happen in {format_probability(math.log(unseen))} of them or more)."
+            f"δ = {scientific(delta)} allows failures that are too rare to detect: {half:,} rewrites of a text show "
+            f"only those in {format_probability(math.log(unseen))} of them or more."
         )
     if report.detectable < claimed and not report.exact and not states_pieces:
         return (
-            f"with {2 * half:,} rewrites of each text the largest detectable loss is "
+            f"with {2 * half:,} rewrites of each text, the largest detectable loss is "
             f"{at_least(report.detectable)}, less than the claimed {bound(claimed)}."
         )
     return ""

@@ -230,7 +230,7 @@ class AuditReport:
             return f"{self.line}: {problem}. The details explain why the result is inconclusive."
         failed = next((c.name for c in self.checks if c.status == "refuted"), "the release")
         problem = f"the check “{failed}” failed" if self.reason else f"{over}, where {allowed}"
-        return f"{self.line}: {problem}. The details name what shows it."
+        return f"{self.line}: {problem}. The details show the evidence."
 
     def details(self) -> str:
         """Return the complete verdict in plain words, with what was proven, tested, and not detectable."""

@@ -210,8 +210,8 @@ class Rewriter:
             return
         again = _repeat_rewrites(m, way, other, len(texts), stream, self.task)
         if again[i].noise_id != result.noise_id:
-            message = f"The same noise has different names in rewrites of “{flat(texts[i])}” and “{flat(other)}”."
-            reason = "the name of the noise, which is released, depends on the text."
+            message = f"The same noise has different IDs in rewrites of “{flat(texts[i])}” and “{flat(other)}”."
+            reason = "the noise ID, which is released, depends on the text."
             raise Breach(texts[i], message, reason, other=other)
 
 

@@ -62,8 +62,8 @@ def in_two_processes(subject: Subject) -> Check | None:
         return None
     if not is_importable(type(m)):
         reason = (
-            f"{type(m).__name__} generates its own noise if none is given ({', '.join(keys)}), and another process "
-            "cannot import it, so it is unknown whether that noise is fresh. Move it into a module."
+            f"{type(m).__name__} generates its own noise if none is given ({', '.join(keys)}). Another process cannot "
+            "import it, so it is unknown whether that noise is fresh. Move it into a module."
         )
         return Check(NAME, "not tested", "", reason)
     text = next((t for t in subject.inputs if isinstance(t, str)), "doctor")
@@ -72,9 +72,9 @@ def in_two_processes(subject: Subject) -> Check | None:
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         why = f"its rewrites in another process failed ({type(error).__name__}), so its noise cannot be inspected."
         return Check(NAME, "not tested", "", why)
-    looked = "Rewrites without a seed in two processes with the same number and the same time."
+    looked = "Rewrites without a seed in two processes with the same process ID and the same time."
     if set(first) & set(second):
-        message = f"“{flat(text)}” has the noise {min(set(first) & set(second))} in each of two processes."
+        message = f"“{flat(text)}” has the noise ID {min(set(first) & set(second))} in each of two processes."
         reason = (
             "without given noise, two processes sample the same values: the noise does not come from the "
             "operating system."
@@ -112,5 +112,5 @@ def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
             process.wait()
     first, second = (json.loads(text.splitlines()[-1]) if text.strip() else None for text in out)
     if first is None or second is None:
-        raise ValueError("a process gave no names")
+        raise ValueError("a process returned no noise IDs")
     return first, second

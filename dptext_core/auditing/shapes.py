@@ -54,8 +54,8 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         seeds = st.subject.seeds("adjacency")
         one, other = (st.subject.rewriter.one(m, t, seeds()).text for t in (a, b))
         message = (
-            f"The guarantee states {name(g.adjacency)}, but {name(a)} became {name(one)}, {name(b)} became "
-            f"{name(other)}: the unchanged parts identify the text."
+            f"The guarantee states {name(g.adjacency)}, but {name(a)} became {name(one)} and {name(b)} "
+            f"became {name(other)}: the unchanged parts identify the text."
         )
         raise Breach(a, message, _REASON, other=b)
     if m.alignment is None:

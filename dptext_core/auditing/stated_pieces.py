@@ -60,7 +60,7 @@ def find_misstatement(texts: Sequence[OutputSample]) -> tuple[Witness, str] | No
             witness = Witness(
                 t.prepared.text, t.prepared.text, (name,), share, float(log_p[worst]), 0.0, kind="sampler"
             )
-            return witness, "the first spans do not follow the distribution that the mechanism states of them."
+            return witness, "the first spans do not follow the distribution that the mechanism states for them."
     return None
 
 
@@ -220,7 +220,7 @@ def every_piece(
     if losses.loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted")
     if p < _LEVEL:
-        reason = "spans do not follow the distributions that the mechanism states of them."
+        reason = "spans do not follow the distributions that the mechanism states for them."
         return replace(report, verdict="refuted", reason=reason)
     return report
 

@@ -187,7 +187,7 @@ def _by_guesses(
                 least = least_share(len(mine), p, LEVEL / tests) or 1.0
             if too_many(hits, np.full(len(mine), p)) * tests < LEVEL:
                 message = (
-                    f"In the {_NUMBERS[j]} rewrites{f' of {way}' if way else ''} the words of a rewrite identified "
+                    f"In the {_NUMBERS[j]} rewrites{f' of {way}' if way else ''}, the words of a rewrite identified "
                     f"the original text in {hits} of {len(mine)} guesses. The guarantee allows {p:.1%} (ε = "
                     f"{epsilon:.3g})."
                 )

@@ -58,7 +58,7 @@ def of_all(subject: Subject) -> Check:
     rewriter = subject.rewriter
     n, texts = rewriter.n, len(rewriter.texts)
     more = f", some with {' or '.join(rewriter.variants)}" if rewriter.variants else ""
-    looked = f"{n:,} rewrites of {texts:,} texts{more}: each equals its sampled pieces and kept parts, byte for byte."
+    looked = f"{n:,} rewrites of {texts:,} texts{more}: each equals its sampled spans and kept parts, byte for byte."
     if rewriter.unclear:
         return Check(NAME, "not tested", looked, rewriter.unclear, draws=n)
     return Check(NAME, "tested", looked, leak=1 - 0.05 ** (1 / n), draws=n)

@@ -399,14 +399,14 @@ def _describe_releases(tested: ReleaseFindings, own_epsilon: float) -> str:
     if not tested.draws:
         return ""
     message = (
-        f"{tested.draws:,} words that whole rewrites sampled follow their stated distributions ({tested.texts} texts, "
+        f"{tested.draws:,} sampled words of whole rewrites follow their stated distributions ({tested.texts} texts, "
         f"each input at least {tested.each} times)"
     )
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
         epsilon = number(tested.leak_epsilon)
         fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
-        message += f". Words that are unchanged in {fresh} too many of the fresh draws would have been detected, or in "
-        message += f"{each_way} too many for each way to rewrite"
+        message += f". The audit detects words that are unchanged too often: in {fresh} more of the fresh draws, or in "
+        message += f"{each_way} more of the draws of one way to rewrite"
         if tested.leak_epsilon < own_epsilon:
             message += f" (at ε = {epsilon}, where almost no word is unchanged, so a leak shows best)"
     return message + "."
@@ -446,14 +446,14 @@ def _loss_check(report: AuditReport, guarantee: Guarantee, claim: float | None) 
         )
     elif not report.exact and report.detectable < report.claimed:
         missed = (
-            f"with {behind:,} draws the largest detectable loss is "
+            f"with {behind:,} draws, the largest detectable loss is "
             f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
     if missed:
         return Check(LOSS, "not tested", "", missed, report.witness, report.detectable, draws=behind)
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
-    message = f"In {behind:,} draws no set of outputs distinguishes two inputs by more than is claimed."
+    message = f"In {behind:,} draws, no set of outputs distinguishes two inputs by more than is claimed."
     blind = f"a loss in outputs that are rarer than {format_share(rarest)} of the draws"
     return Check(LOSS, "tested", message, "", report.witness, report.detectable, None, blind, draws=behind)
 

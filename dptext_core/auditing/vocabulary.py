@@ -95,7 +95,7 @@ def stated_words(subject: Subject) -> Check | None:
         worst, witness = widest
     every = len(chosen) == len(words)
     part = f"all {len(words):,}" if every else f"{len(chosen):,} of the {len(words):,}"
-    blind = "" if every else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
+    blind = "" if every else f"a wrong distribution of one of the other {len(words) - len(chosen):,} words"
     looked = (
         f"The stated distributions of {part} words of the vocabulary over all outputs, in {pairs:,} pairs of near words"
     )
@@ -275,8 +275,9 @@ def released_words(subject: Subject) -> Check | None:
     same = f"a word that has the same output in fewer than {format_share(leak)} of its rewrites"
     blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
-        f". Unchanged or the same output twice: {_count(len(suspects))}{_repeat_note(len(suspects))}. A leak of "
-        f"one rewritten word is detected if it occurs in {format_share(leak)} of its rewrites"
+        ". Unchanged words, and words with the same output twice: "
+        f"{_count(len(suspects))}{_repeat_note(len(suspects))}. "
+        f"A leak of one rewritten word is detected if it occurs in {format_share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
 
@@ -315,7 +316,7 @@ def _least_likely(
 
 
 def _count(n: int) -> str:
-    return f"{n:,} of them" if n else "none of them"
+    return f"{n:,}" if n else "none"
 
 
 def _repeat_note(n: int) -> str:

@@ -47,7 +47,7 @@ def _gpus(text: str) -> float:
     except ValueError:
         share = 0.0
     if not 0 < share <= 64:
-        raise ConfigError("Give a number of GPUs above 0 and at most 64, such as 1 or 0.5.")
+        raise ConfigError("The number of GPUs must be above 0 and at most 64, such as 1 or 0.5.")
     return share
 
 
@@ -92,7 +92,7 @@ def add_text(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that give one text."""
     parser.add_argument("text", nargs="?", help="the text; without it, or with -, standard input is read")
     parser.add_argument("--file", metavar="F", help="read the text from this UTF-8 file")
-    parser.add_argument("--quiet", action="store_true", help="print no guarantee and print no notes on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no guarantee, and no notes on standard error")
 
 
 #: Arguments that name the files a command reads and writes.
@@ -299,7 +299,7 @@ def attacker_of(name: str | None, mechanism: Mechanism) -> Any:
     from ..attacks import DataAttacker, get_attacker
 
     if name is None:
-        raise InputError(f"Choose an attacker with --attacker: one of {attackers()}.")
+        raise InputError(f"No attacker is chosen. Add --attacker with one of: {attackers()}.")
     attacker = get_attacker(name)
     if isinstance(attacker, DataAttacker):
         raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Use one of {attackers()}.")
@@ -313,6 +313,6 @@ def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
 
     attacker = attacker_of(name, mechanism)
     if not isinstance(attacker, TextAttacker):
-        raise InputError(f"The attacker {attacker.name!r} needs many texts, but this command has one. Use the "
-                         "command attack.")
+        raise InputError(f"The attacker {attacker.name!r} needs several texts, but this command reads one. Use "
+                         "the command attack.")
     return attacker

@@ -82,7 +82,7 @@ def read_text(args: argparse.Namespace) -> str:
     """Return the text to work on, with its line ends unchanged. Raises InputError."""
     if args.file is not None:
         if args.text is not None:
-            raise InputError("Give the text or --file, not both.")
+            raise InputError("Both a text and --file are given. Remove one of them.")
         return read_file(args.file)
     if args.text is not None and args.text != "-":
         with contextlib.suppress(OSError, ValueError):  # a text may be too long for a file name
@@ -91,14 +91,14 @@ def read_text(args: argparse.Namespace) -> str:
                      "--file")
         return decode_argument(args.text)
     if sys.stdin is None:
-        raise InputError("There is no standard input. Give the text or --file.")
+        raise InputError("There is no standard input. Give a text or --file.")
     if sys.stdin.isatty() and not args.quiet:
         note("reading from the keyboard; end with Ctrl-D (Windows: Ctrl-Z, Enter)")
     buffer = getattr(sys.stdin, "buffer", None)
     try:
         return _decode(buffer.read(MOST + 1), "standard input") if buffer is not None else sys.stdin.read()
     except OSError as error:
-        raise InputError(f"Cannot read standard input: {error_reason(error)}. Give the text or --file.") from error
+        raise InputError(f"Cannot read standard input: {error_reason(error)}. Give a text or --file.") from error
 
 
 def error_reason(error: Exception) -> str:

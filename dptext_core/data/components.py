@@ -70,7 +70,7 @@ def _adder(store: dict[str, Any], name: str, what: str, taken: Sequence[str]) ->
         if not callable(component) or isinstance(component, type):
             raise ConfigError(f"A {what} must be a function, not {type(component).__name__}.")
         if not isinstance(name, str) or not name.strip():
-            raise ConfigError(f"The name of a {what} must be a text that is not empty.")
+            raise ConfigError(f"The name of a {what} must be a non-empty text.")
         if name in store or name in taken:
             raise ConfigError(f"A {what} named {name!r} already exists. Choose another name.")
         store[name] = component

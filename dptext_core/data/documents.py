@@ -200,7 +200,7 @@ def _refusal(path: Path, kind: str, status: int | None) -> InputError:
         )
     if status == _UNPACKED:
         return InputError(
-            f"{name} unpacks to more than {limits.unpacked >> 20} MB, or to far more than its size. Divide it, or save "
+            f"{name} unpacks to more than {limits.unpacked >> 20} MB, or to far more than its size. Split it, or save "
             "its text as a .txt file."
         )
     if status in (_MEMORY, -9):  # the system ends processes that take too much

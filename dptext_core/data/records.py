@@ -154,7 +154,7 @@ def _rows_of(given: Any) -> Iterator[Any]:
     """Return the rows of a table, or an iterable of rows or texts. Raises InputError."""
     kind, names = type(given), None if isinstance(given, Mapping) else column_names(given)
     if names is not None and len(set(names)) < len(names):
-        raise InputError("The data frame has two columns of the same name, and a row would keep one. Rename one.")
+        raise InputError("The data frame has two columns of the same name, but a row can have only one. Rename one.")
     if names is not None and hasattr(kind, "itertuples"):  # pandas, which iterates over the names of its columns
         return (dict(zip(names, cells, strict=True)) for cells in given.itertuples(index=False, name=None))
     if names is not None and hasattr(kind, "iter_rows"):  # polars, which iterates over its columns

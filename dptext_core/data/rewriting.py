@@ -64,7 +64,7 @@ def rewrite_data(
                 "another folder for a new run."
             )
         if total.rows < data.count:
-            folder.log(f"{'goes on at' if total.rows else 'begins with'} row {total.rows} of {data.count}")
+            folder.log(f"{'continues at' if total.rows else 'begins with'} row {total.rows} of {data.count}")
         task.report(total.rows, data.count)
         if total.rows < data.count:
             records = rewrite_records(

@@ -69,7 +69,8 @@ class RayWorkers:
         if count is None:
             count = int(min(there.get("CPU", 1), there.get("GPU", 0) / gpus if gpus else float("inf")))
         if count < 1:
-            raise ConfigError("The cluster has no room for a worker. Request fewer GPUs per worker, or add machines.")
+            raise ConfigError("The cluster has too few resources for a worker. Request fewer GPUs for each, or add "
+                              "machines.")
         self._count, self._num_failures = count, 0
         self._since = time.monotonic()
         self._starting: dict[Any, Any] = {}
@@ -133,7 +134,7 @@ class RayWorkers:
             self._num_failures += 1
             if self._num_failures > TRIES * self._count:
                 raise ConfigError(
-                    "The workers die before they start. Install the same packages on every machine of the cluster, "
+                    "No worker could start. Install the same packages on every machine of the cluster, "
                     "and check that the mechanism fits into the memory of each."
                 )
             self._start()

@@ -123,8 +123,9 @@ def _check_values(values: Sequence[float], limit: float, most: float) -> None:
     """
     if max(values) > limit:
         raise InputError(
-            f"One word would get ε = {bound(max(values))}, and {number(math.floor(limit))} is the most. Use a total "
-            f"of at most {number(math.floor(most))}, or a more even distribution."
+            f"One word would get ε = {bound(max(values))}, more than the largest possible ε = "
+            f"{number(math.floor(limit))}. Use a total of at most {number(math.floor(most))}, or a more even "
+            "distribution."
         )
     if min(values) <= 0:
         raise InputError("One word would get no ε at all. Use a larger total or a larger share.")
@@ -173,8 +174,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
     out = []
     if by == "frequency":
         out.append(
-            f"which of {len(BANDS) + 1} classes of public frequency each sampled word is in (once the list of ε is "
-            "known, texts with other classes are not protected)"
+            f"the public frequency class of each sampled word, one of {len(BANDS) + 1} (the list of ε reveals it)"
         )
     elif by == "hand":
         out.append(

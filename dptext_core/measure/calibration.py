@@ -306,10 +306,11 @@ def _text_of_each(
 ) -> Sequence[str | Prepared | None]:
     """Return the text that each mechanism is measured on. Raise ConfigError if the texts differ."""
     if not mechanisms:
-        raise ConfigError("Give at least one mechanism.")
+        raise ConfigError("There is no mechanism to calibrate. Give at least one.")
     texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else to_list(text)
     if len(texts) != len(mechanisms) or len({p.text for p in texts if isinstance(p, Prepared)}) > 1:
-        raise ConfigError("Give one text, or the prepared text of each mechanism.")
+        raise ConfigError("The mechanisms have different texts. Give one text, or the same text prepared by each "
+                          "mechanism.")
     for m in mechanisms:
         check_mechanism(m)
     return texts
@@ -337,8 +338,8 @@ def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _In
     value = figure.value
     if kind != "total" and not 0 < value < 1:
         raise InputError(
-            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no useful target "
-            "for others. Choose another ε, or set a target."
+            f"At ε = {number(epsilon)}, the {TARGETS[kind]} is {_format_target(kind, value)}, which is not a useful "
+            "target for others. Choose another ε, or set a target."
         )
     n, ends = len(inputs), (value, value)
     return Calibration(
@@ -442,7 +443,7 @@ class _Search:
         kind, target, ends = self.kind, self.target, self.ends
         reason = (
             f"With {self.mechanism.title}, the {_NAMES[kind]} ranges from {_format_target(kind, ends[0])} to "
-            f"{_format_target(kind, ends[1])} for ε from {number(LOW)} to {number(self.most)}, so it cannot be "
+            f"{_format_target(kind, ends[1])} (ε from {number(LOW)} to {number(self.most)}). It cannot be "
             f"{_format_target(kind, target)}. Choose a value in this range."
         )
         return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)

@@ -134,7 +134,7 @@ def equal_certainty(
         The text has no such fact, or there is no setting.
     """
     if not mechanisms:
-        raise InputError("Give at least one setting.")
+        raise InputError("There is no setting to compare. Give at least one.")
     task, known = task or UNWATCHED, shared_fact(text, mechanisms, fact, alternatives)
     rows = []
     for i, m in enumerate(mechanisms):

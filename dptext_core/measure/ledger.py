@@ -270,7 +270,7 @@ class Ledger:
         """Return the number of a text; 0 if it has none. Raises InputError for an unknown number."""
         which = "Give the number of a text in this ledger, or the text itself."
         if isinstance(text, bool) or not isinstance(text, int | str):
-            raise InputError(which)
+            raise InputError(f"A text cannot be of the type {type(text).__name__}. {which}")
         if isinstance(text, int):
             if text not in self._texts.values() and all(e.text != text for e in self._entries):
                 raise InputError(f"There is no text {text}. {which}")

@@ -26,7 +26,7 @@ ALL = (
     "If these texts are by one person or share their content, which the program cannot detect, all of them together"
 )
 
-SHARED_NOISE = "two of them share their noise, so together no finite ε holds"
+SHARED_NOISE = "two releases share their noise, so together no finite ε holds"
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ class Account:
         if not self.releases:
             return f"{self.name}: nothing was released, so nothing was spent."
         if self.void:
-            return f"{self.name}: no guarantee: {self.void}."
+            return f"{self.name}: no guarantee, because {self.void}."
         sums = _sums(self.totals)
         if self.rows and self.each != self.totals:
             at_most = "at most " * all(t.delta < 1 for t in self.each)
             sums = f"{at_most}{_sums(self.each)}, for one text in it; {sums}, for an author of all rows"
-        apart = ". These guarantees have different types, which do not add" if len(self.totals) > 1 else ""
+        apart = ". These guarantees have different types, which do not add up" if len(self.totals) > 1 else ""
         return f"{self.name}: {sums}{apart}."
 
     def to_dict(self) -> dict:

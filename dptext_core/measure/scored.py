@@ -51,7 +51,7 @@ WORDS = {
     "same-word": "Same word",
     "nearest-words": "Nearest words",
     "language-model": "Language model",
-    "reader": "Reader, by similarity",
+    "reader": "Contextual Bayes, by similarity",
 }
 #: Number of folds: each is predicted by a classifier trained on the others.
 PARTS = 5
@@ -119,7 +119,7 @@ class Scores:
         """Explain the figures in plain words."""
         texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
         words = "1 word aligned" if self.words == 1 else f"{self.words:,} words aligned"
-        message = f"{texts}, {words} with words of the original. "
+        message = f"{texts}, {words} with the original. "
         if (best := self.best) is not None:
             message += f"Of the attackers on single words, “{best.title}” recovers the most: {best.value:.1%}. "
         return message + _NOTHING
@@ -202,7 +202,7 @@ def score(
         chance=1 / len(before),
     )
     survival = [_pii_share(a, b) for a, b in zip(before, after, strict=True)]
-    rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in survival if x is not None])
+    rows += _mean("identifiers", "Names, dates and places remaining", "found", [x for x in survival if x is not None])
     if every is not None:
         for r in recall(before, after, every):
             title = f"{r.kind.capitalize()} identifiers hidden"
@@ -216,14 +216,16 @@ def score(
 def _check_texts(originals: Sequence[str], others: Sequence[str], what: str) -> tuple[list[str], list[str]]:
     one, other = text_list(originals, "originals"), text_list(others, what)
     if len(one) != len(other) or not one:
-        raise InputError(f"score needs as many {what} as originals, and at least one: got {len(other)} and {len(one)}.")
+        raise InputError(f"There are {len(one)} originals and {len(other)} {what}. Give as many {what} as "
+                         "originals, at least one.")
     return one, other
 
 
 def _identifiers(given: Sequence[Sequence[Identifier]], n: int) -> list[list[Identifier]]:
     every = [to_list(some) for some in to_list(given, "identifiers, a list for each original")]
     if len(every) != n or not all(isinstance(i, Identifier) for some in every for i in some):
-        raise InputError("score needs the identifiers of each original, an empty list if it has none.")
+        raise InputError("Some originals have no list of identifiers. Give one for each original, empty if it has "
+                         "none.")
     return every
 
 
@@ -370,5 +372,6 @@ def _classifier_scores(
                     role, [(learnt[i],) for i in train], [labels[i] for i in train], [(rewrites[i],) for i in test]
                 )
                 right[test] = [g == labels[i] for g, i in zip(guessed, test, strict=True)]
-        out += _mean(f"{name}_{how}", f"The {name}, learned from {title}", kind, right.tolist(), chance=most)
+        out += _mean(f"{name}_{how}", f"{name.capitalize()} recognised, trained on "
+                                      f"{title}", kind, right.tolist(), chance=most)
     return out

@@ -78,7 +78,7 @@ def _check(mechanism: Mechanism, kind: str) -> None:
     if kind == "bayes" and not is_available(mechanism):
         raise NoDistribution(
             f"{mechanism.title} has no formula for the distribution of a single word, so the optimal guesses for a "
-            "text cannot be computed. Use N_w as the target, or for a word mechanism a list of words."
+            "text cannot be computed. Use N_w as the target. For a word mechanism, you can also give a list of words."
         )
     if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
         raise NoDistribution(
@@ -109,7 +109,7 @@ class _Inputs(Private):
 
 def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
     if (text is None) == (words is None):
-        raise ConfigError("Give either a text or a list of words.")
+        raise ConfigError("The figure needs either a text or a list of words. Give exactly one of them.")
     if text is not None:
         prepared = mechanism.plan(text)
         if kind == "total" and mechanism.alignment is None:
@@ -118,12 +118,12 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         if not places:
             raise InputError("No word of this text is sampled, so there is nothing to measure. Add more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
-    require_alignment(mechanism, "cannot be measured on single words. Give text=")
+    require_alignment(mechanism, "cannot be measured on single words. Give a text")
     if kind == "best":
-        raise InputError("The strongest attacker reads a text. Give text=.")
+        raise InputError("The strongest attacker reads a whole text, not single words. Give a text.")
     if (by_word := mechanism.by_word) is None:
         raise InputError(
-            f"{mechanism.title} reads the whole text, so it cannot be measured on single words. Give text=."
+            f"{mechanism.title} reads the whole text, so it cannot be measured on single words. Give a text."
         )
     words = text_list(words, "words")
     known = {w.lower() for w in by_word.vocabulary.words}

@@ -47,7 +47,7 @@ def text_target(
 ) -> tuple[_Inputs, Callable[[float], TargetFigure]]:
     """Return the text and the figure as a function of ε. Raises ConfigError without a text, or without a fact."""
     if text is None:
-        raise ConfigError(f"The target {kind} is measured on a text. Give text=, and no words.")
+        raise ConfigError(f"The target {kind} is measured on a text. Give a text, and no words.")
     prepared = mechanism.prepared(text, task.quiet)
     # Every ε uses the same noise, and nothing of it is released.
     stream = stream or NoiseStream(secrets.randbits(63))
@@ -56,7 +56,7 @@ def text_target(
             raise ConfigError("The target meaning is about the whole text. Omit fact and alternatives.")
         return _Inputs(prepared, (), ()), _meaning(mechanism, prepared, stream, task)
     if fact is None:
-        raise ConfigError("The target certainty is about one fact of the text. Give fact=, such as a word of it.")
+        raise ConfigError("The target certainty is about one fact of the text. Name a fact, such as a word of it.")
     question = BeliefQuestion.make(mechanism, prepared, fact, alternatives, task=task.quiet)
     return _Inputs(prepared, (), ()), _certainty(mechanism, question, stream, task)
 

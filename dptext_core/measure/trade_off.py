@@ -59,7 +59,7 @@ Prepare = Callable[[Mechanism], Prepared]
 
 _BAYES = Metric(
     name="bayes",
-    title="Optimal guess of a replaced word correct",
+    title="Replaced words guessed by the optimal attacker",
     kind="privacy",
     unit="share",
     greater_is_better=False,
@@ -77,7 +77,7 @@ _CERTAINTY = Metric(
     low=0,
     high=1,
     judge="the optimal reader",
-    about="The expected success of a reader who guesses one fact and knows all else: the mean posterior of the guess.",
+    about="How often the optimal reader, who knows all else, guesses one fact: the expected posterior of the guess.",
 )
 _OWN = {CERTAINTY: _CERTAINTY, "bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
 _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)
@@ -236,11 +236,11 @@ def tradeoff(
     """
     several = text_list(text) if isinstance(text, (list, tuple)) else ()
     if several and (fact or prepare):
-        raise ConfigError("For several texts, omit fact and prepare.")
+        raise ConfigError("fact and prepare apply to one text, but there are several. Omit both.")
     only = "" if several else one_text(text)
     instances = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
     if not instances or not all(isinstance(m, Mechanism) for m in instances):
-        raise ConfigError("Give at least one setting: a mechanism, or its name.")
+        raise ConfigError("A setting must be a mechanism, or its name. Give at least one.")
     draws = check_whole_number("draws, the number of rewrites at each point,", draws, least=1)
     names = tuple(dict.fromkeys(to_list(metrics, "metrics")))
     for name in names:
@@ -458,7 +458,7 @@ def describe_privacy(name: str) -> str:
         "n_w": "a word is unchanged",
         "bayes": "the optimal guess of a replaced word is right",
         CERTAINTY: "an optimal reader guesses the fact",
-        TOLD: "a rewrite is distinguished from one of the text with one other word",
+        TOLD: "a classifier recognises which of two texts, one word apart, was rewritten",
         "unchanged": "a word of the text is unchanged",
     }[name]
 

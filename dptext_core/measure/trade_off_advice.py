@@ -51,13 +51,13 @@ class Advice:
             assert self.nearest is not None
             privacy = self.nearest.value(self.privacy_metric).mean
             return (
-                f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
-                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.privacy_metric)} with "
-                f"probability {_percent(privacy)}. Raise the limit, or try a smaller ε."
+                f"{'So far, no' if so_far else 'No'} point is certainly at {self.limit:.0%} or below. The most private "
+                f"one is {_point_label(self.nearest)}: there, {describe_privacy(self.privacy_metric)} with probability "
+                f"{_percent(privacy)}. Raise the limit, or try a smaller ε."
             )
         hidden = self.best.value(self.privacy_metric).mean
         return (
-            f"{'So far: start' if so_far else 'Start'} with {_point_label(self.best)}. There "
+            f"{'For now, start' if so_far else 'Start'} with {_point_label(self.best)}. There, "
             f"{describe_privacy(self.privacy_metric)} with probability {_percent(hidden)}, and "
             f"{_figure(self.best, self.utility_metric)}."
         )

@@ -467,7 +467,7 @@ def _one_stream(seed: Any, stream: Any) -> NoiseStream:
     if stream is None:
         return NoiseStream(seed)
     if seed is not None:
-        raise ConfigError("Give a seed or a noise stream, not both.")
+        raise ConfigError("Both a seed and a noise stream are given. Give only one.")
     if not isinstance(stream, NoiseStream):
         raise ConfigError(f"stream must be a dptext_core.NoiseStream, not {shorten_repr(stream)}.")
     return stream
@@ -482,4 +482,5 @@ def in_runs(texts: Sequence[Any]) -> list[tuple[Any, int]]:
 def check_mechanism(mechanism: object) -> None:
     """Raise ConfigError if the value is not a mechanism."""
     if not isinstance(mechanism, Mechanism):
-        raise ConfigError(f"Pass a mechanism from dptext_core.get_mechanism, not {shorten_repr(mechanism)}.")
+        raise ConfigError(f"This is not a mechanism: {shorten_repr(mechanism)}. Pass one from "
+                          "dptext_core.get_mechanism.")

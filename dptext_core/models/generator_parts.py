@@ -199,11 +199,11 @@ def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
         )
     except OSError as error:
         raise ModelUnavailable(
-            f"The files of {spec.id!r} are incomplete on this machine: get them again ({first_line(error)})."
+            f"The files of {spec.id!r} are incomplete on this machine. Get them again ({first_line(error)})."
         ) from error
     except ValueError as error:
         raise ConfigError(
-            f"{spec.id!r} is not a generator that transformers knows: choose another ({first_line(error)})."
+            f"{spec.id!r} is not a generator that transformers knows. Choose another ({first_line(error)})."
         ) from error
     if lost := [k for k in report["missing_keys"] if not k.endswith(("embed_tokens.weight", "lm_head.weight"))]:
         raise ConfigError(f"{spec.id!r} has no trained weights for {lost[0]} and others. Choose another model.")
@@ -211,7 +211,7 @@ def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ModelUnavailable(
-            f"{spec.id!r} has no tokenizer that can be read: get it again ({first_line(error)})."
+            f"{spec.id!r} has no tokenizer that can be read. Get it again ({first_line(error)})."
         ) from error
     if not tokenizer.is_fast:
         raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json). Choose another model.")

@@ -74,7 +74,8 @@ class MaskedLM:
         self._signs = frozenset(n for piece, n in tokenizer.get_vocab().items() if not any(map(str.isalnum, piece)))
         self.template = probe_template(tokenizer, uses_types, spec)
         if self.template.room(spec.max_length, True) < 8:
-            raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24.")
+            raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24. "
+                              "Choose another model.")
 
     def _by_torch(self, dtype: str | None, language: Language) -> TorchModel:
         """Return the scorer of a transformers model; it runs the whole model if a part of it cannot be isolated."""
@@ -188,7 +189,7 @@ class MaskedLM:
         """
         for inputs, (rows, length) in passes:
             if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
-                raise ValueError("more rows or positions than the shape of the pass allows")
+                raise ValueError("There are more rows or positions than the shape of the pass allows.")
         try:
             scores = self._together(passes)
         except Busy:

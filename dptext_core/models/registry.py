@@ -157,7 +157,8 @@ def look_up(name: str, bundled: Path, missing: str) -> tuple[Path, str, str]:
     if local.is_dir():
         return local.resolve(), str(local.resolve()), local.name
     if not _HUB_ID.fullmatch(name):
-        raise ConfigError(f"{name!r} is neither 'bundled', nor a folder on this machine, nor a hub id like 'org/name'.")
+        raise ConfigError(f"There is no model {name!r}. Give 'bundled', a folder on this machine, or a hub id like "
+                          "'org/name'.")
     folder = _hub_folder(name)
     if folder is None:
         raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_get(ALIASES.get(name, name))}")
@@ -183,7 +184,8 @@ def _hub_folder(name: str) -> Path | None:
         try:
             cached = try_to_load_from_cache(repo, "config.json")
         except HFValidationError as error:
-            raise ConfigError(f"{name!r} is neither a folder on this machine nor a hub id like 'org/name'.") from error
+            raise ConfigError(f"There is no model {name!r}. Give a folder on this machine, or a hub id like "
+                              "'org/name'.") from error
         if isinstance(cached, str):
             return Path(cached).parent
     return None
@@ -208,7 +210,7 @@ def _parse_file(path: Path, _changed: int, _size: int) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid JSON. Correct or remove it.") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path} must contain a JSON object.")
+        raise ConfigError(f"{path} does not contain a JSON object. Download the model again.")
     return content
 
 
@@ -265,7 +267,8 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
 def check_weights(folder: Path, config: Mapping[str, Any], file: str) -> None:
     """Raise ConfigError or ModelUnavailable if a folder without the program's ``file`` has no readable model."""
     if not config:
-        raise ConfigError(f"{folder} contains no model: it has neither config.json nor {file}.")
+        raise ConfigError(f"{folder} contains no model: it has neither config.json nor {file}. Choose "
+                          "another folder.")
     if not list(folder.glob("*.safetensors")):
         raise ModelUnavailable(
             f"{folder} has no weights in safetensors format, the only one that is read (other formats can run code). "

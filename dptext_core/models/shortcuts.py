@@ -24,8 +24,8 @@ def announce(why: str) -> None:
         return
     _announced.add(why)
     warnings.warn(
-        f"The language model runs by a slower public path, because {why}. Its scores are the same up to rounding. For "
-        "the faster path, install the versions in requirements.txt of the repository.",
+        f"The language model runs more slowly, because {why}. Its scores are the same up to rounding. For the fast "
+        "version, install the versions in requirements.txt of the repository.",
         SlowerPath,
         stacklevel=2,
     )
@@ -49,7 +49,7 @@ def attempt(work: Callable[[], bool], what: str) -> str:
     import torch
 
     try:
-        return "" if work() else f"{what} gives other scores than the public path"
+        return "" if work() else f"{what} gives other scores than the public functions of transformers"
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # any error, if another version lacks a part or changes it

@@ -129,7 +129,7 @@ def special_id(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:
     """Return the id of a special token. Raises ConfigError if the tokenizer has none."""
     value = getattr(tokenizer, f"{name}_id")
     if value is None:
-        raise ConfigError(f"The tokenizer of {spec.id!r} has no {name.replace('_', ' ')}: choose another model.")
+        raise ConfigError(f"The tokenizer of {spec.id!r} has no {name.replace('_', ' ')}. Choose another model.")
     return int(value)
 
 
@@ -147,7 +147,7 @@ def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarra
         marker = max(counts, key=lambda m: counts[m])
         if not counts[marker]:
             raise ConfigError("This tokenizer does not mark where words begin, so it does not distinguish words from "
-                              "pieces. Choose another model.")
+                              "word pieces. Choose another model.")
     words = {}
     for piece, number in vocab.items():
         if piece.startswith(marker) and number not in special and language.is_word(piece[len(marker) :]):

@@ -54,7 +54,7 @@ def _mills(z: float) -> float:
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """Return the largest distance in deviations at which Gaussian noise is (ε, δ)-DP, rounded to the safe side."""
     if not epsilon > 0 or not 0 < delta <= LARGEST_DELTA:
-        raise ConfigError(f"Gaussian noise needs ε above 0 and δ above 0, at most {LARGEST_DELTA:g}.")
+        raise ConfigError(f"Gaussian noise needs ε above 0, and δ above 0 and at most {LARGEST_DELTA:g}.")
     high = 1.0
     while gaussian_delta(epsilon, high) <= delta:
         high *= 2

@@ -327,7 +327,7 @@ class Sampler:
         top = log_probs.max()
         if not math.isfinite(top):  # NaN counts as the largest value
             raise ConfigError("No word can be sampled: a score is not finite, or no candidate has a positive "
-                              "probability.")
+                              "probability. Correct the scores.")
         # float32 is enough to select the candidates to examine: 1 − exp(−16·p) ≤ 16·p, plus a margin.
         weights = (log_probs - top).astype(np.float32)
         np.exp(weights, out=weights)

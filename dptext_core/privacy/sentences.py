@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..support.checks import LARGEST, pluralize
 from .kinds import ConditionKind, GroupKind, MetricKind, Notion, NotProtectedKind, ReasonKind, Scope, UnitKind
-from .numbers import bound, number, odds_text, scientific
+from .numbers import MOST_ODDS, bound, number, odds_text, scientific
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
@@ -147,9 +147,9 @@ _NOT_PROTECTED = {
     NotProtectedKind.WORD_GROUP: "the group of each word: its {outputs} possible outputs{overlap}",
     NotProtectedKind.ALONE_IN_GROUP: "a word that is alone in its group ({share} of the vocabulary): no ε protects it",
     NotProtectedKind.REPETITIONS: "which words are repeated {where}",
-    NotProtectedKind.COMMON_WORDS: "each word that is not sensitive (the most common {share}), with probability "
-    "1 − p = {passed}; a released common word is certainly the original one; against a sensitive word that could have "
-    "been there, a sampled word costs ln(1/p) = {cost} more",
+    NotProtectedKind.COMMON_WORDS: "each word that is not sensitive (the most common {share}): it is unchanged with "
+    "probability 1 − p = {passed}, and everyone knows then that it is the original. If it is sampled, it costs "
+    "ln(1/p) = {cost} more against a sensitive word",
     NotProtectedKind.WORD_PIECE_LIMITS: "that at most {read} word pieces of a text are read and at most {written} are "
     "written, for every text",
     NotProtectedKind.TOKEN_LIMITS: "that at most {read} tokens of a text are read and at most {written} are written, "
@@ -158,11 +158,11 @@ _NOT_PROTECTED = {
     NotProtectedKind.SENTENCE_SLOTS: "that {count} {sentences} sampled, as you set",
     NotProtectedKind.SENTENCE_COUNT: "how many sentences your text has",
     NotProtectedKind.TOKEN_LIMIT: "the limit of {count} tokens, which you set",
-    NotProtectedKind.WORD_AND_MARK_COUNT: "how many words and marks your text has, from the largest length",
+    NotProtectedKind.WORD_AND_MARK_COUNT: "how many words and marks your text has, which the length limit shows",
     NotProtectedKind.UNFLAGGED_WORDS: "every word that the detector does not flag, unchanged",
-    NotProtectedKind.FLAGGED_PLACES: "{count} {places} that the detector flagged, and what type each has",
+    NotProtectedKind.FLAGGED_PLACES: "{count} {places} that the detector flagged, with {types}",
     NotProtectedKind.FLAGGED_SHAPES: "which flagged words are equal, and the format of numbers and dates",
-    NotProtectedKind.MISSED_WORDS: "identifying words that the detector misses, beyond ε per word",
+    NotProtectedKind.MISSED_WORDS: "identifying words that the detector misses: only ε per word protects them",
     NotProtectedKind.FLAGS_IN_CONTEXT: "words that decide whether the detector flags a word beside them",
     NotProtectedKind.SEED: "everything, to anyone who knows the seed",
     NotProtectedKind.CUSTOM: "{text}",
@@ -172,7 +172,7 @@ _NOT_PROTECTED = {
 def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
     """Return nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
-    out["places"] = "place" if one else "places"
+    out |= {"places": "place", "types": "its type"} if one else {"places": "places", "types": "their types"}
     out["sentences"] = "sentence is" if one else "sentences are"
     if "reason" in parameters:
         out["kept"] = _KEPT[parameters["reason"]][not one]
@@ -198,16 +198,16 @@ def count_templates(kind: StrEnum, parameters: Mapping[str, Any]) -> tuple[str, 
 # --- why there is no guarantee, metrics and groups
 
 _REASONS = {
-    ReasonKind.NO_NOISE: "the option “no noise” is on, so the new text is written from the exact vector of yours.",
+    ReasonKind.NO_NOISE: "the option “no noise” is on, so the new text is written from the exact vector of your text.",
     ReasonKind.MISMATCHED_NORMS: "the vector is clipped in one norm and the noise is calibrated to another. In "
-    "{dimensions} dimensions, two texts can be √{dimensions} = {factor} times as far apart as the noise allows for, so "
-    "the nominal ε = {nominal} is really {real}.",
-    ReasonKind.FEW_OUTPUTS: "a word can only become one of its few nearest words, whose number is sampled without "
-    "looking at ε. So some outputs are practically impossible under one word and likely under another.{paper}",
-    ReasonKind.ANTONYM_FILTER: "the antonym filter makes the set of possible words depend on the private word, so some "
-    "outputs are possible under one text and impossible under another.",
-    ReasonKind.UNFLAGGED_WORDS: "every word that the detector does not flag is released as it is, and the detector "
-    "misses some.",
+    "{dimensions} dimensions, two texts can be √{dimensions} = {factor} times as far apart as assumed, so the nominal "
+    "ε = {nominal} is really {real}.",
+    ReasonKind.FEW_OUTPUTS: "a word can only become one of its few nearest words, whose number is sampled "
+    "independently of ε. So some outputs are practically impossible under one word and likely under another.{paper}",
+    ReasonKind.ANTONYM_FILTER: "the antonym filter makes the possible outputs depend on the private word, so some are "
+    "possible under one text and impossible under another.",
+    ReasonKind.UNFLAGGED_WORDS: "every word that the detector does not flag is released unchanged, and the detector "
+    "misses some identifying words.",
     ReasonKind.CUSTOM: "{text}",
 }
 
@@ -218,7 +218,7 @@ def _reason(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
         factor, epsilon = parameters["dimensions"] ** 0.5, parameters["epsilon"]
         values |= {"factor": number(factor), "nominal": number(epsilon), "real": number(epsilon * factor)}
     if kind == ReasonKind.FEW_OUTPUTS:
-        undefined = " At this ε the paper's noise scale is not defined, and its real part is used."
+        undefined = " At this ε, the paper's noise scale is not a real number; its real part is used."
         values["paper"] = undefined if parameters["scale_undefined"] else ""
     return _REASONS[ReasonKind(kind)].format_map(values)
 
@@ -242,17 +242,17 @@ def _metric(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
 
 
 _CROWDS = {
-    "balanced": "those with the same set of K = {size} output words",
-    "conservative": "its group of K = {size} words",
-    "aggressive": "those with exactly the same K = {size} nearest words, which almost no word has",
+    "balanced": "the words with the same set of K = {size} output words",
+    "conservative": "the K = {size} words of its class",
+    "aggressive": "the words with exactly the same K = {size} nearest words, usually none but itself",
 }
 
 
 def _group(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
     if kind == GroupKind.CUSTOM:
         return str(parameters["text"])
-    crowd = f"{_CROWDS[parameters['mapping']]}, by {{distance}} distance in the word space {{space}}"
-    return f"the words that share its set ({crowd.format_map(_values(parameters))})"
+    crowd = f"{_CROWDS[parameters['mapping']]} ({{distance}} distance in the word space {{space}})"
+    return crowd.format_map(_values(parameters))
 
 
 # --- all terms
@@ -319,7 +319,7 @@ def _template(g: Guarantee, draws: int, epsilon: float) -> list[str]:
         return ["There is no privacy guarantee: {reason}"]
     statements = _statement(g, draws, epsilon)
     if g.seeded:
-        before = "This is a demonstration, not private: anyone who knows its seed can replay its randomness."
+        before = "This is a demonstration, not private: anyone who knows the seed can reproduce the noise."
         return [before, f"Without a seed: {statements[0][0].lower()}{statements[0][1:]}", *statements[1:]]
     return statements
 
@@ -327,7 +327,7 @@ def _template(g: Guarantee, draws: int, epsilon: float) -> list[str]:
 def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     if draws == 0:
         return [
-            "No sampling depended on your words, so this guarantee protects nothing: everyone can read what was kept."
+            "No sampling depended on your words, so this guarantee protects nothing: everyone can read each kept word."
         ]
     most = "At most {draws}" if g.expected is not None or not g.unit.is_word else "{draws}"
     drawn = f"{most} {_count_phrase(g, draws)}"
@@ -338,8 +338,8 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     if g.notion is Notion.GROUP:
         within = ", in texts {among}" if g.among else ""
         hidden = (
-            "A word is protected within its group only: a released word is at most e^ε times as likely under your "
-            f"word as under another one of {{group}}{within}: {{odds}}."
+            "A word is protected only within its group: {group}. A released word is at most e^ε times as likely under "
+            f"your word as under another one of its group{within}: {{odds}}."
         )
         return [hidden, *large, f"{drawn} with ε = {{each}} per word, {total}."]
     if g.notion is Notion.APPROX and draws > 1:
@@ -347,11 +347,12 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
         total = total if g.total_delta < 1 else "together without any guarantee, since their δ add up to 1"
     several = draws > 1 or g.unit.is_word
     per = f" per {g.unit.noun}" if several else ""
-    among = " {among}" if g.among else ""
+    other = "comparable text" if g.among else "other"
+    comparable = " Comparable texts are those {among}." if g.among else ""
     plus = ", plus a probability of δ = {delta}" if g.notion is Notion.APPROX else ""
     first = (
-        f"{_subject(g, several)} is at most e^ε times as likely under your text as under any other{among}{plus}: "
-        f"{{odds}} (ε = {{each}}{per})."
+        f"{_subject(g, several)} is at most e^ε times as likely under your text as under any {other}{plus}: "
+        f"{{odds}} (ε = {{each}}{per}).{comparable}"
     )
     return [first, *large, *([f"{drawn}, {total}."] if several else [])]
 
@@ -378,13 +379,13 @@ def _by_distance(g: Guarantee, epsilon: float) -> str:
         )
         if d is not None
     ]
-    odds = f": {', and '.join(examples)}" if examples else ""
+    odds = f" That is {', and '.join(examples)}." if examples else ""
     subject = "Similar words are harder to distinguish than different ones."
     if g.near is not None and epsilon * g.near > math.log(LARGE):
         subject = "At this ε, even similar words can be easy to distinguish."
     return (
         f"{subject} A released word is at most e^(ε·distance) times as likely under your word as under another"
-        f"{within}{odds}."
+        f"{within}.{odds}"
     )
 
 
@@ -399,7 +400,10 @@ def numbers(g: Guarantee) -> dict[str, str]:
     out = {"each": g.each(), "draws": f"{g.draws:,}", "total": bound(g.total), "odds": odds_text(g.epsilon)}
     out |= {"delta": scientific(g.delta), "total_delta": scientific(g.total_delta)}
     apart = {"near": g.near, "largest": g.largest}
-    return out | {name: odds_text(g.epsilon * d) for name, d in apart.items() if d is not None}
+    out |= {name: odds_text(g.epsilon * d) for name, d in apart.items() if d is not None}
+    if g.near is not None and g.largest is not None and g.epsilon * g.near > math.log(MOST_ODDS):
+        out["largest"] = "even more"
+    return out
 
 
 # --- the guarantee as papers state it
@@ -435,7 +439,7 @@ def lines(g: Guarantee) -> tuple[str, ...]:
     if g.never:
         out.append(f"Your blocklist: {blocklist_note(g.never)}")
     if g.seeded:
-        out.append("Seeded: void for anyone who knows the seed.")
+        out.append("Seeded: this guarantee is void for anyone who knows the seed.")
     return tuple(out)
 
 
@@ -446,7 +450,7 @@ def _composition(g: Guarantee) -> str:
         total += f", δ = {scientific(g.total_delta)}"
         total = total if g.total_delta < 1 else "no finite ε, since δ adds up to 1"
     if g.notion is Notion.METRIC:
-        worst += " where each word moves by one unit (in general the sum of ε × distance over the words)"
+        worst += " if each word moves by one unit (in general, the sum of ε × distance over the words)"
     return f"Sequential composition of {most}{pluralize(g.draws, 'draw')}: {total}{worst}."
 
 
@@ -454,8 +458,8 @@ def stand_ins_note(n: int) -> str:
     """Explain what the guarantee is for flagged words."""
     words, are, they = ("word", "is", "it is") if n == 1 else ("words", "are", "they are")
     return (
-        f"Stand-ins: {n:,} flagged {words} {are} replaced at random without looking at what {they}. Between texts with "
-        "the same flags, the release has the same distribution whatever the flagged words are (ε = 0)."
+        f"Stand-ins: {n:,} flagged {words} {are} replaced at random, independently of what {they}. Between texts with "
+        "the same flags, the distribution of the release does not depend on the flagged words (ε = 0)."
     )
 
 
@@ -464,7 +468,7 @@ def zcdp_sentence(g: Guarantee, delta: float = DELTA) -> str:
     optimal, closer = g.optimal(delta), g.zcdp(delta)
     if optimal is None:
         return ""
-    message = f"Also: approximate DP by optimal composition, δ = {scientific(delta)}: ε = {bound(optimal)} in total"
+    message = f"Also approximate DP by optimal composition, with δ = {scientific(delta)}: ε = {bound(optimal)} in total"
     return f"{message} ({bound(closer)} by zCDP composition)." if closer is not None else f"{message}."
 
 
@@ -476,9 +480,8 @@ def allowlist_note(n: int) -> str:
 
 def blocklist_note(n: int) -> str:
     """Explain what a blocklist of n words does to a guarantee."""
-    what, it = ("is", "it") if n == 1 else ("are", "they")
     return (
-        f"{pluralize(n, 'word')} {what} removed from the possible outputs, where {it} {what} among them, before "
-        "anything is sampled. Another form of a word, such as its plural, is another word. ε is unchanged as long as "
-        "the list is public and was made without looking at the text."
+        f"{pluralize(n, 'word')} {'is' if n == 1 else 'are'} excluded from the possible outputs before anything is "
+        "sampled. Another form of a word, such as its plural, counts as another word. ε is unchanged as long as the "
+        "list is public and was made without looking at the text."
     )

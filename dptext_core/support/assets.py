@@ -66,9 +66,9 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from error
+        raise InputError(f"{path.name} cannot be read: {error.strerror or error}. Choose another file.") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path.name} cannot be read as JSON: {error}.") from error
+        raise InputError(f"{path.name} is not valid JSON ({error}). Choose another file.") from error
 
 
 def sha256_of(*files: Path) -> str:
@@ -79,7 +79,7 @@ def sha256_of(*files: Path) -> str:
             with path.open("rb") as file:
                 each.append((path.name, hashlib.file_digest(file, "sha256").hexdigest()))
         except OSError as error:
-            raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from error
+            raise InputError(f"{path.name} cannot be read: {error.strerror or error}. Choose another file.") from error
     if len(each) == 1:
         return each[0][1]
     return hashlib.sha256("".join(f"{digest} {name}\n" for name, digest in each).encode("utf-8", "replace")).hexdigest()

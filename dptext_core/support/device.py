@@ -61,9 +61,9 @@ def resolve_device(device: str | None) -> str:
     if device.startswith("cuda"):
         wanted = int(device[5:] or 0)
         if not torch.cuda.is_available() or wanted >= torch.cuda.device_count():
-            raise ConfigError(f"This machine, or this build of torch, has no device {device!r}: use 'cpu'.")
+            raise ConfigError(f"This machine, or this build of torch, has no device {device!r}. Use 'cpu'.")
     if device == "mps" and not torch.backends.mps.is_available():
-        raise ConfigError("This machine, or this build of torch, has no device 'mps': use 'cpu'.")
+        raise ConfigError("This machine, or this build of torch, has no device 'mps'. Use 'cpu'.")
     return device
 
 

@@ -79,9 +79,9 @@ def _expect_error(error: type[Exception], of: str, *words: str) -> Iterator[None
         yield
     except error as refusal:
         for word in words:
-            _require(word in str(refusal), f"{of} is refused, but the reason does not say {word!r}: {refusal}")
+            _require(word in str(refusal), f"{of} is refused, but the reason does not mention {word!r}: {refusal}")
     else:
-        raise AssertionError(f"{of} is not refused by {error.__name__}")
+        raise AssertionError(f"{of} does not raise {error.__name__}")
 
 
 def _fields(m: Mechanism) -> dict[str, OptionMeta]:
@@ -101,7 +101,7 @@ def _draws(m: Mechanism) -> bool:
 def the_spec_is_complete(make: Make) -> None:
     """The spec needs a guarantee notion, a label and a help text for every option, and a place in the registry."""
     spec = make().spec()
-    _require(spec.notion in NOTIONS, f"notion {spec.notion!r} is none of {', '.join(NOTIONS)}")
+    _require(spec.notion in NOTIONS, f"the notion {spec.notion!r} is not one of {', '.join(NOTIONS)}")
     for field in dataclasses.fields(spec.config_cls):
         _require(
             option_meta(field).label and option_meta(field).help, f"the option {field.name} has no label or no help"
@@ -136,9 +136,10 @@ def steps_cover_the_text(make: Make) -> None:
         _equal(r.original, text, "the original of the result")
         if "alignment" not in r.can:
             _require(not len(r.steps) and all(p.source is None for p in r.releases), "steps without alignment")
-            _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], f"pieces of {text!r}")
+            _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], "spans of the "
+                                                                                               f"rewrite of {text!r}")
             released = "".join("".join(p.text for p in r.releases).split())
-            _equal(released, "".join(r.text.split()), f"pieces of {text!r} together")
+            _equal(released, "".join(r.text.split()), f"spans of the rewrite of {text!r} together")
             continue
         covered = {i for s in r.steps for i in range(*s.span)}
         lost = [c for i, c in enumerate(text) if c.isalnum() and i not in covered]
@@ -232,8 +233,9 @@ def the_noise_of_a_text_follows_from_seed_and_place(make: Make) -> None:
     """The first text of a list has the same noise as alone, whatever else is in the list."""
     m, other = make(), "My doctor paid."
     texts_released = [r.text for r in m.rewrite([TEXT, other, TEXT, other], seed=5)]
-    _equal(texts_released[0], m.rewrite(TEXT, seed=5).text, "the first of a list, beside the text alone with that seed")
-    in_its_place = "a text at its place in another list with that seed"
+    _equal(texts_released[0], m.rewrite(TEXT, seed=5).text, "the first rewrite of a list, and of the text alone "
+                                                            "with that seed")
+    in_its_place = "the rewrite at the same place of another list with that seed"
     _equal([r.text for r in m.rewrite([other, other, TEXT], seed=5)][1:], texts_released[1:3], in_its_place)
     _equal([r.text for r in m.rewrite([TEXT, TEXT, other, other], seed=5)][::3], texts_released[::3], in_its_place)
 
@@ -315,7 +317,7 @@ def possible_words_can_be_sampled(make: Make) -> None:
             continue
         possible = np.isfinite(d.log_probs)
         least = d.log_probs[possible].min()
-        deep = f"a word has ln p = {least}: too deep, so max_epsilon must be smaller"
+        deep = f"a word has ln p = {least}, which is too small: reduce max_epsilon"
         _require(least >= -d.depth, f"at {token.text!r} and ε {m.config.epsilon} {deep}")
         _require(
             d.depth > DEPTH or (d.probs[possible] > 0).all(), f"at {token.text!r} a possible word has probability 0"
@@ -348,7 +350,7 @@ def the_guarantee_adds_up(make: Make) -> None:
     r = m.rewrite(TEXT, seed=6)
     g = r.guarantee
     spent = sum(u.epsilon for u in r.units if u.is_sampled)
-    _require(g.notion in NOTIONS, f"notion {g.notion!r} is none of {', '.join(NOTIONS)}")
+    _require(g.notion in NOTIONS, f"the notion {g.notion!r} is not one of {', '.join(NOTIONS)}")
     _require(spent <= g.total + 1e-9, f"the parts spend {spent}, but the stated total is {g.total}")
     _require(
         g.sentence() and g.formal() and g.exposed, "a guarantee has a sentence, a formal statement, and a list of "
@@ -378,7 +380,8 @@ def no_listed_word_is_released(make: Make) -> None:
         for r in m.rewrite([text] * 2, seed=1):
             released = {part for t in Document.parse(r.text).tokens for part in forms(t.text)}
             _require(r.text.strip(), "nothing is released at all")
-            _require(not released & {*listed, *common}, f"released though listed: {released & {*listed, *common}}")
+            _require(not released & {*listed, *common}, "released although on the blocklist: "
+                                                        f"{released & {*listed, *common}}")
             g = r.guarantee
             _equal(g.never, len(m.config.never), "the number of words on the list, in the guarantee")
             named = any(entry.kind is NotProtectedKind.BLOCKLIST for entry in g.exposed)

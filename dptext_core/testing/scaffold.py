@@ -59,7 +59,8 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
     except FileExistsError as error:
         raise InputError(f"{folder} already exists. Choose another folder with --out.") from error
     except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror or error}.") from error
+        raise InputError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder with "
+                         "--out.") from error
     try:
         for file, template in files.items():
             text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")).substitute(fields)
@@ -69,5 +70,6 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
         shutil.rmtree(folder, ignore_errors=True)  # never leave half of a package
         if not isinstance(error, OSError):
             raise
-        raise InputError(f"{file} in {folder} cannot be written: {error.strerror or error}.") from error
+        raise InputError(f"{file} in {folder} cannot be written: {error.strerror or error}. Choose another folder "
+                         "with --out.") from error
     return written

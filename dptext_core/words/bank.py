@@ -166,7 +166,7 @@ class SentenceBank:
             float64 (n,), in [−1, 1]. Sums of vectors are sums of their codes.
         """
         if len(drawn) > MOST_ADDED:
-            raise ConfigError(f"At most {MOST_ADDED} sentences can be added.")
+            raise ConfigError(f"At most {MOST_ADDED} sentences can be added. Give fewer.")
         places = list(drawn)
         sum_ = self.codes[places].astype(np.float32).sum(axis=0)
         with_each = np.empty(len(self))

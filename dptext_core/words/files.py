@@ -128,9 +128,9 @@ def _gensim_data(name: str) -> Path:
     if path.is_file():
         return path.resolve()
     raise ModelUnavailable(
-        f"The vectors {name} are not on this machine. Get {name}.gz from the releases of "
-        f"https://github.com/RaRe-Technologies/gensim-data and put it into gensim-data/{name} in your home folder (or "
-        "in GENSIM_DATA_DIR), or use a bundled word space."
+        f"The vectors {name} are not on this machine. Put {name}.gz from the releases of "
+        f"https://github.com/RaRe-Technologies/gensim-data into gensim-data/{name} in your home folder (or in "
+        "GENSIM_DATA_DIR). Bundled word spaces need no download."
     )
 
 
@@ -181,7 +181,8 @@ def _read_npz(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32
     with np.load(path, allow_pickle=False) as file:
         missing = {"words", "vectors"} - set(file.files)
         if missing:
-            raise InputError(f"{path.name} needs two arrays, 'words' and 'vectors'; {sorted(missing)[0]!r} is missing.")
+            raise InputError(f"{path.name} needs two arrays, 'words' and 'vectors'; {sorted(missing)[0]!r} is missing. "
+                             "Add it.")
         words, vectors = file["words"][:limit], file["vectors"][:limit]
     if words.dtype.kind != "U" or vectors.dtype.kind not in "fiu":
         raise InputError(f"{path.name}: 'words' must be an array of text (dtype str) and 'vectors' one of numbers.")
@@ -314,7 +315,8 @@ def _text_rows(path: Path, axes: int, rows: int | None, limit: int) -> tuple[Seq
 
 def _no_utf8() -> InputError:
     return InputError(
-        "Some words of this file are not UTF-8: it is damaged or in another encoding. To convert it: iconv -f LATIN1 "
+        "Some words of this file are not UTF-8: it is damaged or in another encoding. Convert it, for example with "
+        "iconv -f LATIN1 "
         "-t UTF-8."
     )
 

@@ -107,7 +107,7 @@ def space_file(name: str | Path) -> tuple[Path, int, int] | None:
     if path is None:
         names = ", ".join(space.name for space in word_spaces())
         raise ConfigError(
-            f"Unknown word space {shorten_repr(str(name))}: use one of {names}, or the path of a vectors file."
+            f"Unknown word space {shorten_repr(str(name))}. Use one of {names}, or the path of a vectors file."
         )
     stat = os.stat(path)
     return path, stat.st_mtime_ns, stat.st_size

@@ -580,7 +580,7 @@ def test_curves_fall_and_texts_take_the_median():
     assert list(text.n) == sorted(text.n, reverse=True) and set(text.never) == {0.0}
     assert "Half of the 3 words" in text.sentence()
     lost = query.query_curve(dpt.ScoreTable(words(2), np.array([-1.0, 0.0]), words(2)[0]), epsilons)
-    assert lost.never == (1.0,) * 4 and "none of these ε" in lost.sentence()
+    assert lost.never == (1.0,) * 4 and "no word at these ε" in lost.sentence()
     with pytest.raises(dpt.InputError, match="at least one"):
         query.query_curve([], epsilons)
     with pytest.raises(dpt.NoDistribution, match="No word"):

@@ -138,7 +138,7 @@ def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_curren
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=60.0)
     result = m.rewrite("doctor hospital medicine", seed=4)
     reading = reader.read_releases(m, result, model=tiny_model)
-    assert not reading.exact and "better reader may exist" in reading.sentence()
+    assert not reading.exact and "better attacker may exist" in reading.sentence()
     prior = attacks.public_prior(m)
     now = {w.step: w.released_word for w in reading.words}
     made = reader.Sweeps(m, reader_evidence.ReleasedText(result), None, prior, reader.GAMMA, tiny_model)  # type: ignore[arg-type]

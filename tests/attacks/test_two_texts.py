@@ -117,7 +117,7 @@ def test_the_attacker_is_asked_as_the_others_are():
     assert isinstance(other, two_texts.DistinguishabilityFinding) and other.texts[1] == "The film was long."
     with pytest.raises(dpt.InputError, match="one other text, not 2"):
         attacker.attack(m, result, candidates=["a b", "c d"])
-    with pytest.raises(dpt.InputError, match="not both"):
+    with pytest.raises(dpt.InputError, match="Give only one"):
         attacker.attack(m, result, word="doctor", candidates=["a b"])
 
 
@@ -128,8 +128,8 @@ def test_what_it_cannot_be_asked():
         (("a", "b"), {"draws": 19}, "20"),
         (("a", "b"), {"draws": 20_001}, "at most 20,000 times"),
         (("a", "b"), {"confidence": 1.0}, "confidence"),
-        (("a", "b"), {"classifiers": ("magic",)}, "Choose classifiers"),
-        (("a", "b"), {"classifiers": ()}, "Choose classifiers"),
+        (("a", "b"), {"classifiers": ("magic",)}, "no such classifier"),
+        (("a", "b"), {"classifiers": ()}, "no such classifier"),
     ]:
         with pytest.raises(dpt.DPTextError, match=said):
             two_texts.measure(m, pair, **given)

@@ -105,7 +105,7 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     if leak is None:
         assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
         everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
-        assert everywhere is not None and f"all places if {format_share(everywhere)} are" in check.description
+        assert everywhere is not None and f"all places is detected if {format_share(everywhere)}" in check.description
         assert check.description.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5. A leak")
     else:
         assert check.status == "refuted" and check.witness is not None
@@ -124,9 +124,9 @@ def draws_at(hits_at, n=400, times=4, chance=0.02):
     [
         ((), None),
         ((100,), None),
-        (range(64, 80), "the tokens 65 to 80"),
-        (range(390, 400), "the tokens 393 to 399"),
-        (range(0, 400), "the tokens 1 to 399"),
+        (range(64, 80), "tokens 65 to 80"),
+        (range(390, 400), "tokens 393 to 399"),
+        (range(0, 400), "tokens 1 to 399"),
     ],
 )
 def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
@@ -136,13 +136,13 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
     looked = "A text of 399 tokens, 200 of them sampled, rewritten 4 times at ε = 2"
     if tokens is None:
         assert check.status == "tested" and check.description.startswith(
-            f"{looked}. A leak at one token would not be detected, "
+            f"{looked}. A leak at one token would not be detected. "
         )
         spans = 200 + 25 + 50
         late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
         assert (
             late is not None
-            and f"the last 16 tokens is detected if {format_share(late)} of their draws leak" in check.description
+            and f"the last 16 tokens is detected if {format_share(late)} of the draws there leak" in check.description
         )
         assert check.leak == late and "anything after token 399" in check.blind
     else:
@@ -163,7 +163,7 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
     assert check.draws == 20 and check.description.startswith("20 texts of 700 tokens, rewritten at ε = 1")
     if leak:
         assert check.status == "refuted" and check.witness is not None
-        assert "in 20 of 20 guesses. The guarantee allows 25.0% (ε = 1)." in check.witness.details
+        assert "in 20 of 20 guesses; the guarantee allows 25.0% (ε = 1)." in check.witness.details
         assert (check.witness.first, check.witness.second) == (texts[0][-120:], texts[1][-120:])
     else:
         least = release_statistics.least_share(20, 0.25, LEVEL)
@@ -370,10 +370,10 @@ def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
         ({"notion": "metric"}, "inconclusive", "the guarantee counts distances between words"),
         ({"notion": "metric", "claim": 2.0}, "holds", ""),
         ({"pairs": False}, "inconclusive", "the guarantee covers no two of these texts"),
-        ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text the largest detectable loss is"),
+        ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text, the largest detectable loss is"),
         ({"detectable": 1.9, "exact": 1.0}, "holds", ""),
         ({"detectable": 2.0}, "holds", ""),
-        ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures that are rarer than 100 rewrites of a text"),
+        ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures that are too rare to detect: 100 rewrites"),
         ({"delta": 1e-9, "exact": 1.0}, "holds", ""),
         ({"delta": 0.5}, "holds", ""),
         ({"misstated": ("w", "wrong.")}, "refuted", "wrong."),
@@ -437,7 +437,7 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     assert (out.breach is not None) == breach and bool(out.reason) == breach
     if breach:
         assert out.breach is not None and out.breach.details == (
-            "Of “a” in “a b”, rewritten as one, “worst” came out in 25.0% of the draws; the stated distribution gives "
+            "Of “a” in “a b”, rewritten as one, “worst” occurred in 25.0% of the draws; the stated distribution gives "
             "it 50.0%."
         )
         assert (out.breach.log_p_first, out.breach.log_p_second) == (math.log(0.25), math.log(0.5))
@@ -456,7 +456,7 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
     stays = fit_statistics.Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
     w = fit_statistics.describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
-    assert w.details.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself came out in ")
+    assert w.details.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself occurred in ")
     assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
 
 
@@ -559,8 +559,8 @@ def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
     d = TokenDistribution(("other", "apple"), np.log([0.5, 0.5]), "x", 1.0)
     breach = goodness_of_fit._impossible(text, "w", 2, d, "APPLE", False)
     assert breach.witness.details == (
-        "“APPLE” was released for “c” in “a b”, rewritten as w: there it is written “apple”, since capital letters "
-        "follow places and not the original text."
+        "“APPLE” was released for “c” in “a b”, rewritten as w: the correct spelling is “apple”, because capital "
+        "letters depend on the place, not on the original."
     )
     other = goodness_of_fit._impossible(text, "w", 2, d, "z", True)
     assert other.witness.details.endswith("it is none of the 2 words that are stated to be possible there.")
@@ -980,7 +980,7 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
             and check.witness is not None
             and said in check.witness.details
         )
-        assert f"At ε = 0.5, {tpr} of 150 rewrites of " in check.witness.details
+        assert f"A classifier attributed {tpr} of 150 rewrites of " in check.witness.details
         assert check.witness.log_p_first == math.log(tpr / 150) and check.witness.log_p_second == math.log(0.5 / 150)
 
 
@@ -1047,9 +1047,9 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
         assert check.leak == one
         assert f"is detected if it occurs in {format_share(one)} of its rewrites" in check.description
         message = (
-            "Unchanged or the same output twice: none of them."
+            "Unchanged words, and words with the same output twice: none."
             if not again[0]
-            else "Unchanged or the same output twice: 1 of them, rewritten 30 more times."
+            else "Unchanged words, and words with the same output twice: 1, rewritten 30 more times."
         )
         assert message in check.description, check.description
 

@@ -884,7 +884,7 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
         check = statefulness._by_guesses(m, lineups, more, STREAM, 2)  # type: ignore[arg-type]
         assert (check.status, check.description) == ("refuted", f"{looked}.")
         assert check.witness is not None and check.witness.details == (
-            "In the second rewrites the words of a rewrite identified the original text in 60 of 60 guesses. "
+            "In the second rewrites, the words of a rewrite identified the original text in 60 of 60 guesses. "
             "The guarantee allows 50.0% (ε = 1.25)."
         )
         assert (check.witness.first, check.witness.second) == ("a0 b0", "a1 b1")

@@ -188,7 +188,7 @@ class Named(SanText):
 
 
 def test_noise_that_is_the_same_in_every_call_and_names_that_tell_the_text_are_found():
-    for cls, told in ((Fixed, "noise with the same name"), (Named, "noise with different names")):
+    for cls, told in ((Fixed, "the same noise ID"), (Named, "different noise IDs")):
         report = checked(of(cls))
         assert report.verdict == "refuted" and told in report.details(), report.details()
 

@@ -43,7 +43,7 @@ def test_a_leak_at_one_late_token_is_named_by_its_number():
     assert check.status == "refuted" and "20 of 20 draws at token 301 were unchanged" in check.witness.details
     block = [seen(p, 0, hit=True, chance=0.02) for p in range(300, 310)]
     told = long_texts._judge(m, text, block * 2, 2).witness.details
-    assert "draws at the tokens " in told and " to 310 " in told, "no further than the text"
+    assert "draws at tokens " in told and " to 310 " in told, "no further than the text"
 
 
 @pytest.mark.parametrize("n", [8, 9, 40, 41])

@@ -149,7 +149,7 @@ def test_two_processes_have_noise_of_their_own_unless_it_is_counted(monkeypatch)
         pass
 
     check = looked(Local.create(), second_process.in_two_processes)
-    assert check.status == "not tested" and "another process cannot import it" in check.reason
+    assert check.status == "not tested" and "Another process cannot import it" in check.reason
 
 
 # --- sound, but unusual

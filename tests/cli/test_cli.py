@@ -232,7 +232,7 @@ def test_the_default_epsilon_follows_the_other_options():
         (["--letter", "2"], "unrecognized arguments: --letter"),
         (["--mechanism", "whisper"], "whisper"),
         (["--mechanism"], "expected one argument"),
-        (["--file", "no/such/file"], "Give the text or --file"),
+        (["--file", "no/such/file"], "Both a text and --file"),
         (["--out", "no/such/folder/f"], "Cannot write no/such/folder/f"),
         (["--seed", "x"], "--seed"),
         (["--seed", "1_0"], "'1_0' is not a whole number"),
@@ -656,7 +656,7 @@ def test_attack_says_what_an_attacker_finds_out(run):
     status, out, _ = run(*given, "--attacker", "nearest-words")
     assert status == 0 and "nothing was changed" in out
     for more, says in (
-        ((), "--attacker: one of best-guess, "),
+        ((), "--attacker with one of: best-guess, "),
         (("--attacker", "nobody"), "There is no attacker"),
         (("--attacker", "static"), "needs a data set"),
         (("--attacker", "best-guess", "--index", "99"), "no step 99"),
@@ -664,7 +664,7 @@ def test_attack_says_what_an_attacker_finds_out(run):
         (("--attacker", "best-guess", "--answers", "2"), "does not use --answers"),
         (("--attacker", "reader", "--word", "doctor"), "does not use --word"),
         (("--attacker", "best", "--index", "1"), "does not use --index"),
-        (("--attacker", "which-text", "--answers", "99"), "64 rewrites at most"),
+        (("--attacker", "which-text", "--answers", "99"), "at most 64 rewrites"),
         (("--attacker", "which-text", "--word", "nurse"), "has no word “nurse”"),
     ):
         status, _, err = run(*given, *more)
@@ -691,7 +691,7 @@ def test_attack_looks_at_a_corpus_a_text_in_each_line(run, tmp_path):
     status, _, err = run(*given[:-2], "--attacker", "linking", "One text alone.")
     assert status == 2 and "Give one per line" in err
     status, _, err = run("report", *given[1:], "--kind", "inspection", "--attack", "linking")
-    assert status == 2 and "needs many texts" in err
+    assert status == 2 and "needs several texts" in err
 
 
 @pytest.fixture(scope="module")

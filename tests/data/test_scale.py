@@ -323,7 +323,7 @@ def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_f
             theirs.close()
             self._processes[ours] = _Process(types.SimpleNamespace(join=lambda: None, terminate=lambda: None))
 
-    with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they start"):
+    with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="No worker could start"):
         while not workers.room():
             workers.take(30)
     assert workers.begun == 2 + 2 * blocks.TRIES

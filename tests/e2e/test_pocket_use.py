@@ -298,7 +298,7 @@ def test_a_long_rewrite_ends_where_something_else_is_asked_for(page: Page) -> No
     page.fill("#text", long)
     until(page, "document.querySelector('#status').textContent.startsWith('Computing')")
     page.select_option("#mechanism", "custext")
-    until(page, "document.querySelector('#guarantee').textContent.includes('share its set')", 40)
+    until(page, "document.querySelector('#guarantee').textContent.includes('only within its group')", 40)
 
 
 @pytest.mark.slow

@@ -223,7 +223,7 @@ def test_equal_privacy_takes_the_first_as_the_measure_and_keeps_what_fails():
     )
     with pytest.raises(dpt.InputError, match="Choose a value in this range"):
         _ = calibrations[2].calibrated
-    with pytest.raises(dpt.InputError, match="no useful target"):
+    with pytest.raises(dpt.InputError, match="not a useful target"):
         equal_privacy([first.replace(epsilon=first.max_epsilon), *others], "n_w", text=TEXT)
     with pytest.raises(dpt.ConfigError, match="one ε per token"):
         equal_privacy([first.replace(epsilon=(1.0, 2.0)), *others], "n_w", text=TEXT)

@@ -175,7 +175,7 @@ def test_where_no_judge_is_a_sentence_names_the_command(empty, tmp_path, gemma):
             causal.judge_folder(name)
     with pytest.raises(ModelUnavailable, match="models add"):
         score("lm_perplexity", ["a"], ["a"])
-    with pytest.raises(ConfigError, match="nowhere is neither"):
+    with pytest.raises(ConfigError, match="nowhere cannot be a judge"):
         causal.judge("nowhere")
     with pytest.raises(ModelUnavailable, match=r"tokenizer\.json"):
         causal.judge(tmp_path)

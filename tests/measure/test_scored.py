@@ -108,7 +108,7 @@ def test_labels_are_guessed_of_texts_that_were_not_learnt_from(bare):
 def test_no_epsilon_is_stated_and_what_is_missing_has_a_reason(found, monkeypatch, tmp_path):
     monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
     one = dpt.score(ORIGINALS[:1], REWRITES[:1])
-    assert one.sentence().startswith(f"1 text, {one.words} words aligned with words of the original. Of the attackers")
+    assert one.sentence().startswith(f"1 text, {one.words} words aligned with the original. Of the attackers")
     told = one.to_dict()
     assert told["epsilon"] is None and "lm_perplexity" in told["missing"]
     assert "doctor" not in json.dumps(told, allow_nan=False)
@@ -136,8 +136,8 @@ def test_lists_that_do_not_match_are_refused(given, says):
     [
         ({"labels": ["a"]}, "as many labels"),
         ({"authors": ["a", 1]}, "number 2 of 2"),
-        ({"identifiers": [[]]}, "identifiers of each original"),
-        ({"identifiers": [[], ["name"]]}, "identifiers of each original"),
+        ({"identifiers": [[]]}, "have no list of identifiers"),
+        ({"identifiers": [[], ["name"]]}, "have no list of identifiers"),
     ],
 )
 def test_what_is_told_of_texts_is_checked_before_anything_is_measured(monkeypatch, given, says):
@@ -158,7 +158,7 @@ def test_the_command_reads_a_file_of_pairs(bare, tmp_path, capsys):
     assert data["texts"] == 3 and "1 row without a text" in err
     assert cli.main(given) == 0
     out, _ = capsys.readouterr()
-    assert "Reader, by similarity" in out and "are not a guarantee" in out
+    assert "Contextual Bayes, by similarity" in out and "are not a guarantee" in out
     assert cli.main(["score", str(path), "--original", "text", "--private", "none"]) == 2
 
 
@@ -299,5 +299,5 @@ def test_rows_without_a_label_are_left_out_and_told(bare, tmp_path, capsys):
     given = ["score", str(pairs), "--original", "o", "--private", "r", "--json"]
     assert cli.main([*given, "--label", "lab"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["texts"] == 4 and "2 rows without a text or a label left out" in err
+    assert json.loads(out)["texts"] == 4 and "2 rows without a text or a label are left out" in err
     assert cli.main(given) == 0 and json.loads(capsys.readouterr().out)["texts"] == 6

@@ -78,7 +78,7 @@ def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
     again = list(add_metrics(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
     assert [p.measured for p in again] == [{"two_texts": p.measured["two_texts"]} for p in found]
     assert (
-        "distinguished from one of the text with one other word"
+        "recognises which of two texts, one word apart,"
         in advise(found, "two_texts", 0.99, "two_texts").sentence()
     )
     (row, _) = trade_off.rows(found)
@@ -151,8 +151,8 @@ def test_each_axis_is_the_mechanisms_own():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"settings": []}, "at least one setting"),
-        ({"settings": [3]}, "at least one setting"),
+        ({"settings": []}, "Give at least one"),
+        ({"settings": [3]}, "Give at least one"),
         ({"settings": ["nothing"]}, "nothing"),
         ({"draws": 0}, "at least 1"),
         ({"metrics": ["total"]}, "not a known measure"),
@@ -234,7 +234,7 @@ def test_the_advice_is_the_best_that_surely_hides_enough():
     assert advice.best is best and advice.unsure == (unsure,) and advice.points == 4 and advice.draws == 2
     assert advice.rivals == (), "its interval lies below that of the best"
     assert f"Start with {Swap.title} at ε = 3" in advice.sentence() and "1 point" in advice.doubt()
-    assert advice.sentence(so_far=True) == f"So far: start{advice.sentence().removeprefix('Start')}"
+    assert advice.sentence(so_far=True) == f"For now, start{advice.sentence().removeprefix('Start')}"
 
 
 def test_an_unreadable_text_is_not_advised_without_saying_so():
@@ -354,5 +354,5 @@ def test_a_point_over_several_texts_is_the_mean_of_its_texts():
         low, high = stats.t.interval(0.95, 1, np.mean(n_w), stats.sem(n_w)) if np.ptp(n_w) else (n_w[0], n_w[0])
         assert (p.value("n_w").low, p.value("n_w").high) == pytest.approx((max(0, low), min(1, high)))
         assert p.total == pytest.approx(np.mean([m.guarantee(t).total for t in texts]))
-    with pytest.raises(dpt.ConfigError, match="omit fact and prepare"):
+    with pytest.raises(dpt.ConfigError, match="Omit both"):
         tradeoff(texts, [SWAP], fact="film")

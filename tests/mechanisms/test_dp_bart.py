@@ -308,7 +308,7 @@ def test_the_estimate_is_the_best_linear_one_for_public_texts(folders):
         ({"max_tokens": 0}, "max_tokens must be at least"),
         ({"epsilon": 2e6}, "epsilon must be at most 1e\\+06; it is 2e\\+06\\.$"),
         ({"epsilon": [1.0, 2.0]}, "takes one ε"),
-        ({"model": "/no/such/folder"}, "neither"),
+        ({"model": "/no/such/folder"}, "There is no model"),
         ({"model": "facebook/bart-base"}, "hf download"),
     ],
 )

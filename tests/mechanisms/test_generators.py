@@ -394,12 +394,12 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
     [
         ({"clip_min": 3.0, "clip_max": 1.0}, "clip_min must be below"),
         ({"shift_min": 3.0, "shift_max": 1.0}, "shift_min must be below"),
-        ({"shift_min": 3.0}, "both shift_min and shift_max"),
+        ({"shift_min": 3.0}, "Only one of shift_min and shift_max"),
         ({"shift_min": 1.0, "shift_max": 3.0}, "need a public prior"),
         ({"max_tokens": 0}, "max_tokens must be at least 1"),
         ({"epsilon": float("nan")}, "epsilon must be a"),
         ({"epsilon": [1.0, 2.0]}, "takes one"),
-        ({"model": "/no/such/folder"}, "neither"),
+        ({"model": "/no/such/folder"}, "There is no model"),
         ({"model": "google/flan-t5-base"}, "hf download"),
     ],
 )

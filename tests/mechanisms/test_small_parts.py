@@ -77,7 +77,7 @@ def test_a_bound_is_a_share_of_the_numbers_of_public_texts(monkeypatch):
         assert found == pytest.approx(np.quantile(numbers, 1 - share))
     assert asked[:2] == [[[1, 2, 3], [5]], [[6, 7], [8]]] and len(asked) == 4
     assert dp_bart.estimate_bound(texts[:3], "m", positions=3) == pytest.approx(np.quantile(numbers[:12], 0.5))
-    with pytest.raises(dpt.InputError, match="Provide public texts"):
+    with pytest.raises(dpt.InputError, match="Provide some public texts"):
         dp_bart.estimate_bound([], "m")
 
 

@@ -77,7 +77,7 @@ def test_the_epsilons_of_the_certainty_answer_can_be_used(monkeypatch):
 def scored(originals, rewrites, task):
     found = (ScoredFigure("cosine", "Cosine", "kept", 0.8, 0.7, 0.9, 2),)
     found += (ScoredFigure("same-word", "Same word", "found", 0.6, 0.4, 0.7, 2, 0.01),)
-    found += (ScoredFigure("identifiers", "Names, dates and places left", "found", 0.1, 0.0, 0.3, 2),)
+    found += (ScoredFigure("identifiers", "Names, dates and places remaining", "found", 0.1, 0.0, 0.3, 2),)
     return Scores(found, len(originals), 8, {})
 
 

@@ -91,7 +91,7 @@ def test_no_repr_of_a_rewrite_shows_a_word(name, small):
     inputs = runs.Inputs(TEXT, dpt.Setting(name, small[name]), None)
     things.append(runs.make_run(inputs, 1, default, (low, high, default)))
     assert quoted(things) == []
-    assert f"mechanism={name!r}" in repr(result) and "spans drawn" in repr(result)
+    assert f"mechanism={name!r}" in repr(result) and "sampled spans" in repr(result)
 
 
 def test_a_notebook_shows_and_keeps_what_is_released_and_nothing_runs_in_it():

@@ -73,7 +73,7 @@ def test_one_that_takes_only_small_epsilons_passes(sound):
     class Deep(Narrow):
         max_epsilon = sound.max_epsilon
 
-    with pytest.raises(AssertionError, match="too deep, so max_epsilon must be smaller"):
+    with pytest.raises(AssertionError, match="too small: reduce max_epsilon"):
         check_mechanism(Deep, only="possible_words_can_be_sampled", epsilon=0.1, **SMALL)
 
 

@@ -5,7 +5,7 @@ COMMANDS = {
     "rewrite": "rewrite one text",
     "distribution": "show the distribution of one word or released token",
     "audit": "compare a mechanism's guarantee with measurements",
-    "calibrate": "find the ε at which a mechanism reaches a measured privacy",
+    "calibrate": "find the ε at which a mechanism reaches a target",
     "belief": "rewrite a text, and show what a reader can still infer about one fact",
     "trade-off-curve": "compare two texts: the exact detections of an optimal reader at each rate of false alarms",
     "attack": "rewrite one or more texts and run an attacker on them",

@@ -41,9 +41,11 @@ def run(args: argparse.Namespace) -> None:
     kinds = ("best", "n_w", "bayes", "total", "certainty", "meaning")
     target = {k: v for k in kinds if (v := getattr(args, k)) is not None}
     if len(target) != 1:
-        raise InputError("Give one target: --best, --n-w, --bayes, --total, --certainty or --meaning.")
+        raise InputError("This command needs exactly one target. Add --best, --n-w, --bayes, --total, --certainty "
+                         "or --meaning.")
     if (args.certainty is None) != (args.fact is None) or (args.fact is None and args.alternatives is not None):
-        raise InputError("--certainty needs --fact, and only --certainty takes --fact and --alternatives.")
+        raise InputError("--fact and --alternatives belong to --certainty, which requires --fact. Add or remove "
+                         "them.")
     if hasattr(args, "option_epsilon"):
         raise InputError("This command finds ε, so --epsilon has no effect. Remove it.")
     calibration = calibrate(

@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     where.add_argument(
         "--piece",
-        type=whole_number("the number of a piece"),
+        type=whole_number("the number of a token"),
         metavar="N",
         help="rewrite the text and show the N-th released token, from 0, given the tokens before it",
     )

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     here = {m.id: m for m in added.added()}
     models = [*list_models(), *list_generators(None, PROMPTED)]
     models += [m for m in list_generators(None, PARAPHRASER) if m.where == "bundled"]
-    rows = [("model", "what it is", "licence", "where", "size", "clipping range")]
+    rows = [("model", "title", "licence", "location", "size", "clipping range")]
     for m in models:
         ranges = [] if m.tuned is None else [f"tuned {m.tuned.low:.3f} to {m.tuned.high:.3f}"]
         if m.clip_min is not None and m.clip_max is not None:
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> None:
     except DPTextError as error:
         note(f"warning: {error}")
     other = "FacebookAI/roberta-base"
-    note(f"Others: 'hf download {other}' once, then --model {other}; or --model FOLDER (save_pretrained).")
+    note(f"For another model, run 'hf download {other}' once, then use --model {other}. A folder works too.")
     for name in sorted(set(added.SOURCES) - set(here)):
-        note(f"{added.SOURCES[name].title}, a language model that writes text: {added.how_to_add(name)}")
+        note(f"{added.SOURCES[name].title} is a language model that writes text. {added.how_to_add(name)}")
 
 
 def bring_in(args: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--polish",
         action="store_true",
-        help="clean up the output with the bundled language model; this reads only the output, so it spends no epsilon",
+        help="clean up the output with the bundled language model; this reads only the output, so it spends no ε",
     )
     add_seed(parser)
 

@@ -207,14 +207,14 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
     if args.polish:
         note(result["polish"]["sentence"])
     if result["exposed"]:
-        note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Other rows list their own.")
+        note(f"Not protected in the first row: {'; '.join(result['exposed'])}. Other rows list their own.")
     with contextlib.suppress(InputError):  # a changed file is already reported above
         if removed := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
             note(f"note: {removed}")
     with contextlib.suppress(InputError):  # a failed rewrite is already reported above
         first = next(iter(data.rows()))[args.text_column]
         if isinstance(first, str) and (about := coverage_note(mechanism, first)):
-            note(f"note, of the first row: {about}")
+            note(f"note on the first row: {about}")
 
 
 def _workers(args: argparse.Namespace) -> Any:
@@ -286,12 +286,12 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
         total.add(record.guarantee, record.untouched)
     if total.rows == total.errors > 0:
-        raise InputError("No row could be rewritten: each line states the reason.")
+        raise InputError("No row could be rewritten. Each line states the reason: correct it, and try again.")
     if not args.quiet:
         note(total.counted())
         note(total.sentence())
         if total.exposed:
-            note(f"Not covered, of the first row: {'; '.join(total.exposed)}. Other rows list their own.")
+            note(f"Not protected in the first row: {'; '.join(total.exposed)}. Other rows list their own.")
 
 
 def _watch_input(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:

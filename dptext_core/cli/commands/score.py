@@ -92,4 +92,5 @@ def run(args: argparse.Namespace) -> None:
     for name, reason in scores.missing.items():
         note(f"note: no {name}. {reason}")
     if left_out:
-        note(f"note: {pluralize(left_out, 'row')} without a text{' or a label' if len(columns) > 2 else ''} left out.")
+        note(f"note: {pluralize(left_out, 'row')} without a text{' or a label' if len(columns) > 2 else ''} "
+             f"{'is' if left_out == 1 else 'are'} left out.")

@@ -191,14 +191,14 @@ def rewrite_data(
     config = rewriting.config_of(data, m, column, keep, seed, batch) | {"block": block}
     if m.shares_draws and m.in_parts is None:
         raise ConfigError(
-            f"With these options {m.title} shares its draws between all rows, and cannot do so in parts. Rewrite the "
+            f"With these options, {m.title} shares its draws between all rows, and cannot do so in parts. Rewrite the "
             "data set on one machine."
         )
     with RunFolder(out, config) as folder:
         run = _Run(folder, rewriting.so_far(folder.path, m.shares_draws), data.count, task)
         run.drain()
         if run.whole.rows < data.count:
-            folder.log(f"{'goes on at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
+            folder.log(f"{'continues at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
             key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.shares_draws and seed is None else None
             loads = rewriting.run_options(m)[1]
             orders = Orders(m.setting, loads, column, tuple(keep), seed, batch, tuple(plugins), key)

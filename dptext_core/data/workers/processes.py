@@ -110,7 +110,7 @@ class ProcessWorkers:
             self._num_failures += 1
             if self._num_failures > TRIES * self._count:
                 raise ConfigError(
-                    "The workers die before they start. Use fewer workers, or check that the memory is large enough "
+                    "No worker could start. Use fewer workers, or check that the memory is large enough "
                     "for one mechanism per worker."
                 )
         with _process_setup():

@@ -59,11 +59,12 @@ class Metric:
 
 
 _STATIC = "a classifier that was trained on original texts"
-_ADAPTIVE = "a classifier that was trained on rewritten texts, as an attacker who knows the mechanism would"
-_GAIN = "U_r/U_o − P_r/P_o: remaining utility minus remaining attacker success. Values above 0 are a gain"
+_ADAPTIVE = "a classifier that was trained on rewritten texts"
+_GAIN = "Remaining utility minus remaining attacker success (U_r/U_o − P_r/P_o), where the attacker is"
 _ENCODER = (
-    "the bundled sentence encoder (all-MiniLM-L6-v2, which is also a word space of the mechanisms and the trunk of the "
-    "bundled language model, so it is no independent judge)"
+    "the bundled sentence encoder (all-MiniLM-L6-v2), which is not independent: the mechanisms and the bundled "
+    "language "
+    "model use its weights"
 )
 _CLASSIFIER = f"logistic regression on {_ENCODER}"
 _WORDS = "logistic regression on words and pairs of words (TF-IDF)"
@@ -86,7 +87,7 @@ _memory = partial(Metric, kind="speed", unit="MiB", greater_is_better=False, low
 
 #: All metrics, in display order. Utility is that of a classifier trained and tested on rewritten texts.
 _ALL = (
-    _use("accuracy", "Accuracy", about="Share of test texts that are classified correctly."),
+    _use("accuracy", "Accuracy", about="Share of test texts that the classifier labels correctly."),
     _use("macro_f1", "Macro F1", about="The mean F1 of the classes, with equal weight for each class."),
     _use("f1", "Utility F1", about="Micro F1 of the useful label, trained and tested on rewritten texts."),
     _use(
@@ -120,14 +121,14 @@ _ALL = (
     _near(
         "bertscore",
         "BERTScore",
-        judge=f"{_ENCODER}, its fifth layer",
+        judge=f"the fifth layer of {_ENCODER}",
         about="F1 of greedily matched token embeddings of the bundled encoder, not rescaled.",
     ),
     _overlap(
         "bleu",
         "BLEU",
-        about="Word sequences in common, over the whole set, 0 to 100. Case counts, so a change of capitals lowers "
-              "the score.",
+        about="Word sequences in common, over the whole set, 0 to 100. A change of capital letters lowers the "
+              "score.",
     ),
     _overlap(
         "bleu_uncased",
@@ -161,14 +162,15 @@ _ALL = (
         "to read.",
         digits=",.0f",
     ),
-    _author("f1_static", "Attacker's F1, static", about=f"Micro F1 of guessing the author by {_STATIC}."),
-    _author("f1_adaptive", "Attacker's F1, adaptive", about=f"Micro F1 of guessing the author by {_ADAPTIVE}."),
-    _gain("relative_gain_static", "Relative gain, static", about=f"{_GAIN}; against {_STATIC}."),
-    _gain("relative_gain_adaptive", "Relative gain, adaptive", about=f"{_GAIN}; against {_ADAPTIVE}."),
+    _author("f1_static", "Attacker's F1, static", about=f"Micro F1 of guessing the author with {_STATIC}."),
+    _author("f1_adaptive", "Attacker's F1, adaptive", about=f"Micro F1 of guessing the author with {_ADAPTIVE}."),
+    _gain("relative_gain_static", "Relative gain, static", about=f"{_GAIN} {_STATIC}. Values above 0 are a gain."),
+    _gain("relative_gain_adaptive", "Relative gain, adaptive", about=f"{_GAIN} {_ADAPTIVE}. Values above 0 are a "
+                                                                     "gain."),
     _attacked(
         "n_w",
         "N_w: probability that a word is unchanged",
-        about="A statistic from the papers, the mean over replaced words. They also report 1 − N_w under this name.",
+        about="A statistic from the papers, as a mean over replaced words. Papers also report 1 − N_w under this name.",
     ),
     Metric(
         "s_w",
@@ -178,33 +180,33 @@ _ALL = (
         greater_is_better=True,
         low=1,
         high=100,
-        about="Expected number, the mean over replaced words.",
+        about="Expected number of different words in 100 draws, as a mean over replaced words.",
         digits=".1f",
     ),
     _attacked(
         "belief",
         "Certainty of the optimal reader",
-        about="How often a reader is right about the rarest content word of a text, among 8 public alternatives. The "
-        "reader knows every other word, the mechanism and its ε. No reader with the same knowledge does better.",
+        about="How often the optimal reader picks the rarest content word of a text among 8 public alternatives. This "
+        "reader knows every other word, the mechanism and its ε.",
     ),
     _attacked(
         "attack_best",
         "Strongest attacker right",
         about="How often the strongest attacker on single words recovers a replaced word: same word, nearest word, "
-              "Bayes-optimal guess, language model or reader. It differs by setting.",
+              "Bayes-optimal guess, language model or contextual Bayes. The strongest one differs by setting.",
     ),
     _attacked(
         "attack_best_few",
         "Strongest of same word, optimal guess and language model",
         about="How often the strongest of three attackers recovers a replaced word: same word, Bayes-optimal guess if "
-              "it has a formula, or language model. The reader is excluded and may recover more.",
+              "it has a formula, or language model. Contextual Bayes is excluded and may recover more.",
     ),
     _attacked(
         "attack_two_texts",
         "Rewrite distinguished from one of another text",
         judge="the best of several classifiers",
-        about="How often a classifier recognises which of two texts a fresh rewrite comes from, where the texts "
-        "differ in one word. Chance is 50%. No alignment of words is needed.",
+        about="How often a classifier recognises from which of two texts a fresh rewrite comes. The texts differ in "
+        "one word, and a random guess is right 50% of the time.",
     ),
     _attacked(
         "attack_reader",
@@ -230,16 +232,16 @@ _ALL = (
         "Language model right",
         judge=_ASKED,
         drawn=True,
-        about="How often the first guess of a language model that reads the context is the replaced word.",
+        about="How often the first guess of a language model that reads the context is the original word.",
     ),
     _attacked(
         "attack_query",
         "100 answers right",
         about="How often the most frequent of 100 fresh answers to the same text is the original word.",
     ),
-    _pace("tokens_per_second", "Tokens a second", about="Speed of the rewriting itself, on the machine named below."),
-    _pace("tokens_per_minute", "Tokens a minute", about="Of the rewriting itself.", of="tokens_per_second", times=60),
-    _pace("tokens_per_day", "Tokens a day", about="Of the rewriting itself.", of="tokens_per_second", times=86400),
+    _pace("tokens_per_second", "Tokens a second", about="Speed of rewriting alone, on the machine named below."),
+    _pace("tokens_per_minute", "Tokens a minute", about="Speed of rewriting alone.", of="tokens_per_second", times=60),
+    _pace("tokens_per_day", "Tokens a day", about="Speed of rewriting alone.", of="tokens_per_second", times=86400),
     _memory("mib_per_word", "MiB a word", about="Memory that the mechanism's tables take for each word."),
     _memory(
         "mib_per_1000_words",

@@ -104,7 +104,7 @@ class ADePTConfig:
         advanced=True,
         live=True,
         help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This uses only "
-             "the noisy vector, so it spends no ε. The papers do not scale it.",
+             "the noisy vector, so it spends no ε.",
         phrase=("noisy vector not scaled", "noisy vector scaled"),
     )
     no_noise: bool = option(
@@ -154,7 +154,7 @@ class ADePT(VectorMechanism):
     title = "ADePT"
     family = "autoencoder"
     notion = "pure"
-    summary = "A small network turns the text into one vector; noise is added, and a new text is written from it."
+    summary = "A small network turns the text into one vector, and writes a new text from the noisy vector."
     steps = (
         "The whole text becomes one vector",
         "The vector is clipped to a fixed norm",

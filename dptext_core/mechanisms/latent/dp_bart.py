@@ -128,13 +128,13 @@ class DPBARTConfig:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help="The decoder reads an estimate from the noisy numbers, based on public texts. The guarantee is "
-             "unchanged. The paper uses the noisy numbers directly.",
+        help="The decoder reads an estimate from the noisy numbers, based on public texts; the paper uses the noisy "
+             "numbers directly. The guarantee is unchanged.",
         phrase=("noisy numbers not estimated", "noisy numbers estimated"),
     )
     max_tokens: int = option(
         20,
-        label="Tokens, at most",
+        label="Maximum tokens",
         min=1,
         max=256,
         live=True,
@@ -159,7 +159,7 @@ class DPBART(VectorMechanism):
     title = "DP-BART"
     family = "language models"
     notion = "approx"
-    summary = "An encoder turns the text into numbers; noise is added, and a decoder writes a new text from them."
+    summary = "An encoder turns the text into numbers, and a decoder writes a new text from the noisy numbers."
     steps = (
         "The whole text becomes a row of numbers",
         "They are clipped to a fixed range",
@@ -390,7 +390,7 @@ def estimate_bound(
     if block:
         sizes.append(_filled(g.latents(block, positions)))
     if not sizes:
-        raise InputError("Provide public texts to estimate the bound.")
+        raise InputError("There is no text to estimate the bound from. Provide some public texts.")
     return float(np.quantile(np.abs(np.concatenate(sizes)), 1 - share))
 
 

@@ -76,8 +76,8 @@ class DPMLMConfig:
         label="Order",
         changes_distribution=True,
         choices=("parallel", "sequential"),
-        help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
-        "words see the replacements of earlier ones. Both orders spend the same ε.",
+        help="In parallel order, the model reads the original words around each word; in sequential order "
+        "(Algorithm 2), it reads earlier replacements. Both orders spend the same ε.",
         phrase="{} order",
     )
     contextualize: bool = option(
@@ -97,14 +97,14 @@ class DPMLMConfig:
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
         live=True,
-        help="Scores are clipped to this range before sampling; the guarantee is the same. The paper's range ends "
-        "where many words tie, and the tuned one was chosen on public text to distinguish the best words.",
+        help="Scores are clipped to this range before sampling; the guarantee is the same. In the paper's range, many "
+        "words tie at the top; the tuned range, chosen on public text, distinguishes them.",
         phrase="clipping range: {}",
     )
     clip_min: float | None = option(
         None,
         label="Clipping range, lower end",
-        help="Lower scores of the model are raised to this end. A narrow range makes more words look alike.",
+        help="Lower scores of the model are raised to this end. A narrow range makes more words equally likely.",
         phrase="clipping from {}",
         advanced=True,
         has_own_control=True,
@@ -136,7 +136,7 @@ class DPMLMConfig:
         max=1.0,
         advanced=True,
         live=True,
-        help="The similarity score uses it: it is the similarity plus α times the logit.",
+        help="The similarity score is the similarity to the original word plus α times the logit.",
         phrase="α = {}",
         used_with=("score", "similarity"),
     )
@@ -146,7 +146,7 @@ class DPMLMConfig:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help="Antonyms of the original word are removed. The possible outputs then depend on the private word, so "
+        help="Antonyms of the original word are excluded. The possible outputs then depend on the private word, so "
         "there is no guarantee.",
         phrase=("antonyms allowed", "antonyms removed"),
     )

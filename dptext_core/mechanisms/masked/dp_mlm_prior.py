@@ -94,7 +94,7 @@ def score_deviation(model: str) -> float:
         if name in clips:
             return (clips[name].high - clips[name].low) / widths
     raise ConfigError(
-        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or keep a clipping "
+        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or store a clipping "
         "range of the model, which dptext_core.models.estimate_clip_range estimates from your public texts."
     )
 
@@ -110,9 +110,8 @@ class DPMLMPriorConfig:
         label="Order",
         changes_distribution=True,
         choices=("parallel", "sequential", "certain"),
-        help="In parallel order, proposals see only the kept words, and ε can be dragged. In sequential order, "
-             "words are sampled from left to right and proposals also see earlier outputs; “certain” starts with "
-             "the most predictable words. All orders spend the same ε.",
+        help="“Parallel” proposes from the kept words; “sequential” (left to right) and “certain” (most predictable "
+             "word first) also read earlier outputs. All spend the same ε, but you can drag ε only in parallel order.",
         phrase="{} order",
     )
     prior: str = option(
@@ -129,7 +128,7 @@ class DPMLMPriorConfig:
         label="Show the original text to the model",
         changes_distribution=True,
         help="For the private scores, the model reads the original text, and then the text with one word masked. When "
-        "this is off, it reads only the masked text.",
+        "this is off, the model reads only the masked text.",
         phrase=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
@@ -286,7 +285,7 @@ class DPMLMPrior(MaskedWords):
     def resolve(cls, config: Any) -> Any:
         low, high = config.shift_min, config.shift_max
         if (low is None) != (high is None):
-            raise ConfigError("Give both ends of the private shift, shift_min and shift_max, or neither.")
+            raise ConfigError("Only one of shift_min and shift_max is set. Set both or neither.")
         if low is not None and not low < high:
             raise ConfigError(f"shift_min must be below shift_max; they are {low:g} and {high:g}.")
         if config.order == "certain" and config.prior == "frequency":

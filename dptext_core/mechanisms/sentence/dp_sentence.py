@@ -71,7 +71,7 @@ def each_option() -> Any:
     """Return the field ``each``."""
     return option(
         1,
-        label="Sentences for each",
+        label="Samples per sentence",
         kind="integer",
         min=1,
         max=MOST_ADDED + 1,
@@ -110,8 +110,8 @@ class DPSentenceConfig:
         label="Bank of sentences",
         kind="text",
         changes_distribution=True,
-        help="“wordnet”, or the folder of a bank from the command bank build. Each output is one of its sentences. "
-             "A bank of similar texts preserves most.",
+        help="Each output is a sentence of this bank: “wordnet”, or a folder from the command bank build. A bank of "
+             "texts like yours preserves the most meaning.",
         phrase="bank: {}",
         offered_names=tuple(banks.BUNDLED),
     )
@@ -161,7 +161,7 @@ class DPSentence(Mechanism):
         """Resolve a bank's folder and read its description, so that an unusable bank is reported now."""
         given = config.low, config.high
         if (given[0] is None) != (given[1] is None):
-            raise ConfigError("Give both low and high, or neither.")
+            raise ConfigError("Only one of low and high is set. Set both or neither.")
         if given[0] is not None and not given[0] < given[1]:
             raise ConfigError(f"low must be below high; they are {config.low:g} and {config.high:g}.")
         folder = banks.bank_folder(config.bank)

@@ -119,8 +119,9 @@ class _InputCoverage(InputCoverage["DPSentence"]):
         n, parts = len(document.sentences), []
         if long := sum(map(_is_long, self.m._read(document))):
             parts.append(
-                f"Of {'a sentence' if long == 1 else pluralize(long, 'sentence')} the first {PIECES:,} word pieces "
-                "are read. The rest of longer sentences is ignored."
+                f"Only the first {PIECES:,} word pieces of "
+                f"{'a sentence' if long == 1 else pluralize(long, 'sentence')} "
+                "are read. The rest is ignored."
             )
         if slots is not None and n > slots:
             parts.append(f"This text has {n:,} sentences and {slots:,} of them are read. The rest is ignored.")

@@ -71,8 +71,8 @@ class CusTextConfig(SpaceConfig):
         label="Mapping",
         changes_distribution=True,
         choices=("balanced", "conservative", "aggressive"),
-        help="The mapping decides which words share a set of outputs. In the aggressive mapping almost no words do, "
-             "so almost no word is protected.",
+        help="Which words share a set of possible outputs. In the aggressive mapping, almost no words share one, so "
+             "almost no word is protected.",
         phrase="{} mapping",
     )
     strategy: str = option(
@@ -103,10 +103,7 @@ class CusTextConfig(SpaceConfig):
         advanced=True,
         help="The similarity measure of two words.",
     )
-    prior: str = prior_option(
-        " It changes the probabilities within a set. The strategies record and dataset support only frequency "
-        "because one draw serves many positions."
-    )
+    prior: str = prior_option()
 
 
 class CusText(PriorMechanism):

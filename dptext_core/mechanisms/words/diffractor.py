@@ -91,8 +91,8 @@ class DiffractorConfig(WordConfig):
         ("L2",),
         label="Lists",
         word_lists=True,
-        help="L2 is one list, L0 has one list of each of five word spaces, and L1 has two of each. You can also name "
-        "lists.",
+        help="“L2” is one list; “L0” has one list from each of five word spaces, and “L1” has two from each. You can "
+        "also name lists.",
         phrase="{}",
     )
     gamma: float | None = option(
@@ -101,8 +101,8 @@ class DiffractorConfig(WordConfig):
         min=0.0,
         max=1000.0,
         advanced=True,
-        help="With TEM noise, all positions beyond γ are equally likely. The default is computed from ε and the "
-             "list length, as in the paper. The authors' code uses 5 at every ε.",
+        help="With TEM noise, all positions beyond γ are equally likely. The default depends on ε and the list "
+             "length, as in the paper.",
         phrase="γ = {}",
         unset_phrase="γ from ε",
     )
@@ -133,11 +133,11 @@ class Diffractor(WordMechanism):
     def resolve(cls, config: Any) -> Any:
         names = tuple(n for given in config.lists for n in CONFIGURATIONS.get(given, (given,)))
         if not names:
-            raise ConfigError("lists is empty. Give at least one, or L0, L1, L2.")
+            raise ConfigError("lists is empty. Give at least one list, or L0, L1 or L2.")
         for name in names:
             check_list(name)
         if len(names) > MAX_LISTS or len(set(names)) < len(names):
-            raise ConfigError(f"lists accepts at most {MAX_LISTS} lists without repetition.")
+            raise ConfigError(f"lists has too many or repeated lists. Give at most {MAX_LISTS} different ones.")
         return replace(config, lists=names)
 
     @classmethod

@@ -126,7 +126,7 @@ class TruncatedGumbel(SpaceMechanism):
     title = "Truncated Gumbel"
     notion = "none"
     summary = (
-        "Noise is added to the distances of a few nearest words. A published baseline whose guarantee does not hold."
+        "Noise is added to the distances of a few nearest words. This published baseline has no valid guarantee."
     )
     steps = (
         "The few words nearest to yours are selected",

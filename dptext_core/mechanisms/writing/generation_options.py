@@ -16,12 +16,12 @@ def max_tokens_option(default: int) -> Any:
     """Return the field ``max_tokens``."""
     return option(
         default,
-        label="Tokens, at most",
+        label="Maximum tokens",
         kind="integer",
         min=1,
         max=256,
-        help="The largest number of tokens in the output, including the end. The guarantee counts ε for all of "
-             "them, written or not. The limit is public.",
+        help="The largest number of tokens in the output, including the end token; everyone can know it. The "
+             "guarantee counts ε for all of them, written or not.",
         phrase="at most {} tokens",
     )
 
@@ -33,8 +33,8 @@ def length_option() -> Any:
         label="Length limit",
         choices=("fixed", "input"),
         advanced=True,
-        help="Fixed: the number above. Input, as in the papers: the length of the text, up to the number above; the "
-             "guarantee then covers only texts of the same length.",
+        help="“Fixed” is the maximum number of tokens; “input”, as in the papers, is the length of the text, up to "
+             "that maximum. With “input”, the guarantee covers only texts of the same length.",
         phrase="length limit: {}",
     )
 
@@ -47,8 +47,8 @@ def clip_option() -> Any:
         changes_distribution=True,
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
-        help="Scores are clipped to this range before sampling; the guarantee is the same. The paper's range goes "
-             "from the mean to four standard deviations above it, and the tuned one was chosen on public text.",
+        help="Scores are clipped to this range before sampling; the guarantee is the same. The paper's range is the "
+             "mean to four standard deviations above it; the tuned range was chosen on public text.",
         phrase="clipping range: {}",
     )
 
@@ -74,8 +74,8 @@ def prior_option() -> Any:
         changes_distribution=True,
         choices=("none", "released"),
         advanced=True,
-        help="None: plain clipping. Released: the model proposes the next token from the output so far, and your "
-             "text shifts the proposal. The guarantee is the same.",
+        help="With “released”, the model proposes the next token from the output so far, and your text shifts the "
+             "proposal. “None” is plain clipping, with the same guarantee.",
         phrase="public prior: {}",
     )
 
@@ -110,7 +110,7 @@ def stop_option() -> Any:
         label="Stop at",
         choices=("line", "end"),
         advanced=True,
-        help="Line: the output ends at a line break. End: only the end token ends it.",
+        help="With “line”, the output ends at a line break; with “end”, only at the end token.",
         phrase="stops at the {}",
     )
 
@@ -122,7 +122,7 @@ def recase_option() -> Any:
         label="Capital letters",
         choices=("sentence", "none"),
         advanced=True,
-        help="Sentence: capitals for “I” and the first word of a sentence of the output.",
+        help="“Sentence” capitalises “I” and the first word of each sentence of the output.",
         phrase="capital letters: {}",
     )
 

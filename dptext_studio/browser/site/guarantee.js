@@ -77,7 +77,8 @@ export function guarantee(spec, epsilon, draws, kept, listed) {
   /** @type {Record<string, string>} */
   const values = {
     odds: odds(epsilon), each: bound(epsilon), draws: integer.format(draws), total: bound(total),
-    near: odds(epsilon * spec.guarantee.near), largest: odds(epsilon * spec.guarantee.largest),
+    near: odds(epsilon * spec.guarantee.near),
+    largest: epsilon * spec.guarantee.near > Math.log(1e9) ? "even more" : odds(epsilon * spec.guarantee.largest),
   };
   const { notion, unit, adjacency, sentences, exposed: entries, blocklist } = spec.guarantee;
   const exposed = [];

@@ -366,7 +366,7 @@ def _broken(**change) -> list:
 @pytest.mark.parametrize(
     "text, fault",
     [
-        ("{", "cannot be read as JSON"),
+        ("{", "is not valid JSON"),
         ('[{"paper": "x"}]', "must be a list of tables"),
         (json.dumps(_broken(mechanism="no-such")), "unknown mechanism"),
         (json.dumps(_broken(metric="f1")), "without a unit"),
