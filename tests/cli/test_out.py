@@ -28,6 +28,7 @@ def small(monkeypatch):
     """A site of a few bytes."""
     monkeypatch.setattr(site, "_large", lambda candidates: iter([("a", "a.gz", b"aaa"), ("b", "b.gz", b"bbb")]))
     monkeypatch.setattr(site, "_core", lambda packed, candidates: {"files": packed})
+    monkeypatch.setattr(site, "course_data", lambda mechanisms, say: [])
     monkeypatch.setattr(site, "_first", dict)
     monkeypatch.setattr(site, "_runtime", lambda name: b"run")
 

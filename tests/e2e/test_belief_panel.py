@@ -10,6 +10,8 @@ from app_page import LONG, calm, epsilon_slider, fits_across, idle, opened, pain
 
 pytestmark = pytest.mark.browser
 
+#: The address of the first page, for tests of a phone, which share a page.
+PHONE = "/?"
 FIXED = (".strip .inspector", ".strip .odds", ".strip .guides", ".strip .dial", ".st-key-play_families")
 
 
@@ -109,31 +111,9 @@ def test_without_a_belief_the_panel_says_why_and_the_gauge_counts_words(open_onc
 
 
 @pytest.mark.slow
-def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable) -> None:
-    seen = opened(open_app, viewport={"width": 390, "height": 844}, color_scheme="dark")
-    page = seen.page
-    settled(page)
-    calm(page)
-    page.locator(".strip .best", has_text="optimal guess").wait_for(timeout=LONG)
-    redraw, key = page.get_by_role("button", name="Rewrite again").bounding_box(), page.locator(".strip .key")
-    assert key.bounding_box()["y"] >= redraw["y"] + redraw["height"], "the legend is not behind the button"
-    assert key.evaluate("e => e.scrollWidth <= e.clientWidth")
-    page.locator(".strip .certain").click()
-    bars_of(page)
-    painted(page)
-    sheet, dial = page.locator(".strip .inspector").bounding_box(), page.locator(".strip .dial").bounding_box()
-    tabs, odds = page.locator(".strip .tabs").bounding_box(), page.locator(".strip .odds").bounding_box()
-    assert sheet["y"] <= tabs["y"] < odds["y"] and odds["y"] + odds["height"] <= dial["y"] + 1
-    assert abs(sheet["y"] + sheet["height"] - dial["y"]) < 2, "it lies on the dial"
-    assert not page.locator(".strip .how").is_visible()
-    assert fits_across(page)
-    names_again(page)
-    seen.assert_clean()
-
-
-@pytest.mark.slow
-def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty(open_app: Callable) -> None:
-    seen = opened(open_app, viewport={"width": 390, "height": 844})
+def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty(open_once: Callable) -> None:
+    """The first of those that share the page of a phone."""
+    seen = opened(open_once, query=PHONE, viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = seen.page
     settled(page)
     mark = page.locator(".strip .at-most")
@@ -163,6 +143,29 @@ def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty
     page.locator(".strip .certain strong").filter(has_not_text="≈").wait_for(timeout=LONG)
     sure = page.locator(".strip .certain strong").inner_text()
     assert 25 <= int(sure.strip("%")) <= 50, "exact, from the server"
+    seen.assert_clean()
+
+
+@pytest.mark.slow
+def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_once: Callable) -> None:
+    seen = opened(open_once, query=PHONE)
+    page = seen.page
+    settled(page)
+    calm(page)
+    page.locator(".strip .best", has_text="optimal guess").wait_for(timeout=LONG)
+    redraw, key = page.get_by_role("button", name="Rewrite again").bounding_box(), page.locator(".strip .key")
+    assert key.bounding_box()["y"] >= redraw["y"] + redraw["height"], "the legend is not behind the button"
+    assert key.evaluate("e => e.scrollWidth <= e.clientWidth")
+    page.locator(".strip .certain").click()
+    bars_of(page)
+    painted(page)
+    sheet, dial = page.locator(".strip .inspector").bounding_box(), page.locator(".strip .dial").bounding_box()
+    tabs, odds = page.locator(".strip .tabs").bounding_box(), page.locator(".strip .odds").bounding_box()
+    assert sheet["y"] <= tabs["y"] < odds["y"] and odds["y"] + odds["height"] <= dial["y"] + 1
+    assert abs(sheet["y"] + sheet["height"] - dial["y"]) < 2, "it lies on the dial"
+    assert not page.locator(".strip .how").is_visible()
+    assert fits_across(page)
+    names_again(page)
     seen.assert_clean()
 
 
