@@ -119,7 +119,7 @@ class WeakLength(NoisyLength):
 
 @fault(
     "understated-noise",
-    "A stated loss of one fiftieth",
+    "A fiftieth of the true loss",
     "A small mechanism that writes from one noisy number and states a fiftieth of its privacy loss.",
     inputs=("Yes.", "My doctor in Lisbon changed the dose because the old one made me sick."),
 )
@@ -141,7 +141,7 @@ class _Fiftieth(_Length):
 @fault(
     "full-batch-texts",
     "Private texts, only in full batches",
-    f"CusText that releases the private texts in calls of {BATCH} or more, with trace entries that show honest draws.",
+    f"CusText that releases the private texts in calls of {BATCH} texts or more, with a trace that shows honest draws.",
 )
 class BatchTextCusText(CusText):
     """CusText that returns each text of a full batch unchanged, with a trace of honest draws."""

@@ -131,7 +131,7 @@ class GlobalCusText(CusText):
 @fault(
     "random-module",
     "Python's random",
-    "CusText that samples from Python's module random, whose numbers can be predicted from earlier ones.",
+    "CusText that samples from Python's random module, whose numbers can be predicted from earlier ones.",
 )
 class RandomCusText(CusText):
     """CusText that draws from Python's module random."""
@@ -145,7 +145,7 @@ class RandomCusText(CusText):
 @fault(
     "own-system-noise",
     "Noise taken directly from the operating system",
-    "CusText that samples from the operating system instead of its noise, so a seed repeats nothing.",
+    "CusText that samples from the operating system instead of its noise, so a seed has no effect.",
 )
 class SystemCusText(CusText):
     """CusText that samples directly from the operating system."""

@@ -353,7 +353,7 @@ class RestoredCusText(CusText):
 @fault(
     "other-statement",
     "Two distributions for one draw",
-    "CusText whose own distribution is flatter than the true one in its results.",
+    "CusText whose distribution() is flatter than the true one, which its results state.",
 )
 class StatedCusText(CusText):
     """CusText whose own distributions differ from the true ones in its results."""

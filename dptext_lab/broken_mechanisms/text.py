@@ -351,7 +351,7 @@ class RefusingSanText(SanText):
 @fault(
     "telling-note",
     "A note that depends on the words",
-    "SanText with a note on how it reads a text that depends on the protected words.",
+    "SanText whose note on how it reads a text depends on the protected words.",
 )
 class NotingSanText(SanText):
     """SanText with a note that depends on the protected words."""

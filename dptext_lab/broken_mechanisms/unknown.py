@@ -91,7 +91,7 @@ class TinySwap(Mechanism):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         tables = self._tables(self.prepared(text))
         if index not in tables:
-            raise NoDistribution(f"Token {index} is kept, so it has no distribution.")
+            raise NoDistribution(f"Token {index} is kept, so it has no distribution. Choose another token.")
         return tables[index].at(float(self.config.epsilon))
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
@@ -117,7 +117,7 @@ class TinySwap(Mechanism):
 @fault(
     "unknown-letters",
     "Replacements that share letters with unknown words",
-    "A small mechanism that replaces an unknown word by one with common letters, at a stated ε of 0.",
+    "A small mechanism that replaces an unknown word by one that shares letters with it, at a stated ε of 0.",
 )
 class LetterSwap(TinySwap):
     """The small mechanism that replaces an unknown word by one with common letters."""

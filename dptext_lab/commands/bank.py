@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="build|cover")
     building = actions.add_parser("build", help="cut texts into sentences, filter and encode them", allow_abbrev=False)
     covering = actions.add_parser(
-        "cover", help="measure the cosine of the nearest sentence over texts", allow_abbrev=False
+        "cover", help="measure how well a bank covers your texts", allow_abbrev=False
     )
     for command in (building, covering):
         command.add_argument("files", nargs="+", metavar="FILE", help=f"texts ({', '.join(KINDS)})")

@@ -62,7 +62,7 @@ def small_k(runs: Runs) -> ClaimOutcome:
     return ClaimOutcome(
         tally.verdict,
         f"{tally.effect} at a tenth of K",
-        (*numbers, tally.sentence("Accuracy gained from a tenth of K at ε 1")),
+        (*numbers, tally.sentence("Accuracy gained when K is ten times smaller, ε ≤ 1")),
         rows=tuple(rows),
     )
 

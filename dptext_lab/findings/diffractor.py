@@ -168,7 +168,7 @@ def sixty_percent(runs: Runs) -> ClaimOutcome | None:
         "; ".join(f"{name} {tally.effect}" for name, tally in each.items() if tally.n),
         (
             *(f"Words that change at ε 1, {name}: {', '.join(x)}." for name, x in shown.items() if x),
-            *(tally.sentence(f"Minus the paper's 60%, {name}") for name, tally in each.items() if tally.n),
+            *(tally.sentence(f"Difference from the paper's 60%, {name}") for name, tally in each.items() if tally.n),
         ),
         rows=tuple(rows),
     )
@@ -256,7 +256,7 @@ def tight_range(runs: Runs) -> ClaimOutcome | None:
         f"width in ε {span[NAME]:.2g} (others at least {min(span[m] for m in others):.2g}), factor {ratio[NAME]:.1f} "
         f"(others at least {min(ratio[m] for m in others):.1f})",
         (
-            f"N_w rises from 0.1 to 0.8 between {listed}."
+            f"N_w rises from 0.1 to 0.8 between these ε: {listed}."
             + (f" Never in this range: {', '.join(outside)}." if outside else ""),
         ),
     )

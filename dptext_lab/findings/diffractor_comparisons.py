@@ -62,7 +62,7 @@ def _tem_contradicts() -> str:
         if x > best[data, r.epsilon]
     ]
     return (
-        f"“Consistently” in Section 7, yet TEM is ahead of the best 1-Diffractor in Table 3 on {', '.join(behind)}. "
+        f"Section 7 says “consistently”, yet TEM is ahead of the best 1-Diffractor in Table 3 on {', '.join(behind)}. "
         "The paper never compares the two at equal privacy: Table 3 is at equal ε."
     )
 

@@ -87,8 +87,8 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
             for g in closed
         ]
         reason = (
-            "If utility does not beat guessing by three standard errors, γ measures the attacker's loss alone. In "
-            "the paper's Yelp the utility is near its majority class too (97.5% against 96.4%)."
+            "If utility does not beat guessing by three standard errors, γ measures the attacker's loss alone. On "
+            "Yelp in the paper, utility is near the majority class too (97.5% against 96.4%)."
         )
         return ClaimOutcome(
             numbers=tuple(numbers),
@@ -158,10 +158,10 @@ def _headline_contradicts() -> str:
                     near = scores["cosine", epsilon]
                     elsewhere += near["dp-mlm"] < max(near.values())
     return (
-        f"In Table 2, DP-MLM is highest or tied in {best} of {cells} columns (Section 7 says 14 of 20), and below "
+        f"In Table 2, DP-MLM is highest or tied in {best} of {cells} columns (Section 7 says 14 of 20). It is below "
         f"DP-Prompt in {prompt} (Section 7: four). Section 7 says that 8 of the 14 do not have the highest cosine; "
-        f"Table 2 has {elsewhere}. At ε = 10 on CoLA, all three have 69.13, the share of the larger class. This is a "
-        "tie at guessing."
+        f"Table 2 has {elsewhere}. At ε = 10 on CoLA, all three have 69.13, the share of the larger class. All three "
+        "only guess there."
     )
 
 

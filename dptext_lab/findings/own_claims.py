@@ -58,7 +58,7 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
         epsilon = math.exp(float(np.interp(n_w, x, np.log(epsilons))))
         numbers.append(
             f"At an equal N_w of {100 * n_w:.0f}%, the cosine is {at[paper, last].cosine:.2f} with the range to "
-            f"{paper:g}σ (ε {last:g}), and {same:.2f} with the range to {wide:g}σ (ε {epsilon:.0f}, interpolated)."
+            f"{paper:g}σ (ε {last:g}). It is {same:.2f} with the range to {wide:g}σ (ε {epsilon:.0f}, interpolated)."
         )
     numbers.append(
         "Measured by: python -m dptext_core bench clipping --data DIR. The guarantee is the same in every row."

@@ -27,7 +27,7 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
     numbers = [tally.sentence("Utility at the largest minus the smallest ε, for each mechanism and data set")]
     numbers.append(cosines.sentence("Similarity (cosine) at each ε minus the previous one"))
     if falls:
-        numbers.append(f"Falls without correction: {', '.join(falls)}.")
+        numbers.append(f"Significant falls before Holm's correction: {', '.join(falls)}.")
     return ClaimOutcome(
         conjunction(tally.verdict, cosines.verdict),
         tally.effect,

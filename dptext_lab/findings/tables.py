@@ -25,7 +25,7 @@ COLUMNS = (
     "numbers",
     "contradiction",
     "what would change it",
-    "not measured, and what would",
+    "what would measure it",
 )
 
 

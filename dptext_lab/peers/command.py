@@ -28,7 +28,7 @@ from .table import PEERS
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare, and print the table and the deviations. Raises DPTextError."""
     takes = parser("peers", "Compare our word-level mechanisms with released ones.")
-    takes.add_argument("--peers-python", required=True, metavar="PATH", help=f"Python with the packages: {INSTALL}")
+    takes.add_argument("--peers-python", required=True, metavar="PATH", help=f"Python with the packages. {INSTALL}")
     takes.add_argument("--space", default="minilm", help="a word space: a bundled one, glove-840b, or a path")
     takes.add_argument("--vocabulary", type=int, default=5000, help="number of most frequent words (default 5000)")
     takes.add_argument("--words", type=int, default=5, help="number of test words for the distributions (default 5)")

@@ -213,9 +213,9 @@ def installed(folder: Path, peers_python: str) -> dict[str, str]:
             versions = theirs.ask("versions", packages=PACKAGES)
         except PeerFailed as error:
             raise ModelUnavailable(
-                f"{peers_python} cannot run the comparison ({error}). Make its environment: {INSTALL}"
+                f"{peers_python} cannot run the comparison ({error}). Create its environment. {INSTALL}"
             ) from None
     missing = [name for name, version in versions.items() if version is None]
     if missing:
-        raise ModelUnavailable(f"{peers_python} has no {', '.join(missing)}. Create its environment: {INSTALL}")
+        raise ModelUnavailable(f"{peers_python} has no {', '.join(missing)}. Create its environment. {INSTALL}")
     return versions

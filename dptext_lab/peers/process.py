@@ -21,7 +21,7 @@ THEIRS = (
     "import sys, types; package = sys.modules['peers'] = types.ModuleType('peers'); package.__path__ = [sys.argv[1]]; "
     "from peers.worker import worker; sys.exit(worker(*sys.argv[2:]))"
 )
-INSTALL = "in a clone: python3 -m venv peers && peers/bin/pip install -r requirements-peers.txt"
+INSTALL = "In a clone, run: python3 -m venv peers && peers/bin/pip install -r requirements-peers.txt"
 
 
 class PeerFailed(Exception):
@@ -59,7 +59,7 @@ class Process:
                 start_new_session=os.name == "posix",
             )
         except OSError as error:
-            raise InputError(f"{command[0]} cannot be started ({error}). Give a Python program: {INSTALL}") from error
+            raise InputError(f"{command[0]} cannot be started ({error}). Give a Python program. {INSTALL}") from error
 
     def __enter__(self) -> Process:
         return self

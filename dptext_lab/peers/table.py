@@ -104,7 +104,7 @@ PEERS = (
         epsilon=3,
         options={"lam": LAM},
         scale="noise",
-        reason="normalises the direction after the root, so the noise has the same length in every direction",
+        reason="normalises the direction after scaling it by Σ^½, so the noise has the same length in every direction",
         reference="mahalanobis-unit",
     ),
     Peer(
@@ -124,7 +124,7 @@ PEERS = (
         epsilon=3,
         options={"t": VICKREY_T, "noise": "mahalanobis", "lam": LAM},
         scale="noise",
-        reason="its noise is that of its Mahalanobis, with directions of length 1",
+        reason="uses the noise of this package's Mahalanobis, with directions of length 1",
         reference="vickrey-unit",
     ),
     Peer(

@@ -91,10 +91,11 @@ def notes(study: Mapping[str, Any]) -> list[str]:
         "comparable.",
         "The paper's Table 1 and its Section 4.3 list the two crossed settings in opposite order. This table follows "
         "the section.",
-        "The paper's rows of rewritten ATIS are still 0.50 at ε = 10 and 1, far above its majority class "
+        "The paper's macro F1 on rewritten ATIS is still 0.50 at ε = 10 and 1, far above its majority class "
         f"(0.13){ours}.",
-        "At ε = 100, the noise on each number of the vector is 2C/ε = 0.1 on average. The absolute sum of all numbers "
-        f"is at most C = 5. The paper still reports 0.91 for Snips, rewritten by the model pre-trained on it.{lost}",
+        "At ε = 100, the noise on each number of the vector is 2C/ε = 0.1 on average. The ℓ1 norm of the vector is at "
+        "most C = 5. The paper still reports a macro F1 of 0.91 for Snips, rewritten by the model pre-trained on "
+        f"it.{lost}",
         "A model that rewrites its own pre-training set repeats sentences word for word in up to "
         f"{percent(parts[True])} of the rewrites. In the crossed settings, at most {percent(parts[False])} are such "
         "sentences. The paper gives no share. Without noise or at a large ε, the output of a crossed setting reveals "

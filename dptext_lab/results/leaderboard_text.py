@@ -31,8 +31,8 @@ def with_interval(entry: BoardEntry, metric: str) -> str:
 _LEVELS = {
     "attack_best": "the strongest attacker recovers {}% of the replaced words",
     "belief": "the optimal reader is {}% certain of a word",
-    "attack_best_few": "the strongest of same word, Bayes-optimal guess and language model recovers {}% of the "
-    "replaced words",
+    "attack_best_few": "the strongest of three attackers (same word, Bayes-optimal, language model) recovers {}% of "
+    "the replaced words",
     "attack_two_texts": "{}% of rewrites are distinguished from those of a text with one other word",
     "attack_reader": "a contextual Bayes attacker recovers {}% of the replaced words",
     "n_w": "{}% of the sampled words are unchanged",
@@ -240,7 +240,7 @@ def table(ranking: Board) -> list[dict[str, Any]]:
             "measured": e.privacy,
             "epsilon": None if e.between else e.epsilon,
             "between": " and ".join(f"{x:g}" for x in e.between),
-            "p to the first (Tukey)": e.p,
+            "p against the first (Tukey)": e.p,
             "significantly different from the first": e.is_significant,
             "unknown words": e.unknown_words,
             "n": e.n,

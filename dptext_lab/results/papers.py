@@ -79,7 +79,7 @@ def read_tables(path: Path) -> list[PaperRow]:
     if not isinstance(tables, list) or not all(isinstance(t, dict) and set(t) == ABOUT for t in tables):
         raise InputError(f"{path.name} must be a list of tables with exactly: {', '.join(sorted(ABOUT))}.")
     if not all(isinstance(t["rows"], list) and isinstance(t["units"], dict) for t in tables):
-        raise InputError(f"{path.name}: in each table rows must be a list and units an object.")
+        raise InputError(f"{path.name}: in each table, “rows” must be a list and “units” an object.")
     out = []
     for table in tables:
         earlier = set()

@@ -158,7 +158,7 @@ class Gate:
         if not all(is_finite(content[c]) for c in ("score", "majority", "se")):
             raise InputError("score, majority and se of a gate must be finite numbers")
         if not is_whole(content["n_test"]) or not isinstance(content["enters"], bool):
-            raise InputError("n_test of a gate must be a whole number, and enters true or false")
+            raise InputError("n_test of a gate must be a whole number, and “enters” true or false")
         return cls(**content)
 
     def to_dict(self) -> dict[str, Any]:
@@ -239,7 +239,7 @@ class RunLine(SettingFields):
         more: dict[str, Any] = {}
         if content["mechanism"] == BASELINE:
             if not isinstance(content.get("gates"), list) or not isinstance(content.get("dataset"), dict):
-                raise InputError("unprotected text needs gates, a list, and dataset, an object")
+                raise InputError("unprotected text needs a list “gates” and an object “dataset”")
             more = {"dataset": content["dataset"], "gates": tuple(map(Gate.read, content["gates"]))}
         provenance = Provenance(**{name: content["provenance"][name] for name in column_names(Provenance)})
         return make_record(cls, {name: content[name] for name in LINE} | {"provenance": provenance} | more)

@@ -104,9 +104,9 @@ def read(path: Path) -> Results:
     except InputError as error:
         raise InputError(f"{error} {again}") from error
     if not isinstance(content, dict) or set(content) != {"about", "gates", "rows"}:
-        raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")
+        raise InputError(f"{path.name} needs exactly “about”, “gates” and “rows”. {again}")
     if not isinstance(content["about"], dict) or not set(ABOUT) <= set(content["about"]):
-        raise InputError(f"{path.name}: about needs {', '.join(ABOUT)}. {again}")
+        raise InputError(f"{path.name}: “about” needs {', '.join(ABOUT)}. {again}")
     if not isinstance(content["gates"], list) or not isinstance(content["rows"], list):
         raise InputError(f"{path.name}: gates and rows must be lists. {again}")
     part: Any = None

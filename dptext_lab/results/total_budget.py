@@ -92,6 +92,6 @@ def label_sentence(rows: Sequence[BudgetRow], total: float = 50.0) -> str:
         return ""
     label, other, cosine, each = (f"{there[key].value:.2f} ± {there[key].half or 0.0:.2f}" for key in keys)
     return (
-        f"By the share of labels recognised, the sentence bank has {label} and DP-MLM {other}. At a total ε of "
+        f"The share of labels recognised is {label} for the sentence bank and {other} for DP-MLM. At a total ε of "
         f"{last:g}, the cosines are {cosine} and {each}."
     )

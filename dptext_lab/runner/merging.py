@@ -125,7 +125,7 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
     before, after = _seeds(old.rows), _seeds(added)
     if fewer := [key for key in before.keys() & after.keys() if after[key] < before[key]]:
         raise InputError(
-            f"{len(fewer)} settings would be replaced by fewer seeds than they have. Remove them from the new summary."
+            f"The new summary has fewer seeds for {len(fewer)} settings. Remove these settings from it."
         )
     old_rows = [r for r in old.rows if (r.setting, r.data) not in after]
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())

@@ -288,6 +288,8 @@ def _encoder(model: str) -> tuple[Any, Any, int]:
             encoder = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **safe)
         return encoder, AutoTokenizer.from_pretrained(folder, **safe), longest
     except OSError as error:
-        raise ModelUnavailable(f"The files of {model!r} are incomplete on this machine: {error}") from error
+        raise ModelUnavailable(
+            f"The files of {model!r} are incomplete on this machine. Download them again ({error})."
+        ) from error
     except ValueError as error:
-        raise ConfigError(f"{model!r} is not an encoder that transformers knows: {error}") from error
+        raise ConfigError(f"{model!r} is not an encoder that transformers knows. Choose another ({error}).") from error

@@ -83,7 +83,8 @@ def line(timing: dict[str, float]) -> str:
     return (
         f"1-D list of {timing['words']} words × {timing['dimensions']}: {timing['ratio']:.0f}x  "
         f"(plain loop {timing['plain_seconds']:.0f} s, ours {timing['seconds']:.1f} s). The plain loop is scaled from "
-        f"{timing['steps']} evenly spaced steps of {timing['words'] - 1}; {timing['same']} have the same next word. "
+        f"{timing['steps']} of its {timing['words'] - 1} steps, evenly spaced; {timing['same']} have the same next "
+        "word. "
         f"Ours searches all remaining words at {timing['searches']} steps, and uses at most "
         f"{timing['peak_mib']:.0f} MiB by tracemalloc."
     )

@@ -62,7 +62,7 @@ def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
 <div class="p-lesson"><details><summary>Show the answer</summary>
 <p class="p-right">{"ABCD"[answer.right]}. {html.escape(question.answers[answer.right])}</p>
 {_lines(answer.measurements)}{drawn.fragment(answer.parts)}{_lines(answer.explanation)}
-<p><strong>To take home.</strong> {html.escape(lesson.take_home)}</p></details></div>
+<p><strong>Takeaway.</strong> {html.escape(lesson.take_home)}</p></details></div>
 <footer>{NOTE} Made by DP-Text Studio {html.escape(__version__)}.</footer>"""
     return html.page(lesson.title, body, shared=True, private=False, wide=False, sheet=STYLE)
 

@@ -45,11 +45,12 @@ def all_charts(at: AppTest) -> list[dict]:
 
 
 def charts(at: AppTest) -> list[dict]:
-    """Those of the points: charts of anonymisers, of the reader's certainty and of totals stand above them."""
-    plane, certain, totals, *of_points = all_charts(at)
+    """Return those of the points; charts of anonymisers, of certainty, of totals and of memory are above them."""
+    plane, certain, totals, memory, *of_points = all_charts(at)
     assert plane["layout"]["xaxis"]["title"]["text"] == "Meaning preserved (cosine to the original)"
     assert certain["layout"]["xaxis"]["title"]["text"] == "Certainty of the optimal reader, %"
     assert totals["layout"]["xaxis"]["title"]["text"] == "Total ε of a text"
+    assert memory["layout"]["xaxis"]["title"]["text"] == "Rewritten words"
     return of_points
 
 
@@ -438,7 +439,7 @@ def test_what_a_total_budget_buys_and_what_each_system_shows(found, monkeypatch)
     )
     monkeypatch.setattr(total_budget, "bundled", lambda: ())
     at = page()
-    assert not at.exception and len(all_charts(at)) == 4
+    assert not at.exception and len(all_charts(at)) == 5
 
 
 def test_all_anonymisers_are_on_one_plot_under_what_removing_names_protects(found, monkeypatch):
@@ -460,7 +461,7 @@ def test_all_anonymisers_are_on_one_plot_under_what_removing_names_protects(foun
     assert not at.exception
     shown("notes", "other")
     monkeypatch.setattr(anonymisers, "bundled", lambda: ())
-    assert len(all_charts(page())) == 4
+    assert len(all_charts(page())) == 5
 
 
 def test_what_is_preserved_over_the_certainty_of_the_optimal_reader(found, monkeypatch):
@@ -485,4 +486,4 @@ def test_what_is_preserved_over_the_certainty_of_the_optimal_reader(found, monke
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
     assert all(reason in text for reason in belief.refusals().values())
     monkeypatch.setattr(belief, "bundled", lambda: ())
-    assert len(all_charts(page())) == 4
+    assert len(all_charts(page())) == 5

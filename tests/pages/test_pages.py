@@ -1092,7 +1092,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     run = at.session_state["session"].run
     assert run.mechanism.config.never == ("heck", "sister") and "sister" not in run.result.text.lower()
     assert at.text_area(key="play-diffractor-never").value == "heck, sister"
-    assert any("2 words are removed" in c.value and "ε is unchanged" in c.value for c in at.caption)
+    assert any("2 words are excluded" in c.value and "ε is unchanged" in c.value for c in at.caption)
     link, command = (c.value for c in at.code[:2])
     assert "never" not in link and "--never heck,sister" in command
     assert any("does not include" in c.value and "Blocklist" in c.value for c in at.caption)

@@ -46,5 +46,5 @@ def test_where_case_is_ignored_the_same_letters_count() -> None:
 
 def test_what_has_no_translation_is_refused() -> None:
     for source in (r"\Bword", r"[\W_]", "^a", "a."):
-        with pytest.raises(ValueError, match="No translation"):
+        with pytest.raises(ValueError, match="JavaScript"):
             javascript(re.compile(source))

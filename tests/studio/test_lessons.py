@@ -389,7 +389,7 @@ def test_bars_and_curves_are_as_long_as_their_values():
 
 class Hostile(base.Lesson):
     name, title, goal, task, take_home = "hostile", HOSTILE, HOSTILE, "Move " + HOSTILE, HOSTILE
-    said = (HOSTILE, HOSTILE)
+    sentences = (HOSTILE, HOSTILE)
     control = base.Control(HOSTILE, (HOSTILE,), HOSTILE)
     door = {"mechanism": "dp-mlm", "epsilon": 50.0}  # noqa: RUF012
 

@@ -178,7 +178,7 @@ function offer() {
   ui.blocklist_label.hidden = !spec.takes_never;
   ui.allowlist_label.hidden = ui.allowlist_note.hidden = !engine.spec(name, chosen).takes_allowlist;
   ui.blocklist_note.textContent = spec.takes_never
-    ? "These words are excluded from the output. List each form. The guarantee holds only if you made the list without looking at the text."
+    ? "Exactly these forms are excluded from the output. The guarantee holds only if you made the list without looking at the text."
     : spec.replaces ? "" : `${spec.title} does not support a blocklist here, because the list would change its groups. The full program supports it.`;
 }
 
@@ -208,7 +208,7 @@ function instead(/** @type {string} */ title, /** @type {any} */ problem) {
   }
   ui.mechanism.value = other.name;
   offer();
-  rewrite().then((done) => done && say(`${why} ${other.title} needs no model.`, true));
+  rewrite().then((done) => done && say(`${why} The page now uses ${other.title}, which needs no model.`, true));
 }
 
 // Shows a rewrite with public noise, made by the library, so that there is something to drag while the model loads.
@@ -319,12 +319,12 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
     const versions = all.filter((other) => other.draw === r.draw).length;
     // They share their noise, so together they reveal it.
     const shared = versions > 1 ? " Another version of this draw was also released, so neither has a guarantee." : "";
-    return element("li", `${r.title}, ε = ${bound(r.epsilon)}, ${r.draws} ${r.draws === 1 ? "draw" : "draws"}: ${spent}.${shared}`);
+    return element("li", `${r.title}: ${r.draws} ${r.draws === 1 ? "draw" : "draws"} at ε = ${bound(r.epsilon)}, a total of ${spent}.${shared}`);
   });
   const apart = all.some((r) => r.metric) ? ", except for releases with ε per unit of distance" : "";
   const sum = all.some((r) => r.none)
     ? "Together they have no guarantee if all are about the same person."
-    : `Together at most ε = ${bound(total)}${apart} if all are about the same person.`;
+    : `If all are about the same person, their total is at most ε = ${bound(total)}${apart}.`;
   ui.ledger.replaceChildren(...rows, ...(all.every((r) => r.metric) ? [] : [element("li", sum)]));
 }
 

@@ -76,7 +76,7 @@ export function parseBlocklist(text, language) {
   for (const given of text.split(/[\s,;]+/).filter((t) => t)) {
     const word = fold(given);
     if (!word) continue;
-    if (word.length > LONGEST) throw new Error(`“${given.slice(0, 20)}…” is not a word of at most ${LONGEST} letters.`);
+    if (word.length > LONGEST) throw new Error(`“${given.slice(0, 20)}…” has more than ${LONGEST} letters. Remove it.`);
     if (kindOf(word) === "punct") throw new Error(`“${given}” is punctuation, not a word. Remove it from the list.`);
     const parts = language.parse(word).tokens.map((t) => t.text);
     if (!WHOLE.test(word) && parts.length > 1) {

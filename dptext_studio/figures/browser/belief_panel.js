@@ -53,7 +53,7 @@ function remark(belief, found, { released, copied, text }) {
   }
   const sure = found.p[found.guess];
   if (sure <= LITTLE * Math.max(...prior)) {
-    return `A reader learns little: ${released ? `“${released}”` : "this text"} is almost as likely after any of these words.`;
+    return `A reader learns little: any of these words could have produced ${released ? `“${released}”` : "this text"} almost equally often.`;
   }
   if (found.guess) {
     return `The noise misleads this reader. Over many rewrites, readers who are ${share(sure)} sure are right ${share(sure)} of the time.`;

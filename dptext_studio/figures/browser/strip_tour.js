@@ -306,7 +306,7 @@ class TourView {
     foot.replaceChildren();
     if (take) {
       const line = foot.appendChild(make("p", "tour-take"));
-      line.append(make("span", "", "To take home"), take);
+      line.append(make("span", "", "Takeaway"), take);
     } else if (this.step) {
       const { cards = [], doors = [] } = this.strip.data.tour ?? {};
       for (const card of cards) foot.append(this.card("tour-card", card));

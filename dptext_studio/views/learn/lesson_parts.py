@@ -223,7 +223,7 @@ def is_answer_shown(lesson: Lesson) -> bool:
 def take_home(lesson: Lesson) -> None:
     """Show the take-home sentence."""
     with st.container(border=True, key="learn_take_home"):
-        st.markdown(f"**To take home.** {literal(lesson.take_home)}")
+        st.markdown(f"**Takeaway.** {literal(lesson.take_home)}")
 
 
 def door(lesson: Lesson, value: Any) -> None:
