@@ -93,8 +93,8 @@ def _rows(setting: Setting) -> list[Row]:
     values = [v for v in setting.options.values() if v is not None]
     label = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in values)
     with_tables = ", ".join(f"{peak:.1f} for {count:,}" for count, peak in zip(COUNTS, peaks, strict=True))
-    print(f"{setting.mechanism:13s} {label:15s} ε {epsilon:<6g} {mib:8.1f} MiB for {WORDS:,} words; "
-          f"with tables: {with_tables}")  # fmt: skip
+    measured = f"{mib:8.1f} MiB for {WORDS:,} words; with tables: {with_tables}"
+    print(f"{setting.mechanism:13s} {label:15s} ε {epsilon:<6g} {measured}")
     setting = setting.at(epsilon)
     return [_row(setting, TABLE_5, WORDS, mib)] + [
         _row(setting, WITH_TABLES, count, peak) for count, peak in zip(COUNTS, peaks, strict=True)

@@ -43,7 +43,7 @@ class SavedSession(Private):
         if self.seed is not None:
             out["seed"] = self.seed
         if self.text is not None:
-            out["private"] = "This file contains the original text."
+            out["private"] = "This file holds the original text."
             out["text"] = self.text
         return json.dumps(out, ensure_ascii=False, indent=2) + "\n"
 

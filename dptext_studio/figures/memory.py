@@ -38,7 +38,11 @@ def memory_over_words(rows: Sequence[Row], *, dark: bool = False, height: int = 
             hovertemplate=f"<b>{name}</b><br>%{{x:,}} words: %{{y:.3g}} MiB<extra></extra>",
         )
     add_frame(figure, list(names.values()), colours, height, width)
-    axes = {"type": "log", "dtick": 1, "title_font": {"color": colours["soft"], "size": 13}}
-    figure.update_xaxes(title={"text": "Rewritten words", "standoff": 6}, **axes)
-    figure.update_yaxes(title={"text": "Peak memory (MiB)", "standoff": 8}, **axes)
+    style = {"type": "log", "title_font": {"color": colours["soft"], "size": 13}}
+    for update, title, ticks in (
+        (figure.update_xaxes, "Rewritten words", (10, 100, 1_000, 10_000)),
+        (figure.update_yaxes, "Peak memory (MiB)", (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)),
+    ):
+        text = {"text": title, "standoff": 6}
+        update(title=text, tickvals=ticks, ticktext=[f"{tick:,}" for tick in ticks], **style)
     return with_hover(figure, colours)

@@ -116,7 +116,7 @@ def test_a_bundled_file_is_read_once_until_it_changes_and_its_absence_is_no_erro
     with pytest.raises(ModelUnavailable, match=r"assets/more/one\.json has unexpected contents"):
         assets.bundled("more/one.json", title_of, "none")
     path.write_text("{")
-    with pytest.raises(InputError, match=r"one\.json cannot be read as JSON"):
+    with pytest.raises(InputError, match=r"one\.json is not valid JSON"):
         assets.bundled("more/one.json", title_of, "none")
 
 

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import math
+import multiprocessing
 import os
 import re
 from collections.abc import Callable
@@ -941,7 +942,8 @@ def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
     setting = dpt.Setting("diffractor", {"noise": "geometric", "lists": ("L2",)})
     few, many = (measure_memory(setting, words=n)[1] for n in (20, 400))
     assert 0 < few < many / 5
-    assert measure_with_tables(setting, 400) > 2 * many
+    with multiprocessing.get_context("spawn").Pool(1) as fresh:
+        assert fresh.apply(measure_with_tables, (setting, 400)) > 2 * many
 
 
 def public_means(gain: float, ratio: float) -> tuple[PriorRow, ...]:

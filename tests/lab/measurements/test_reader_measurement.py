@@ -87,7 +87,7 @@ def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_the
     assert made.high == pytest.approx(0.3 + 0.1 * 2.394 / 1.96, abs=1e-3), "the widest one may be the best"
     assert (
         attacker_rows.strongest_at(given, rows[0]) == "Optimal guess"
-        and "reader is excluded" in measure(made.metric).about
+        and "is excluded" in measure(made.metric).about
     )
     assert len(attacker_rows.with_attackers(Results({}, (), tuple(rows[:1]))).rows) == 1
 
@@ -97,7 +97,7 @@ def test_a_polish_is_measured_before_and_after(m):
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
     cosines = [
         metrics.score("cosine", TEXTS[:2], [t(p) for p in every])
-        for t in (lambda p: p.is_sampled.text, lambda p: p.text)
+        for t in (lambda p: p.sampled_result.text, lambda p: p.text)
     ]
     assert (row.cosine_before, row.cosine_after) == tuple(pytest.approx(np.mean(c)) for c in cosines)
     assert row.gain == pytest.approx(row.cosine_after - row.cosine_before)
@@ -112,7 +112,7 @@ def test_how_a_polish_reads_is_told_by_a_judge_and_its_ratio_is_paired(tmp_path)
     m = dpt.get_mechanism("dp-prompt", model=str(tiny_generator(tmp_path / "t5", "t5")), epsilon=20, max_tokens=10)
     row = polish.measure("given", m, TEXTS[:2], judge)
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
-    before, after = judge([p.is_sampled.text for p in every]), judge([p.text for p in every])
+    before, after = judge([p.sampled_result.text for p in every]), judge([p.text for p in every])
     assert row.reads_before == pytest.approx(np.exp(np.mean(before))) and row.reads_after == pytest.approx(
         np.exp(np.mean(after))
     )
