@@ -441,11 +441,14 @@ class _Search:
     def unreachable(self) -> Calibration:
         """Return the nearest figure, with the reason why the target is not reached."""
         kind, target, ends = self.kind, self.target, self.ends
-        reason = (
-            f"With {self.mechanism.title}, the {_NAMES[kind]} ranges from {_format_target(kind, ends[0])} to "
-            f"{_format_target(kind, ends[1])} (ε from {number(LOW)} to {number(self.most)}). It cannot be "
-            f"{_format_target(kind, target)}. Choose a value in this range."
-        )
+        low, high = (_format_target(kind, end) for end in ends)
+        span = f"(ε from {number(LOW)} to {number(self.most)})"
+        subject = f"With {self.mechanism.title}, the {_NAMES[kind]}"
+        wanted = f"It cannot be {_format_target(kind, target)}."
+        if low == high:
+            reason = f"{subject} is {low} at every ε {span}. {wanted} Choose another mechanism."
+        else:
+            reason = f"{subject} ranges from {low} to {high} {span}. {wanted} Choose a value in this range."
         return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)
 
     def bisect(self, low: float, high: float, tolerance: float) -> tuple[float, TargetFigure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -362,3 +363,18 @@ def test_a_mechanism_that_looks_at_no_word_has_no_figure_and_takes_none_from_oth
     assert isinstance(figure, target_figures.TargetFigure) and 0 <= figure.value <= 1
     refused = target_figures.refusals(removed)
     assert reason == refused[kind] != "" and not refused["total"]
+
+
+@pytest.mark.parametrize(("ends", "advice"), [((1.0, 1.0), "another mechanism"), ((0.8, 1.0), "in this range")])
+def test_a_figure_that_is_equal_at_every_epsilon_has_no_range_to_choose_from(ends, advice):
+    search = SimpleNamespace(
+        mechanism=SimpleNamespace(title="CusText"),
+        kind="n_w",
+        target=0.5,
+        ends=ends,
+        most=300.0,
+        seen={1.0: SimpleNamespace(value=1.0)},
+        result=lambda found, nearest, reason: (found, nearest.value, reason),
+    )
+    found, nearest, reason = calibration._Search.unreachable(search)
+    assert found is None and nearest == 1.0 and advice in reason

@@ -16,6 +16,7 @@ from dptext_lab.findings import (
     Runs,
     tables,
 )
+from dptext_lab.findings.base import OURS
 from dptext_lab.results import summary as results
 
 from ... import figures
@@ -97,9 +98,11 @@ def short(verdict: str) -> str:
 def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
     """Show every claim with its verdict and effect; verdicts and papers filter them."""
     st.markdown("### All claims")
+    ours = sum(f.of.paper == OURS for f in all_of_them)
     st.caption(
-        "Effect: the median difference, with the smallest and largest. Open a claim for its test, its numbers and "
-        "their rows. Models and data differ from the papers', so a verdict is about the direction of an effect."
+        f"Papers make {len(all_of_them) - ours} of these claims, and we make {ours}. Effect: the median difference, "
+        "with the smallest and largest. Open a claim for its test, its numbers and their rows. Models and data differ "
+        "from the papers', so a verdict is about the direction of an effect."
     )
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
     papers = list(dict.fromkeys(f.of.paper for f in all_of_them))

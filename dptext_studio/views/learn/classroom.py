@@ -111,7 +111,7 @@ def panel(number: int, lesson: Lesson, value: Any, mine: Learning) -> None:
     st.code(url, language=None, wrap_lines=True)
     show_code(url, "learn_qr")
     st.caption("The address contains settings, never a text.")
-    if mine.room:
+    if mine.room and not only_here(url):
         st.caption("With *Present*, the first slide of each lesson shows a code that joins your class.")
 
 

@@ -373,7 +373,7 @@ def _broken(**change) -> list:
         (json.dumps(_broken(extra=1)), "needs exactly"),
         (json.dumps(_broken(options=[])), "options must be an object"),
         (json.dumps(_broken(metric=["accuracy"])), "strings"),
-        (json.dumps([_broken()[0] | {"rows": {}}]), "rows must be a list"),
+        (json.dumps([_broken()[0] | {"rows": {}}]), "must be a list"),
         (json.dumps(_broken(value=float("inf"))), "value must be a finite number"),
         (json.dumps(_broken(value="0.5")), "value must be a finite number"),
         (json.dumps(_broken(epsilon=-1)), "epsilon is negative"),
