@@ -937,6 +937,14 @@ def test_memory_stands_beside_the_papers_table():
     assert found.verdict == f.REPLICATED and "MVC" in found.numbers[0] and "(206.89)" in found.numbers[0]
 
 
+def test_santext_stands_in_for_tem_where_both_have_the_same_distribution():
+    near, far = (row("santext", "sst2", "accuracy", e, 0.6) for e in (14.0, 25.0))
+    tem = row("tem", "sst2", "accuracy", 30.0, 0.6)
+    assert diffractor_comparisons._tem_row([far, near]) == near
+    assert diffractor_comparisons._tem_row([near, tem]) == tem
+    assert diffractor_comparisons._tem_row([far]) is None
+
+
 @pytest.mark.slow
 def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
     setting = dpt.Setting("diffractor", {"noise": "geometric", "lists": ("L2",)})
