@@ -241,6 +241,6 @@ def guess(
         ) from error
     if len(labels_of_texts) != len(test):
         raise ConfigError(
-            f"The classifier gave {len(labels_of_texts)} labels for {len(test)} texts. It must give one for each."
+            f"The classifier gave {len(labels_of_texts)} labels for {len(test)} texts. Return one for each."
         )
     return [str(label) for label in labels_of_texts]

@@ -211,7 +211,7 @@ def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> i
     lines = store.read_lines(path)
     against = store.bundled()
     if against is None:
-        raise InputError("The bundled results to compare with are missing: assets/benchmarks/results.json.")
+        raise InputError("The bundled results are missing. Restore assets/benchmarks/results.json from the repository.")
     faults = check(lines, against)
     for fault in faults:
         print(fault)
